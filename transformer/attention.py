@@ -1,0 +1,140 @@
+"""Attention: the pure function of section 3.2.1, then the module with its heads of section 3.2.2."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.trace import NO_TAP, Tap
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the keys that may be looked at; exactly 0 elsewhere.
+
+    A query that may look at nothing gets zeros: a finite stand-in for minus infinity would give it uniform
+    attention, minus infinity itself NaN.
+
+    Args:
+        scores: (..., Q, K).
+        mask: bool, broadcasts to scores, True = may attend; None opens every cell.
+
+    Returns:
+        (..., Q, K), each row sums to 1, or to 0 where nothing is open.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    weights = scores.masked_fill(~open_empty_rows(mask), -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)
+
+
+def open_empty_rows(mask: Tensor) -> Tensor:
+    """The mask with every row that is closed throughout opened, so that its softmax exists and its gradient too.
+
+    What comes out of such a row is to be zeroed afterwards.
+    """
+    return mask | ~mask.any(dim=-1, keepdim=True)
+
+
+def scaled_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap = NO_TAP, dropout: nn.Module | None = None
+) -> Tensor:
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_head)) V (paper, equation 1), every step tapped.
+
+    Args:
+        q: (B, H, Q, d_head).
+        k: (B, H, K, d_head).
+        v: (B, H, K, d_head).
+        mask: bool, broadcasts to (B, H, Q, K), True = may attend; None opens every cell.
+        tap: sees scores (scaled, before the mask), mask, weights and z.
+        dropout: of the weights, after their tap.
+
+    Returns:
+        z (B, H, Q, d_head).
+    """
+    scores = tap("scores", q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]))  # (B, H, Q, K)
+    if mask is not None:
+        mask = tap("mask", mask)
+    weights = tap("weights", masked_softmax(scores, mask))  # (B, H, Q, K)
+    if dropout is not None:
+        weights = dropout(weights)
+    return tap("z", weights @ v)
+
+
+def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
+    """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs."""
+    if mask is None:
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    z = F.scaled_dot_product_attention(q, k, v, attn_mask=open_empty_rows(mask), dropout_p=dropout)
+    return z.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+@dataclass
+class KeyValueCache:
+    """One attention's keys and values of the tokens seen so far: (B, H, K, d_head) each, or None before the first."""
+
+    k: Tensor | None = None
+    v: Tensor | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.k is None else self.k.shape[-2]
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Append the newest tokens' keys and values along K; returns all of them."""
+        if self.k is not None and self.v is not None:
+            k, v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
+        self.k, self.v = k, v
+        return k, v
+
+
+class MultiHeadAttention(nn.Module):
+    """H attentions in parallel, each in a d_head-wide projection of its own (paper, section 3.2.2).
+
+    MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, bias: bool, dropout: float) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.w_q = nn.Linear(d_model, d_model, bias=bias)
+        self.w_k = nn.Linear(d_model, d_model, bias=bias)
+        self.w_v = nn.Linear(d_model, d_model, bias=bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None, tap: Tap = NO_TAP, cache: KeyValueCache | None = None
+    ) -> Tensor:
+        """Queries from x look at keys and values from memory (x itself in self-attention).
+
+        Args:
+            x: (B, Q, D).
+            memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
+            mask: bool, broadcasts to (B, H, Q, K), True = may attend.
+            tap: sees q, k, v, scores, mask, weights, z and out.
+            cache: keys and values of what memory held in earlier calls.
+
+        Returns:
+            (B, Q, D).
+        """
+        q = tap("q", self.split_heads(self.w_q(x)))  # (B, H, Q, d_head)
+        k = tap("k", self.split_heads(self.w_k(memory)))  # (B, H, K, d_head)
+        v = tap("v", self.split_heads(self.w_v(memory)))  # (B, H, K, d_head)
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        if tap is NO_TAP:
+            z = fused_attention(q, k, v, mask, self.dropout.p if self.training else 0.0)
+        else:
+            z = scaled_dot_product_attention(q, k, v, mask, tap, self.dropout)
+        return tap("out", self.w_o(self.merge_heads(z)))
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def merge_heads(self, z: Tensor) -> Tensor:
+        """(B, H, T, d_head) -> (B, T, D): the inverse of `split_heads`."""
+        return z.transpose(1, 2).flatten(-2)

@@ -1,0 +1,1 @@
+"""Saving models and opening them again."""

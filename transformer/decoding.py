@@ -1,0 +1,94 @@
+"""From a source to a target, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.model import Transformer
+
+
+@dataclass(frozen=True)
+class DecodingStep:
+    """One step of a decoding.
+
+    Attributes:
+        position: of the token in the target, from 0.
+        token_id: the token that was chosen.
+        probability: of that token.
+        top_ids: the k most probable tokens, best first.
+        top_probabilities: theirs, of the whole vocabulary's softmax.
+    """
+
+    position: int
+    token_id: int
+    probability: float
+    top_ids: tuple[int, ...]
+    top_probabilities: tuple[float, ...]
+
+
+def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
+    """The step at which `token_id` was taken, given the probabilities (V,) of every token."""
+    top = probabilities.topk(min(top_k, probabilities.shape[-1]))
+    return DecodingStep(
+        position=position,
+        token_id=token_id,
+        probability=float(probabilities[token_id]),
+        top_ids=tuple(top.indices.tolist()),
+        top_probabilities=tuple(top.values.tolist()),
+    )
+
+
+@torch.inference_mode()
+def greedy(
+    model: Transformer, src: Tensor | None, *, bos_id: int, eos_id: int, max_new_tokens: int, top_k: int = 5
+) -> Iterator[DecodingStep]:
+    """Take the most probable token at each step, up to and including <eos>.
+
+    Earlier tokens' keys and values are kept, so that a step costs one token.
+
+    Args:
+        model: with a decoder, in eval mode.
+        src: (1, S) ids; None without an encoder.
+        bos_id: what the decoder's input begins with.
+        eos_id: what ends the target.
+        max_new_tokens: stop after so many, or at the model's last position.
+        top_k: how many of the best tokens each step tells.
+    """
+    state = model.start(src)
+    token = bos_id
+    device = model.generator.weight.device
+    for position in range(min(max_new_tokens, model.config.max_len)):
+        logits = model.step(torch.tensor([[token]], device=device), state)
+        probabilities = logits[0, -1].softmax(dim=-1)  # (V,)
+        token = int(probabilities.argmax())
+        yield decoding_step(position, token, probabilities, top_k)
+        if token == eos_id:
+            return
+
+
+@torch.inference_mode()
+def greedy_batch(model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_new_tokens: int) -> list[list[int]]:
+    """Greedy targets of many sources at once, each without <bos> and <eos>.
+
+    Args:
+        model: an encoder-decoder, in eval mode.
+        src: (B, S) ids, padded.
+        bos_id, eos_id: as in `greedy`.
+        max_new_tokens: stop after so many, or at the model's last position.
+    """
+    state = model.start(src)
+    tokens = torch.full((src.shape[0], 1), bos_id, device=src.device)
+    ended = torch.zeros(src.shape[0], dtype=torch.bool, device=src.device)
+    columns = []
+    for _ in range(min(max_new_tokens, model.config.max_len)):
+        tokens = model.step(tokens, state)[:, -1].argmax(dim=-1, keepdim=True)  # (B, 1)
+        ended = ended | (tokens[:, 0] == eos_id)
+        columns.append(tokens.masked_fill(ended[:, None], eos_id))
+        if bool(ended.all()):
+            break
+    rows = torch.cat(columns, dim=1).tolist() if columns else [[] for _ in range(src.shape[0])]
+    return [row[: row.index(eos_id)] if eos_id in row else row for row in rows]

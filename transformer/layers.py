@@ -1,0 +1,134 @@
+"""One layer of the encoder and one of the decoder (paper, section 3.1, figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.config import TransformerConfig
+from transformer.feed_forward import FeedForward
+from transformer.normalization import LayerNorm
+from transformer.trace import NO_TAP, Tap
+
+
+@dataclass
+class DecoderLayerCache:
+    """What one decoder layer keeps between the steps of a decoding."""
+
+    self_attn: KeyValueCache = field(default_factory=KeyValueCache)
+    cross_attn: KeyValueCache = field(default_factory=KeyValueCache)
+
+
+class _ResidualLayer(nn.Module):
+    """What both layers share: a sublayer's output is added to the stream and the norm stands before or behind."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm_position = config.norm_position
+        self.dropout = nn.Dropout(config.dropout)
+
+    def residual(self, x: Tensor, norm: LayerNorm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """post: LayerNorm(x + Dropout(Sublayer(x))), section 5.4; pre: x + Dropout(Sublayer(LayerNorm(x)))."""
+        if self.norm_position == "pre":
+            return x + self.dropout(sublayer(norm(x, tap)))
+        return norm(x + self.dropout(sublayer(x)), tap)
+
+
+def _attention(config: TransformerConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.n_heads, bias=config.bias, dropout=config.dropout)
+
+
+def _feed_forward(config: TransformerConfig) -> FeedForward:
+    return FeedForward(
+        config.d_model, config.d_ff, activation=config.activation, bias=config.bias, dropout=config.dropout
+    )
+
+
+def _norm(config: TransformerConfig) -> LayerNorm:
+    return LayerNorm(config.d_model, config.norm_eps)
+
+
+class EncoderLayer(_ResidualLayer):
+    """resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.self_attn = _attention(config)
+        self.self_attn_norm = _norm(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = _norm(config)
+
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) closes the padding."""
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, tap.at("self_attn"))
+
+        def feed_forward(x: Tensor) -> Tensor:
+            return self.feed_forward(x, tap.at("feed_forward"))
+
+        x = tap("resid_pre", x)
+        x = tap("resid_mid", self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention))
+        return tap("resid_post", self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward))
+
+
+class DecoderLayer(_ResidualLayer):
+    """resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward -> resid_post.
+
+    Without an encoder there is no cross-attention, and resid_mid goes straight to the feed-forward.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.self_attn = _attention(config)
+        self.self_attn_norm = _norm(config)
+        if config.kind == "encoder-decoder":
+            self.cross_attn = _attention(config)
+            self.cross_attn_norm = _norm(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = _norm(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tap: Tap = NO_TAP,
+        cache: DecoderLayerCache | None = None,
+    ) -> Tensor:
+        """One layer over x (B, Q, D).
+
+        Args:
+            x: (B, Q, D).
+            mask: (B, 1, Q, K) of the self-attention: causal and padding.
+            memory: (B, S, D), what the encoder made of the source.
+            memory_mask: (B, 1, 1, S), closes the source's padding.
+            tap: sees the stream, and through its scopes every submodule.
+            cache: keys and values of earlier steps; x then holds the newest tokens only.
+
+        Returns:
+            (B, Q, D).
+        """
+        cache = cache or DecoderLayerCache()
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, tap.at("self_attn"), cache.self_attn)
+
+        def cross_attention(x: Tensor) -> Tensor:
+            assert memory is not None
+            not_yet_cached = memory[:, len(cache.cross_attn) :]
+            return self.cross_attn(x, not_yet_cached, memory_mask, tap.at("cross_attn"), cache.cross_attn)
+
+        def feed_forward(x: Tensor) -> Tensor:
+            return self.feed_forward(x, tap.at("feed_forward"))
+
+        x = tap("resid_pre", x)
+        x = tap("resid_mid", self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention))
+        if memory is not None:
+            x = self.residual(x, self.cross_attn_norm, tap.at("cross_attn_norm"), cross_attention)
+            x = tap("resid_mid_cross", x)
+        return tap("resid_post", self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward))

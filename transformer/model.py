@@ -1,0 +1,191 @@
+"""The whole Transformer: embeddings, stacks and generator (paper, section 3, figure 1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer.config import TransformerConfig
+from transformer.embedding import Embedding
+from transformer.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
+from transformer.masks import causal_mask, padding_mask
+from transformer.normalization import LayerNorm
+from transformer.trace import NO_TAP, Tap
+
+
+class SequenceTooLong(ValueError):
+    """More tokens than the model has positions for."""
+
+
+class Encoder(nn.Module):
+    """N encoder layers, and a final norm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.final_norm = LayerNorm(config.d_model, config.norm_eps) if config.final_norm else None
+
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, tap.at("layers").at(i))
+        return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
+
+
+class Decoder(nn.Module):
+    """N decoder layers, and a final norm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.final_norm = LayerNorm(config.d_model, config.norm_eps) if config.final_norm else None
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tap: Tap = NO_TAP,
+        caches: list[DecoderLayerCache] | None = None,
+    ) -> Tensor:
+        """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S)."""
+        for i, layer in enumerate(self.layers):
+            cache = None if caches is None else caches[i]
+            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache)
+        return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
+
+
+@dataclass
+class DecoderState:
+    """What an incremental decoding keeps: the encoded source, and for each layer its keys and values.
+
+    Attributes:
+        memory: (B, S, D), or None without an encoder.
+        memory_mask: (B, 1, 1, S), or None without an encoder.
+        open_keys: (B, T) bool, which target tokens so far are words and not padding.
+        caches: one a decoder layer.
+    """
+
+    memory: Tensor | None
+    memory_mask: Tensor | None
+    open_keys: Tensor
+    caches: list[DecoderLayerCache]
+
+
+class Transformer(nn.Module):
+    """Encoder-decoder, encoder-only or decoder-only, as the configuration says.
+
+    Args:
+        config: sizes and choices.
+        generator: where the initial weights are drawn from; torch's own when left out.
+    """
+
+    def __init__(self, config: TransformerConfig, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.config = config
+        if config.n_encoder_layers:
+            self.src_embedding = Embedding(config.src_vocab_size, config)
+            self.encoder = Encoder(config)
+        if config.n_decoder_layers:
+            self.tgt_embedding = Embedding(config.tgt_vocab_size, config)
+            self.decoder = Decoder(config)
+        if config.share_embeddings:
+            self.tgt_embedding.weight = self.src_embedding.weight
+        vocab_size = config.tgt_vocab_size or config.src_vocab_size
+        self.generator = nn.Linear(config.d_model, vocab_size, bias=config.bias)
+        if config.tie_generator:
+            self.generator.weight = (self.tgt_embedding if config.n_decoder_layers else self.src_embedding).weight
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Fresh weights: Xavier-uniform for matrices, deviation d_model^-1/2 for embeddings, zero for biases.
+
+        With that deviation an embedding times sqrt(d_model) has numbers of size 1, like the position encoding.
+        """
+        for name, parameter in self.named_parameters():
+            if name.endswith(".gamma"):
+                nn.init.ones_(parameter)
+            elif parameter.dim() == 1:
+                nn.init.zeros_(parameter)
+            elif "embedding" in name:
+                nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model), generator=generator)
+            else:
+                nn.init.xavier_uniform_(parameter, generator=generator)
+
+    def forward(self, src: Tensor | None = None, tgt: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
+        """Logits of every position at once; in a decoder, those of the next token (teacher forcing).
+
+        Args:
+            src: (B, S) ids; None without an encoder.
+            tgt: (B, T) ids, the decoder's input, beginning with <bos>; None without a decoder.
+            tap: sees every number on the way.
+
+        Returns:
+            (B, T, V) with a decoder, (B, S, V) without.
+
+        Raises:
+            SequenceTooLong: for more tokens than config.max_len.
+            ValueError: when an input is missing that this kind of model needs, or is given that it can't use.
+        """
+        self._check_inputs(src, tgt)
+        memory = memory_mask = None
+        if src is not None:
+            memory_mask = padding_mask(src, self.config.pad_id)
+            memory = x = self.encode(src, memory_mask, tap)
+        if tgt is not None:
+            mask = causal_mask(tgt.shape[1], device=tgt.device) & padding_mask(tgt, self.config.pad_id)
+            embedded = self.tgt_embedding(tgt, tap.at("tgt_embedding"))
+            x = self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
+        return tap("logits", self.generator(x))
+
+    def encode(self, src: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """Source ids (B, S) and their padding mask (B, 1, 1, S) -> memory (B, S, D)."""
+        return self.encoder(self.src_embedding(src, tap.at("src_embedding")), mask, tap.at("encoder"))
+
+    def start(self, src: Tensor | None, batch_size: int = 1) -> DecoderState:
+        """Encode the source once and get ready to decode token by token with `step`.
+
+        Args:
+            src: (B, S) ids; None without an encoder.
+            batch_size: B where there is no source to tell it.
+        """
+        if src is None:
+            memory = memory_mask = None
+        else:
+            self._check_length(src)
+            memory_mask = padding_mask(src, self.config.pad_id)
+            memory, batch_size = self.encode(src, memory_mask), src.shape[0]
+        open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.generator.weight.device)
+        caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
+        return DecoderState(memory, memory_mask, open_keys, caches)
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
+        """Feed the newest target tokens (B, T_new) and get the logits behind them (B, T_new, V).
+
+        The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
+        """
+        start = state.open_keys.shape[1]
+        state.open_keys = torch.cat((state.open_keys, tokens != self.config.pad_id), dim=1)
+        n_keys = state.open_keys.shape[1]
+        self._check_length(state.open_keys)
+        mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
+        x = self.tgt_embedding(tokens, start=start)
+        return self.generator(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
+
+    def _check_inputs(self, src: Tensor | None, tgt: Tensor | None) -> None:
+        needed = {"src": self.config.n_encoder_layers > 0, "tgt": self.config.n_decoder_layers > 0}
+        for (name, is_needed), ids in zip(needed.items(), (src, tgt), strict=True):
+            if is_needed != (ids is not None):
+                raise ValueError(f"This {self.config.kind} model {'needs' if is_needed else 'has no use for'} {name}.")
+            if ids is not None:
+                self._check_length(ids)
+
+    def _check_length(self, ids: Tensor) -> None:
+        if ids.shape[1] > self.config.max_len:
+            raise SequenceTooLong(
+                f"{ids.shape[1]} tokens are more than this model's {self.config.max_len} positions."
+            )
