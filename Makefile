@@ -1,0 +1,54 @@
+# make run    set up everything that is needed and open Headlight in the browser
+# make help   the other targets
+
+PYTHON ?= python3
+PORT ?=
+# Where PyTorch comes from: empty lets scripts/install.py choose, "pip" is pip's own index, or an address.
+TORCH_INDEX ?=
+PYTEST_OPTIONS ?=
+
+BIN := .venv/bin
+export TORCH_INDEX
+
+.DEFAULT_GOAL := run
+.PHONY: run test check format bench screenshot clean help
+
+run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
+	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT))
+
+test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
+
+check: .venv/.deps-dev  ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.deps-dev  ## put the code into the agreed form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writes build/bench.json
+	$(BIN)/python -m bench
+
+screenshot: .venv/.deps-dev  ## take the README's screenshot again
+	$(BIN)/python -m scripts.screenshot
+
+clean:  ## remove what the other targets made
+	rm -rf .venv build bench/cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*##/make \1\t/p' Makefile | expand -t 18
+
+.venv/.deps: requirements.txt
+	$(PYTHON) scripts/install.py requirements.txt
+	@touch $@
+
+.venv/.deps-dev: requirements-dev.txt .venv/.deps
+	$(PYTHON) scripts/install.py requirements-dev.txt
+	@touch $@
+
+.venv/.deps-bench: requirements-bench.txt .venv/.deps-dev
+	$(PYTHON) scripts/install.py requirements-bench.txt
+	@touch $@

@@ -1,0 +1,84 @@
+"""A Streamlit server on a free port and a Chromium to look at it: for tests, benchmarks and screenshots."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright, expect
+
+ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
+START_SECONDS = 60.0
+
+
+def find_chromium() -> str | None:
+    """Return the path of a Chromium or Chrome on PATH, or None."""
+    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+
+
+def launch_chromium(playwright: Playwright, path: str) -> Browser:
+    """Start a headless Chromium that talks to nobody by itself."""
+    return playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+
+
+@contextmanager
+def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
+    """Run a Streamlit script on a free port of this machine until the block ends; give its address.
+
+    Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
+
+    Raises:
+        RuntimeError: the server did not come up in time; the message holds what it printed.
+    """
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
+    command += ["--server.port", str(port)]
+    environment = os.environ | {f"STREAMLIT_{name}": value for name, value in settings.items()}
+    with tempfile.TemporaryFile("w+") as log:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            if not comes_up(server, url):
+                log.seek(0)
+                raise RuntimeError(f"{script.name} did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
+            yield url
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+def comes_up(server: subprocess.Popen[bytes], url: str) -> bool:
+    """Wait until the server says that it is healthy; False if it ends or takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            time.sleep(0.1)
+    return False
+
+
+def free_port() -> int:
+    """Return a port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_idle(page: Page, timeout: float = 30_000) -> None:
+    """Wait until the page is connected and its script has run to the end; timeout in ms."""
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-connection-state", "CONNECTED", timeout=timeout)
+    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=timeout)

@@ -1,0 +1,97 @@
+"""Fixtures that open Headlight in a real Chromium and fail on anything a person should never meet.
+
+page          a guarded page on nothing yet: page.goto(app_url)
+open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
+app_url       the app, running
+serve         runs another Streamlit script: url = serve(path); one server a script for the whole session
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal, Protocol
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+
+from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from tests.browser.guard import Guard
+
+VIEWPORT = ViewportSize(width=1400, height=1000)
+WAIT_MILLISECONDS = 20_000
+
+ColorScheme = Literal["light", "dark"]
+Serve = Callable[[Path], str]
+
+
+class OpenPage(Protocol):
+    """Opens a guarded page in a browser context of its own: another person's browser."""
+
+    def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder, and keep them in one process: one server, one browser."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = find_chromium()
+    if path is None:
+        reason = "no Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    with sync_playwright() as playwright:
+        browser = launch_chromium(playwright, path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Serve]:
+    running: dict[Path, str] = {}
+    with ExitStack() as servers:
+
+        def serve_once(script: Path) -> str:
+            if script not in running:
+                running[script] = servers.enter_context(streamlit_server(script))
+            return running[script]
+
+        yield serve_once
+
+
+@pytest.fixture(scope="session")
+def app_url(serve: Serve) -> str:
+    return serve(ROOT / "app.py")
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[OpenPage]:
+    with ExitStack() as contexts:
+        guards: list[Guard] = []
+
+        def open_guarded(color_scheme: ColorScheme = "light") -> Page:
+            context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme)
+            contexts.callback(context.close)
+            context.set_default_timeout(WAIT_MILLISECONDS)
+            guards.append(Guard(context))
+            return context.new_page()
+
+        yield open_guarded
+        for guard in guards:
+            guard.check()
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    return open_page()

@@ -1,0 +1,62 @@
+"""What no page may ever do, watched in every browser test."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Route, WebSocket
+
+LOCAL_HOST = "127.0.0.1"
+LOCAL_SCHEMES = ("data", "blob", "about")
+
+
+class Guard:
+    """Records every request of a browser context and every sign of trouble on its pages.
+
+    A request that would leave this machine is stopped, so that no test depends on the network, and reported.
+    """
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.requests: list[str] = []
+        self.troubles: list[str] = []
+        context.route(lambda url: not is_local(url), self._stop)
+        context.on("page", self._watch)
+
+    def check(self) -> None:
+        """Fail the test if anything went wrong."""
+        assert not self.troubles, "\n".join(self.troubles)
+
+    def _watch(self, page: Page) -> None:
+        page.on("request", self._request)
+        page.on("websocket", self._websocket)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
+        page.on("dialog", self._dialog)
+
+    def _request(self, request: Request) -> None:
+        self._record(request.url)
+
+    def _websocket(self, websocket: WebSocket) -> None:
+        self._record(websocket.url)
+
+    def _record(self, url: str) -> None:
+        self.requests.append(url)
+        if not is_local(url):
+            self.troubles.append(f"request that leaves this machine: {url}")
+
+    def _stop(self, route: Route) -> None:
+        route.abort()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.troubles.append(f"console error: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+def is_local(url: str) -> bool:
+    """Tell whether a request for this address stays on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme in LOCAL_SCHEMES or parts.hostname == LOCAL_HOST

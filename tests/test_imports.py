@@ -1,0 +1,110 @@
+"""Imports run one way: read from the source, so that a lazy import inside a function counts too."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Prefix of a module -> prefixes it must not import. The longest prefix that fits a module counts.
+FORBIDDEN = {
+    "app": ("tests", "bench", "scripts"),
+    "viz": ("app", "tests", "bench", "scripts", "transformer", "streamlit", "torch", "spacy"),
+    "viz.pages": ("app", "tests", "bench", "scripts", "torch", "spacy"),
+    "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
+    "viz.components": (
+        "app",
+        "viz.pages",
+        "viz.session",
+        "viz.figures",
+        "transformer",
+        "torch",
+        "spacy",
+        "plotly",
+    ),
+    "viz.figures": (
+        "app",
+        "viz.pages",
+        "viz.session",
+        "viz.components",
+        "transformer",
+        "streamlit",
+        "torch",
+        "spacy",
+    ),
+    "transformer": ("app", "viz", "streamlit", "plotly", "tests", "bench", "scripts"),
+}
+
+# The order inside transformer: a module may import from the groups before its own, and from its own.
+ORDER = (
+    ("config", "masks", "trace", "device"),
+    ("attention", "positions", "embedding", "feed_forward", "normalization"),
+    ("layers",),
+    ("model",),
+    ("text", "data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints"),
+    ("__main__",),
+)
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the program, by its dotted name."""
+    paths = [ROOT / "app.py", *(ROOT / "viz").rglob("*.py"), *(ROOT / "transformer").rglob("*.py")]
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in paths
+    }
+
+
+def imported(path: Path, name: str) -> set[str]:
+    """The dotted names that a module imports, relative ones resolved; `from a import b` gives a and a.b."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def is_inside(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def rank(name: str) -> int | None:
+    """Where a module of transformer stands in ORDER; None for the package itself and for other packages."""
+    parts = name.split(".")
+    if parts[0] != "transformer" or len(parts) == 1:
+        return None
+    return next((rank for rank, group in enumerate(ORDER) if parts[1] in group), None)
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_imports_run_one_way(name: str) -> None:
+    prefixes = [prefix for prefix in FORBIDDEN if is_inside(name, prefix)]
+    assert prefixes, f"{name} has no rule: add one to FORBIDDEN"
+    found = imported(modules()[name], name)
+    turned = {f for f in found for bad in FORBIDDEN[max(prefixes, key=len)] if is_inside(f, bad)}
+    assert not turned, f"{name} must not import {sorted(turned)}"
+
+
+@pytest.mark.parametrize("name", sorted(name for name in modules() if name.startswith("transformer.")))
+def test_transformer_is_built_in_layers(name: str) -> None:
+    own = rank(name)
+    assert own is not None, f"{name} has no place in ORDER: give it one"
+    later = {f for f in imported(modules()[name], name) if (rank(f) or 0) > own}
+    assert not later, f"{name} must not import {sorted(later)}"
+
+
+def test_a_turned_arrow_is_found(tmp_path: Path) -> None:
+    source = "from . import x\nfrom ..session import run\ndef f() -> None:\n    import torch.nn\n"
+    path = tmp_path / "page.py"
+    path.write_text(source, encoding="utf-8")
+    assert imported(path, "viz.pages.page") == {
+        "viz.pages", "viz.pages.x", "viz.session", "viz.session.run", "torch.nn",
+    }  # fmt: skip
