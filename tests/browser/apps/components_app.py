@@ -1,0 +1,111 @@
+"""Mounts the client-side views with synthetic arrays; the URL chooses which, how large, in which colours."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import streamlit as st
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from viz.components.attention_grid import GridCell, attention_grid
+from viz.pooling import pool_maps
+
+LIGHT = SimpleNamespace(
+    background="#ffffff",
+    surface="#f5f7fa",
+    text="#1b1f24",
+    muted="#59626e",
+    grid="#d8dee6",
+    accent="#0a5cad",
+    masked="#dcdfe3",
+    hatch="#9aa1ab",
+    sequential=("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
+    diverging=("#08306b", "#6baed6", "#f7f7f7", "#fd8d3c", "#7f2704"),
+    categorical=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#f0e442"),
+)
+DARK = SimpleNamespace(
+    background="#0e1117",
+    surface="#1a1f29",
+    text="#f2f4f8",
+    muted="#aab3c0",
+    grid="#39414f",
+    accent="#7cc4ff",
+    masked="#2f343c",
+    hatch="#6d7683",
+    sequential=("#0e1117", "#123a63", "#2171b5", "#6baed6", "#e0f3ff"),
+    diverging=("#9ecae1", "#2171b5", "#1c2129", "#d94801", "#fdd0a2"),
+    categorical=("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#ffffff", "#d55e00", "#cc79a7", "#0072b2"),
+)
+WORDS = [
+    "yesterday",
+    "i",
+    "saw",
+    "a",
+    "raccoon",
+    "near",
+    "the",
+    "house",
+    "and",
+    "the",
+    "raccoon",
+    "<b>x",
+    "שלום",
+]
+
+
+def option(name: str, default: int) -> int:
+    return int(st.query_params.get(name, default))
+
+
+def words(count: int) -> list[str]:
+    return [WORDS[i % len(WORDS)] for i in range(count - 1)] + ["<eos>"]
+
+
+def attention(n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool) -> np.ndarray:
+    """Weights (L, H, Q, K): a peak that each head places differently, over noise."""
+    rng = np.random.default_rng(7)
+    scores = rng.normal(size=(n_layers, n_heads, n_queries, n_keys)).astype(np.float32)
+    diagonal = np.arange(n_queries)[:, None] * n_keys / n_queries - np.arange(n_keys)[None, :]
+    for layer, head in np.ndindex(n_layers, n_heads):
+        scores[layer, head] += 5 * np.exp(-((diagonal - head + layer) ** 2) / (1 + head))
+    if causal:
+        scores = np.where(np.tril(np.ones((n_queries, n_keys), bool)), scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+@st.fragment
+def show_grid() -> None:
+    n_layers, n_heads = option("layers", 6), option("heads", 8)
+    n_queries, n_keys = option("queries", 24), option("keys", 24)
+    causal = option("causal", 0) == 1
+    weights = attention(n_layers, n_heads, n_queries, n_keys, causal=causal)
+    if st.button("reverse"):
+        weights = np.ascontiguousarray(weights[:, ::-1])
+    allowed = np.tril(np.ones((n_queries, n_keys), bool)) if causal else None
+
+    def remember(cell: GridCell) -> None:
+        st.session_state["chosen"] = cell
+
+    picked = attention_grid(
+        pool_maps(weights, allowed, side=option("side", 64)),
+        query_tokens=words(n_queries),
+        key_tokens=words(n_keys),
+        layer_labels=[f"layer {layer}" for layer in range(n_layers)],
+        head_labels=[f"head {head}" for head in range(n_heads)],
+        colors=COLORS,
+        selected=st.session_state.get("chosen", GridCell(0, 0)),
+        on_select=remember,
+        key="grid",
+    )
+    chosen = st.session_state.get("chosen")
+    st.text(f"picked {picked}; remembered {chosen}")
+
+
+SHOW = {"grid": show_grid}
+COLORS = DARK if st.query_params.get("theme") == "dark" else LIGHT
+st.set_page_config(layout="wide")
+st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+SHOW[st.query_params.get("view", "grid")]()

@@ -1,0 +1,35 @@
+"""The app's look: light, dark or the system's choice, remembered by the person's browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from viz.theme import ThemeName
+
+_FOLDER = Path(__file__).parent
+_CHOICES = ("System", "Light", "Dark")
+_OPTIONS = "".join(
+    f'<label><input type="radio" name="theme" value="{choice}"><span>{choice}</span></label>'
+    for choice in _CHOICES
+)
+
+_renderer = st.components.v2.component(
+    "headlight_theme_switch",
+    html=f"<fieldset><legend>Theme</legend>{_OPTIONS}</fieldset>",
+    css=(_FOLDER / "theme_switch.css").read_text(encoding="utf-8"),
+    js=(_FOLDER / "theme_switch.js").read_text(encoding="utf-8"),
+)
+
+
+def theme_choice(key: str) -> ThemeName:
+    """Draw the choice; draw it on every page, so that a remembered choice is followed on each.
+
+    A choice changes the whole page at once and then starts a run, in which figures get the new colours.
+
+    Returns:
+        The theme in force in this run, also where it is the system's choice.
+    """
+    _renderer(key=key, on_changed_change=lambda: None)
+    return "dark" if st.context.theme.type == "dark" else "light"
