@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Route, WebSocket
 
 LOCAL_HOST = "127.0.0.1"
+# Opened at a page's own address, Streamlit looks for its server under that address before it tries the root.
+STREAMLIT_PROBES = re.compile(r"/[^/]+/_stcore/(health|host-config)$")
 LOCAL_SCHEMES = ("data", "blob", "about")
 
 
@@ -48,7 +51,7 @@ class Guard:
         route.abort()
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
             self.troubles.append(f"console error: {message.text}")
 
     def _dialog(self, dialog: Dialog) -> None:

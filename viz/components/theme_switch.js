@@ -22,7 +22,7 @@ function themeNamed(choice, context) {
   return context.availableThemes.find((theme) => theme.name.endsWith(suffix));
 }
 
-export default function ({ parentElement, setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.host ?? parentElement;
   const group = parentElement.querySelector("fieldset");
 
@@ -32,10 +32,13 @@ export default function ({ parentElement, setTriggerValue }) {
     if (theme && theme.name !== context.activeTheme.name) context.setTheme(theme);
   };
 
-  // Python draws its figures in the theme that it is told at a run: ask for one when the page has a new colour,
-  // whoever changed it. The style sheet makes that a transition; reading the colour gives it a value to start from.
-  getComputedStyle(group).getPropertyValue("color");
-  group.ontransitionstart = () => setTriggerValue("changed", true);
+  // Python draws its figures in the theme that it was told at a run: ask for another run when the page is painted
+  // in a different one, whoever changed it. The style sheet makes a change of colour a transition.
+  const report = () => {
+    if (getComputedStyle(group).colorScheme !== data.theme) setTriggerValue("changed", true);
+  };
+  group.ontransitionstart = report;
+  report();
 
   const remembered = localStorage.getItem(REMEMBERED);
   const chosen = CHOICES.includes(remembered) ? remembered : "System";

@@ -31,5 +31,6 @@ def theme_choice(key: str) -> ThemeName:
     Returns:
         The theme in force in this run, also where it is the system's choice.
     """
-    _renderer(key=key, on_changed_change=lambda: None)
-    return "dark" if st.context.theme.type == "dark" else "light"
+    theme: ThemeName = "dark" if st.context.theme.type == "dark" else "light"
+    _renderer(key=key, data={"theme": theme}, on_changed_change=lambda: None)
+    return theme

@@ -1,0 +1,78 @@
+"""The theme switch changes the whole app at once, keeps what was typed, and is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Serve
+from viz.theme import ThemeName, palette
+
+APP = Path(__file__).parent / "apps" / "theme_app.py"
+
+
+@pytest.fixture(scope="module")
+def url(serve: Serve) -> str:
+    return serve(APP)
+
+
+def choose(page: Page, label: str) -> None:
+    page.get_by_text(label, exact=True).click()
+
+
+def expect_theme(page: Page, name: ThemeName) -> None:
+    """Both sides agree: what the browser paints, and what Python draws its figures for."""
+    red, green, blue = (int(palette(name).background[start : start + 2], 16) for start in (1, 3, 5))
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    expect(page.get_by_text(f"theme in Python: {name}")).to_be_visible()
+
+
+def test_a_choice_changes_the_app_at_once_and_keeps_the_session(page: Page, url: str) -> None:
+    page.goto(url)
+    page.get_by_label("Sentence").fill("a raccoon")
+    page.get_by_label("Sentence").press("Enter")
+    expect_theme(page, "light")
+    page.evaluate("window.sameDocument = true")
+    choose(page, "Dark")
+    expect_theme(page, "dark")
+    choose(page, "Light")
+    expect_theme(page, "light")
+    assert page.evaluate("window.sameDocument")
+    expect(page.get_by_label("Sentence")).to_have_value("a raccoon")
+
+
+def test_a_choice_is_remembered_on_every_page(page: Page, url: str) -> None:
+    page.goto(url)
+    expect_theme(page, "light")
+    choose(page, "Dark")
+    expect_theme(page, "dark")
+    page.get_by_role("link", name="Second").click()
+    expect(page.get_by_text("the second page")).to_be_visible()
+    expect_theme(page, "dark")
+    page.reload()
+    expect(page.get_by_text("the second page")).to_be_visible()
+    expect_theme(page, "dark")
+    expect(page.get_by_role("radio", name="Dark")).to_be_checked()
+
+
+def test_without_a_choice_the_system_decides(open_page: OpenPage, url: str) -> None:
+    page = open_page("dark")
+    page.goto(url)
+    expect_theme(page, "dark")
+    page.emulate_media(color_scheme="light")
+    expect_theme(page, "light")
+    choose(page, "Dark")
+    expect_theme(page, "dark")
+    choose(page, "System")
+    expect_theme(page, "light")
+
+
+def test_the_choice_can_be_made_by_keyboard(page: Page, url: str) -> None:
+    page.goto(url)
+    expect_theme(page, "light")
+    page.get_by_role("radio", name="System").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect_theme(page, "dark")
