@@ -15,6 +15,7 @@ FORBIDDEN = {
     "viz": ("app", "tests", "bench", "scripts", "transformer", "streamlit", "torch", "spacy"),
     "viz.pages": ("app", "tests", "bench", "scripts", "torch", "spacy"),
     "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
+    "viz.arrays": ("app", "viz.pages", "viz.session", "tests", "bench", "scripts", "streamlit", "torch", "spacy"),
     "viz.components": (
         "app",
         "viz.pages",
@@ -44,7 +45,7 @@ ORDER = (
     ("attention", "positions", "embedding", "feed_forward", "normalization"),
     ("layers",),
     ("model",),
-    ("text", "data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints"),
+    ("text", "tasks", "data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints", "run"),
     ("__main__",),
 )
 

@@ -1,0 +1,20 @@
+"""Headlight: see what happens inside a Transformer. Start it with `make run`."""
+
+import streamlit as st
+
+from viz.session import texts_from_address
+from viz.pages._sidebar import sidebar
+
+st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
+
+page = st.navigation(
+    [
+        st.Page("viz/pages/explore.py", title="Explore", url_path="explore", default=True),
+        st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
+        st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
+        st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),
+    ]
+)
+texts_from_address()
+sidebar()
+page.run()

@@ -1,0 +1,75 @@
+"""The sentence box at the head of a page: what the model is to read, with examples one click away."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from transformer.decoding import DecodingStep
+from transformer.run import Run, SentenceError
+from viz.session import (
+    current_choice,
+    current_model,
+    current_texts,
+    examples,
+    run_of,
+    texts_to_address,
+    use_sentence,
+)
+
+LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", "fr": "French"}
+PATIENCE_SECONDS = 0.3
+"""A wait longer than this is shown."""
+
+
+def sentence_box() -> Run | None:
+    """Draw the box, run what is in it, and return the run; None, with a sentence that says why, if it can't be run."""
+    loaded = current_model()
+    source = LANGUAGES.get(loaded.source.tokenizer.language, loaded.source.tokenizer.language)
+    target = LANGUAGES.get(loaded.target.tokenizer.language, loaded.target.tokenizer.language)
+    left, right = st.columns([3, 2])
+    left.text_input(f"{source} sentence", key="text", persist_state="session", placeholder="Type a sentence and press Enter")
+    right.text_input(
+        f"{target} sentence (optional)",
+        key="target",
+        persist_state="session",
+        placeholder="Left empty, the model writes it",
+        help="Type a target to see what the model thinks of it: it is then given the right words so far at each "
+        "step (teacher forcing). Left empty, the model goes on with its own words.",
+    )
+    st.pills(
+        "Examples",
+        examples(),
+        key="example",
+        on_change=_take_example,
+        label_visibility="collapsed",
+    )
+    texts_to_address()
+    return _run()
+
+
+def _take_example() -> None:
+    chosen = st.session_state["example"]
+    if chosen is not None:
+        use_sentence(chosen)
+    st.session_state["example"] = None
+
+
+def _run() -> Run | None:
+    waiting = st.empty()
+    started = time.monotonic()
+
+    def show_progress(step: DecodingStep, limit: int) -> None:
+        if time.monotonic() - started > PATIENCE_SECONDS:
+            done = step.position + 1
+            waiting.progress(done / limit, text=f"The model is writing: {done} words so far, {limit} at the most")
+
+    try:
+        with st.spinner("Running the model …", show_time=True):
+            run = run_of(current_choice(), *current_texts(), on_step=show_progress)
+    except SentenceError as error:
+        waiting.warning(str(error))
+        return None
+    waiting.empty()
+    return run

@@ -1,0 +1,57 @@
+"""The sidebar: which model, on which device, in which theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from transformer.config import TransformerConfig
+from transformer.device import available_devices
+from viz.components.theme_switch import theme_choice
+from viz.session import RANDOM, ModelChoice, RandomSizes, choose_model, clamp_choice, current_model, models
+
+LAYERS = (1, 2, 3, 4, 5, 6)
+HEADS = (1, 2, 4, 8, 16)
+D_MODELS = (32, 64, 128, 256, 512)
+
+
+def sidebar() -> None:
+    """Draw the pickers, and make what they say this person's choice."""
+    with st.sidebar:
+        name = _pick("Model", models(), "model", "Trained, to see what training found; or random, to see what the "
+                     "architecture does by itself.")  # fmt: skip
+        sizes = _random_sizes() if name == RANDOM else None
+        device = _pick("Device", available_devices(), "device", "Where the model runs. The fastest stands first.")
+        choose_model(ModelChoice(name=models()[0] if name == RANDOM else name, random=sizes, device=device))
+        config = current_model().model.config
+        st.caption(describe(config, sum(p.numel() for p in current_model().model.parameters())))
+        theme_choice(key="theme")
+
+
+def describe(config: TransformerConfig, n_parameters: int) -> str:
+    """A model in one line."""
+    return (
+        f"{n_parameters / 1e6:.1f} M parameters, {config.n_encoder_layers} encoder and {config.n_decoder_layers} "
+        f"decoder layers of {config.n_heads} heads, d_model {config.d_model}, {config.norm_position}-norm, "
+        f"at most {config.max_len} tokens"
+    )
+
+
+def _random_sizes() -> RandomSizes:
+    left, right = st.columns(2)
+    with left:
+        encoder_layers = _pick("Encoder layers", LAYERS, "enc", default=2)
+        n_heads = _pick("Heads", HEADS, "heads", default=4)
+    with right:
+        decoder_layers = _pick("Decoder layers", LAYERS, "dec", default=2)
+        d_model = _pick("d_model", D_MODELS, "d_model", "Width of the residual stream.", 128)
+    seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params", help="Other seed, other weights.")
+    return RandomSizes(encoder_layers, decoder_layers, n_heads, d_model, seed)
+
+
+def _pick(label: str, options: Sequence[Any], key: str, note: str | None = None, default: Any = None) -> Any:
+    clamp_choice(key, options)
+    index = 0 if default is None else options.index(default)
+    return st.selectbox(label, options, index=index, key=key, help=note, bind="query-params")

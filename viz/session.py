@@ -1,0 +1,234 @@
+"""What the server keeps: models and runs, shared and never changed; and what one person has chosen, theirs alone.
+
+The only home of `st.cache_resource` and `st.session_state`. Pages read `current_model()`, `current_run()` and
+`current_theme()`; the sidebar and the sentence box write what these read under the keys named here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+import torch
+from cachetools import LRUCache
+
+from transformer.checkpoints.folder import LoadedModel, freeze, open_model, shipped_models
+from transformer.config import TransformerConfig
+from transformer.device import choose_device
+from transformer.model import Transformer
+from transformer.run import OnStep, Run, SentenceError, encode_sentence, force, run_sentence, trace_batch
+from transformer.text import clean
+from transformer.trace import Trace
+from viz.theme import Theme, palette
+
+RANDOM = "random"
+"""The model choice that is freshly initialised instead of opened."""
+DEFAULT_SENTENCE = "my favourite animal is the raccoon."
+RUN_CACHE_BYTES = 2**30
+TOP_K = 8
+URL_TEXT_LIMIT = 1_500
+"""Longer texts stay out of the address: servers and browsers refuse addresses of more than some thousand bytes."""
+
+
+@dataclass(frozen=True)
+class RandomSizes:
+    """What can be chosen of a freshly initialised model."""
+
+    encoder_layers: int
+    decoder_layers: int
+    n_heads: int
+    d_model: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Which model, where: hashable, so that it names the model in every cache.
+
+    Attributes:
+        name: a shipped model; of a random one, the model whose vocabularies it has.
+        random: its sizes, or None for the trained model.
+        device: "cpu", "cuda" or "mps".
+    """
+
+    name: str
+    random: RandomSizes | None
+    device: str
+
+
+class RunCache:
+    """The latest runs, up to so many bytes of recorded tensors; safe to use from many threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The run under this key, computed now if it is not there; one too large to keep is only returned."""
+        with self._lock:
+            found = self._runs.get(key)
+        if found is not None:
+            return found
+        run = compute()
+        with self._lock:
+            if _size(run) <= self._runs.maxsize:
+                self._runs[key] = run
+        return run
+
+
+def _size(run: Run | Trace) -> int:
+    trace = run.trace if isinstance(run, Run) else run
+    return sum(tensor.nbytes for tensor in trace.values())
+
+
+@st.cache_resource(show_spinner=False)
+def _run_cache() -> RunCache:
+    return RunCache(RUN_CACHE_BYTES)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Opening the model …")
+def load_model(choice: ModelChoice) -> LoadedModel:
+    """The model of a choice: one for everybody, frozen.
+
+    Raises:
+        CheckpointError: when a shipped model's folder is broken.
+        ConfigError: when sizes make no model.
+        DeviceError: when there is no such device.
+    """
+    device = choose_device(choice.device)
+    opened = open_model(choice.name, device)
+    if choice.random is None:
+        return opened
+    sizes = choice.random
+    changes = {
+        "n_encoder_layers": sizes.encoder_layers,
+        "n_decoder_layers": sizes.decoder_layers,
+        "n_heads": sizes.n_heads,
+        "d_model": sizes.d_model,
+        "d_ff": 4 * sizes.d_model,
+        "max_len": 512,
+    }
+    config = replace(opened.model.config, **changes)
+    return replace(opened, name=RANDOM, model=random_model(config, sizes.seed, device))
+
+
+def random_model(config: TransformerConfig, seed: int, device: torch.device) -> Transformer:
+    """A freshly initialised, frozen model; the same seed gives the same weights on every device."""
+    return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
+def load_random_twin(choice: ModelChoice, seed: int, norm_position: str | None = None) -> LoadedModel:
+    """A model of the same configuration as a choice's, with random weights and, if given, the other norm position.
+
+    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
+    """
+    loaded = load_model(choice)
+    config = loaded.model.config
+    if norm_position is not None:
+        config = replace(config, norm_position=norm_position, final_norm=norm_position == "pre")
+    return replace(loaded, name=RANDOM, model=random_model(config, seed, choose_device(choice.device)))
+
+
+def models() -> list[str]:
+    """What the model picker offers: the shipped models, and `RANDOM`."""
+    return [*shipped_models(), RANDOM]
+
+
+def choose_model(choice: ModelChoice) -> None:
+    """Make this the person's model, for every page."""
+    st.session_state["choice"] = choice
+
+
+def current_choice() -> ModelChoice:
+    """The model that this person has chosen in the sidebar."""
+    return st.session_state["choice"]
+
+
+def current_model() -> LoadedModel:
+    """The model of `current_choice`, loaded."""
+    return load_model(current_choice())
+
+
+def current_theme() -> Theme:
+    """The colours of what this person's browser shows now."""
+    return palette("dark" if st.context.theme.type == "dark" else "light")
+
+
+def texts_from_address() -> None:
+    """At a person's first visit, take the sentences from the address: a link that a teacher has sent."""
+    for key, default in (("text", DEFAULT_SENTENCE), ("target", "")):
+        if key not in st.session_state:
+            st.session_state[key] = clean(st.query_params.get(key, default))
+
+
+def texts_to_address() -> None:
+    """Write the sentences into the address; defaults and very long texts stay out of it."""
+    for key, default in (("text", DEFAULT_SENTENCE), ("target", "")):
+        value = st.session_state[key]
+        if value != default and len(value.encode()) <= URL_TEXT_LIMIT:
+            st.query_params[key] = value
+        elif key in st.query_params:
+            del st.query_params[key]
+
+
+def use_sentence(text: str, target: str = "") -> None:
+    """Put a sentence into the box, as if it had been typed. To be called from a callback."""
+    st.session_state["text"], st.session_state["target"] = text, target
+
+
+def current_texts() -> tuple[str, str]:
+    """The source and the target sentence in the boxes, as typed; the target is blank when the model is to make it."""
+    return clean(st.session_state["text"]), clean(st.session_state["target"])
+
+
+def clamp_choice(key: str, options: Sequence[Any]) -> None:
+    """Let a picker whose remembered or linked value is not among its options now begin with the first of them."""
+    if key in st.session_state and st.session_state[key] not in options:
+        st.session_state[key] = options[0]
+
+
+def set_choice(key: str, value: Any) -> None:
+    """Move a picker, as if the person had. To be called from a callback."""
+    st.session_state[key] = value
+
+
+def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:
+    """The run of a sentence in a model, from the cache or computed now.
+
+    Raises:
+        SentenceError: for a sentence that can't be run; the message is for people.
+    """
+    loaded = load_model(choice)
+    return _run_cache().get(
+        ("run", choice, text, target), lambda: run_sentence(loaded, text, target, top_k=TOP_K, on_step=on_step)
+    )
+
+
+def twin_run(choice: ModelChoice, text: str, target: str, seed: int, norm_position: str | None = None) -> Run:
+    """The same source and target as `run_of` in a random model of the same configuration (teacher forcing)."""
+    original = run_of(choice, text, target)
+    twin = load_random_twin(choice, seed, norm_position)
+    words = original.trace.tgt_tokens[0]
+    return _run_cache().get(
+        ("twin", choice, text, target, seed, norm_position),
+        lambda: force(twin, original.source, original.target_ids, words, top_k=TOP_K),
+    )
+
+
+def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
+    """Several sentences as one padded batch, each with the target that the model generates for it.
+
+    Raises:
+        SentenceError: naming the sentence that can't be run.
+    """
+    loaded = load_model(choice)
+    sources = []
+    for number, text in enumerate(texts, start=1):
+        sources.append(encode_sentence(loaded, loaded.source, text, f"sentence {number}"))
+    if not sources:
+        raise SentenceError("Type at least one sentence.")
+    return _run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))
