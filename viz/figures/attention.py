@@ -1,0 +1,293 @@
+"""Pictures of attention: one head, the heads of a layer, all layers and heads, two models side by side.
+
+In every picture a row is a query (the token that looks) and a column is a key (the token that is looked at).
+A cell that the mask closes is grey and hatched, and says why it is closed when pointed at. NaN and infinite
+values are drawn as nothing. Axes: L layers, H heads, Q query position, K key position.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures._closed import Closed, add_closed, opened
+from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
+from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
+from viz.theme import Theme, color_scale, template
+
+QUERY_AXIS = "query: the token that looks"
+KEY_AXIS = "key: the token that is looked at"
+MAX_NUMBERED = 22
+"""Columns up to which each cell shows its number: beyond that it would be smaller than a person can read."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What the numbers of an attention picture are.
+
+    Attributes:
+        name: title of the colour bar, with the unit.
+        meaning: one line of the hover text, after the number.
+        signed: whether values may be negative; then the colours diverge from 0.
+    """
+
+    name: str
+    meaning: str
+    signed: bool
+
+
+WEIGHTS = Quantity(
+    "attention weight (share of the row, 0 to 1)", "of this query's attention; its row sums to 1", False
+)
+SCORES = Quantity("score q·k / √d_head (no unit)", "= q·k / √d_head, before the mask and the softmax", True)
+MASKED_SCORES = Quantity("score after the mask (no unit)", "= q·k / √d_head; closed cells are −∞", True)
+
+
+def attention_heatmap(
+    values: NDArray[np.floating],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: Quantity = WEIGHTS,
+    closed: Closed | None = None,
+    title: str = "",
+    limit: float | None = None,
+) -> go.Figure:
+    """One head: which query looks at which key.
+
+    Args:
+        values: (Q, K) weights or scores.
+        query_tokens: Q tokens, as typed.
+        key_tokens: K tokens, as typed.
+        theme: the look.
+        quantity: what the values are.
+        closed: reason -> (Q, K) True where the mask closes the cell.
+        title: of the figure; plain text.
+        limit: end of the colour range; None takes it from the values.
+
+    Raises:
+        ValueError: the values are not a matrix of these tokens.
+    """
+    _check(values.shape, query_tokens, key_tokens)
+    numbers = opened(values, closed)
+    hover = "query: %{y}<br>key: %{x}"
+    figure = go.Figure()
+    figure.add_trace(_heatmap(numbers, quantity, hover, theme, limit))
+    add_closed(figure, closed, theme, hover)
+    figure.add_trace(Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0).frames(1, theme))
+    set_ticks(figure, "x", numbered(key_tokens), title=KEY_AXIS, drawn=_tokens_only(key_tokens))
+    set_ticks(figure, "y", numbered(query_tokens), title=QUERY_AXIS, drawn=_tokens_only(query_tokens))
+    _finish(figure, theme, title, pixels(len(query_tokens), per_row=34))
+    return figure
+
+
+def layer_heads(
+    values: NDArray[np.floating],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: Quantity = WEIGHTS,
+    closed: Closed | None = None,
+    title: str = "",
+    columns: int = 4,
+) -> go.Figure:
+    """All heads of one layer beside each other, in the same colour range.
+
+    The values are (H, Q, K), `columns` is the number of heads in a row of the picture; everything else is as
+    for attention_heatmap.
+    """
+    headings = [f"head {head}" for head in range(len(values))]
+    return side_by_side(
+        values,
+        headings,
+        query_tokens,
+        key_tokens,
+        theme=theme,
+        quantity=quantity,
+        closed=closed,
+        title=title,
+        columns=columns,
+    )
+
+
+def compare(
+    trained: NDArray[np.floating],
+    random: NDArray[np.floating],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: Quantity = WEIGHTS,
+    closed: Closed | None = None,
+    title: str = "",
+    headings: tuple[str, str] = ("trained", "random: not trained"),
+) -> go.Figure:
+    """Draw the same head of two models on the same sentence, in the same colour range; each (Q, K)."""
+    return side_by_side(
+        np.stack([trained, random]),
+        headings,
+        query_tokens,
+        key_tokens,
+        theme=theme,
+        quantity=quantity,
+        closed=closed,
+        title=title,
+    )
+
+
+def side_by_side(
+    values: NDArray[np.floating],
+    headings: Sequence[str],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: Quantity = WEIGHTS,
+    closed: Closed | None = None,
+    title: str = "",
+    columns: int = 4,
+) -> go.Figure:
+    """Matrices (N, Q, K) of the same tokens, each under its heading, in the same colour range.
+
+    Raises:
+        ValueError: the values are not one matrix of these tokens a heading.
+    """
+    count = len(headings)
+    if len(values) != count:
+        raise ValueError(f"{count} headings for {len(values)} matrices")
+    _check(values.shape[1:], query_tokens, key_tokens)
+    columns = min(columns, count)
+    side = block_size(count, len(query_tokens), len(key_tokens))
+    maps = [pool(opened(value, closed), side) for value in values]
+    queries, keys = maps[0].shape
+    rows = -(-count // columns)
+    tiles = Tiles(rows, columns, queries, keys, ceil(queries / 5), ceil(keys / 12))
+    figure = go.Figure()
+    hover = "query: %{y}<br>key: %{x}"
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, None))
+    add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), count), theme, hover)
+    figure.add_trace(tiles.frames(count, theme))
+    _label_tiles(figure, tiles, query_tokens, key_tokens, side)
+    for index, heading in enumerate(headings):
+        row, column = divmod(index, columns)
+        figure.add_annotation(
+            x=tiles.left(column) - 0.5,
+            y=tiles.top(row) - 0.5,
+            text=f"<b>{escape(heading, 60)}</b>",
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+        )
+    _finish(figure, theme, title, pixels(tiles.height, per_row=max(6, 26 // rows)))
+    return figure
+
+
+def attention_grid(
+    values: NDArray[np.floating],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: Quantity = WEIGHTS,
+    closed: Closed | None = None,
+    title: str = "",
+) -> go.Figure:
+    """All layers and heads at a glance: a row of tiles a layer, a column of tiles a head, one colour range.
+
+    Long sentences are pooled: a cell then shows the strongest value of a block of cells, and hovering says
+    which.
+
+    The values are (L, H, Q, K); everything else is as for attention_heatmap.
+    """
+    layers, heads = values.shape[:2]
+    _check(values.shape[2:], query_tokens, key_tokens)
+    side = block_size(layers * heads, len(query_tokens), len(key_tokens))
+    maps = [pool(opened(value, closed), side) for layer in values for value in layer]
+    queries = pool_labels(numbered(query_tokens), side)
+    keys = pool_labels(numbered(key_tokens), side)
+    tiles = Tiles(layers, heads, len(queries), len(keys), ceil(len(queries) / 12), ceil(len(keys) / 12))
+    figure = go.Figure()
+    hover = "%{y}<br>%{x}"
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, None))
+    add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), len(maps)), theme, hover)
+    figure.add_trace(tiles.frames(len(maps), theme))
+    columns = tiles.column_labels([f"head {head}, key: " for head in range(heads)], keys)
+    rows = tiles.row_labels([f"layer {layer}, query: " for layer in range(layers)], queries)
+    drawn_columns = {tiles.left(head) + (tiles.keys - 1) / 2: str(head) for head in range(heads)}
+    drawn_rows = {tiles.top(layer) + (tiles.queries - 1) / 2: str(layer) for layer in range(layers)}
+    set_ticks(figure, "x", columns, title="head (in each tile a column is a key)", drawn=drawn_columns)
+    set_ticks(figure, "y", rows, title="layer (in each tile a row is a query)", drawn=drawn_rows)
+    _finish(figure, theme, title, pixels(layers, per_row=130))
+    return figure
+
+
+def _check(shape: tuple[int, ...], query_tokens: Sequence[str], key_tokens: Sequence[str]) -> None:
+    if shape != (len(query_tokens), len(key_tokens)):
+        raise ValueError(
+            f"the matrix is {shape}, but there are {len(query_tokens)} query tokens "
+            f"and {len(key_tokens)} key tokens"
+        )
+
+
+def _heatmap(
+    numbers: NDArray[np.float32], quantity: Quantity, hover: str, theme: Theme, limit: float | None
+) -> go.Heatmap:
+    end = limit if limit is not None else _limit(numbers)
+    fits = numbers.shape[1] <= MAX_NUMBERED
+    return go.Heatmap(
+        z=numbers,
+        zmin=-end if quantity.signed else 0,
+        zmax=end,
+        colorscale=color_scale(theme.diverging if quantity.signed else theme.sequential),
+        colorbar={"title": {"text": quantity.name, "side": "right"}, "thickness": 16, "outlinewidth": 0},
+        hoverongaps=False,
+        hovertemplate=f"{hover}<br><b>%{{z:.4f}}</b> {quantity.meaning}<extra></extra>",
+        texttemplate="%{z:.2f}" if fits else None,
+        name=quantity.name,
+    )
+
+
+def _limit(numbers: NDArray[np.float32]) -> float:
+    """Choose the end of a colour range: the strongest value, rounded up to a tenth."""
+    strongest = float(np.nanmax(np.abs(numbers))) if np.isfinite(numbers).any() else 1.0
+    return ceil(strongest * 10 - 1e-6) / 10 or 0.1
+
+
+def _tokens_only(tokens: Sequence[str]) -> dict[float, str]:
+    """Choose the ticks to draw: the tokens without their positions, every n-th of a long sentence."""
+    return {position: escape(tokens[position]) for position in range(0, len(tokens), tick_step(len(tokens)))}
+
+
+def _label_tiles(
+    figure: go.Figure, tiles: Tiles, query_tokens: Sequence[str], key_tokens: Sequence[str], side: int
+) -> None:
+    """Draw token ticks along every tile row and column, as many as can be read."""
+    columns = tiles.column_labels([""] * tiles.columns, pool_labels(numbered(key_tokens), side))
+    rows = tiles.row_labels([""] * tiles.rows, pool_labels(numbered(query_tokens), side))
+    column_step = tick_step(tiles.keys * tiles.columns)
+    row_step = tick_step(tiles.queries * tiles.rows)
+    drawn_columns: dict[float, str] = {
+        tiles.left(column) + position: escape(key_tokens[position * side])
+        for column in range(tiles.columns)
+        for position in range(0, tiles.keys, column_step)
+    }
+    drawn_rows: dict[float, str] = {
+        tiles.top(row) + position: escape(query_tokens[position * side])
+        for row in range(tiles.rows)
+        for position in range(0, tiles.queries, row_step)
+    }
+    set_ticks(figure, "x", columns, title=KEY_AXIS, drawn=drawn_columns)
+    set_ticks(figure, "y", rows, title=QUERY_AXIS, drawn=drawn_rows)
+
+
+def _finish(figure: go.Figure, theme: Theme, title: str, height: int) -> None:
+    figure.update_layout(template=template(theme), height=height, hovermode="closest")
+    if title:
+        figure.update_layout(title={"text": escape(title, 120)})
+    else:
+        figure.update_layout(margin={"t": 16})

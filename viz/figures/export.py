@@ -1,0 +1,174 @@
+"""A figure as a file: HTML, PNG or SVG to look at, CSV to calculate with.
+
+Nothing here reaches the network: the HTML carries plotly.js in itself, and the images are drawn by a
+Chromium of this machine that is given no page but ours (kaleido would otherwise load MathJax from a CDN).
+"""
+
+import csv
+import html
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kaleido
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from choreographer.browsers.chromium import Chromium
+from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
+
+from viz.figures.labels import DECORATION, axis_title
+
+CONFIG = {"showSendToCloud": False, "displaylogo": False, "typesetMath": False, "responsive": True}
+"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels."""
+IMAGE_WIDTH = 1200
+"""Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet read a cell as a formula."""
+
+
+class NoChromiumError(RuntimeError):
+    """PNG and SVG need a Chromium or Chrome on this machine, and none was found."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Saving as PNG or SVG needs Chromium or Chrome on the machine that runs Headlight, and none was "
+            "found. Install one (Debian: apt-get install chromium), or set BROWSER_PATH to its program, or "
+            "save as HTML."
+        )
+
+
+def has_chromium() -> bool:
+    """Whether this machine can draw PNG and SVG."""
+    chosen = os.environ.get("BROWSER_PATH")
+    return Path(chosen).is_file() if chosen else Chromium.find_browser(skip_local=False) is not None
+
+
+def to_html(figure: go.Figure) -> bytes:
+    """One HTML page that works without a network, with plotly.js (about 4 MB) inside."""
+    page: str = figure.to_html(config=CONFIG, include_plotlyjs=True, include_mathjax=False, full_html=True)
+    return page.encode()
+
+
+def to_png(figure: go.Figure) -> bytes:
+    """Draw a PNG at twice the figure's size, for a projector or a slide.
+
+    Raises:
+        NoChromiumError: there is no browser to draw it.
+    """
+    return _image(figure, "png", scale=2)
+
+
+def to_svg(figure: go.Figure) -> bytes:
+    """Draw an SVG, for print.
+
+    Raises:
+        NoChromiumError: there is no browser to draw it.
+    """
+    return _image(figure, "svg", scale=1)
+
+
+def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
+    if not has_chromium():
+        raise NoChromiumError
+    size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
+    image: bytes = kaleido.calc_fig_sync(
+        figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts={"mathjax": False}
+    )
+    return image
+
+
+def file_name(slug: str, extension: str) -> str:
+    """Make a file's name from a figure's own name: letters, digits and dashes, never a path.
+
+    Raises:
+        ValueError: nothing is left of the name.
+    """
+    ascii_text = unicodedata.normalize("NFKD", slug).encode("ascii", "ignore").decode().lower()
+    safe = re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:80]
+    if not safe:
+        raise ValueError("a figure needs a name of letters or digits")
+    return f"headlight-{safe}.{extension}"
+
+
+def numbers(figure: go.Figure) -> pd.DataFrame:
+    """Every number that a figure draws, a row a number.
+
+    The columns are "trace", then the axes' titles, then the value's. Beside an axis whose ticks are tokens
+    stands a column with the token. Cells without a number (gaps, closed cells) are left out. Text that a
+    spreadsheet would read as a formula gets an apostrophe in front; numbers stay numbers.
+    """
+    frames = [_trace_numbers(figure, trace) for trace in figure.data if trace.meta != DECORATION]
+    if not frames:
+        return pd.DataFrame(columns=["trace", "x", "y"])
+    table = pd.concat(frames, ignore_index=True)
+    for column in table.columns:
+        if not pd.api.types.is_numeric_dtype(table[column]):
+            table[column] = table[column].map(_neutral)
+    return table
+
+
+def to_csv(figure: go.Figure) -> bytes:
+    """Write the numbers as CSV: UTF-8 with the byte-order mark that spreadsheets need for accents."""
+    return numbers(figure).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode("utf-8-sig")
+
+
+def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
+    x_title, y_title = _title(figure, trace, "x"), _title(figure, trace, "y")
+    name = _plain(trace.name) if trace.name else trace.type
+    if trace.type == "heatmap":
+        values = np.asarray(trace.z, dtype=float)
+        rows, columns = np.nonzero(np.isfinite(values))
+        y = rows if trace.y is None else np.asarray(trace.y)[rows]
+        x = columns if trace.x is None else np.asarray(trace.x)[columns]
+        value_title = _plain(_value_title(figure, trace)) or "value"
+        cells = [(y_title, y, "y"), (x_title, x, "x"), (value_title, values[rows, columns], "")]
+    else:
+        y = np.asarray(trace.y)
+        x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
+        drawn = np.array([value is not None and value == value for value in y], dtype=bool)
+        cells = [(x_title, x[drawn], "x"), (y_title, y[drawn], "y")]
+    table: dict[str, Any] = {"trace": name}
+    for title, values_of_axis, axis in cells:
+        column = title if title not in table else f"{title} ({axis})"
+        table[column] = values_of_axis
+        labels = dict(_tick_labels(figure, trace, axis)) if axis else {}
+        if labels:
+            table[f"{column} (label)"] = [labels.get(value, "") for value in values_of_axis.tolist()]
+    return pd.DataFrame(table)
+
+
+def _axis(figure: go.Figure, trace: BaseTraceType, axis: str) -> BaseLayoutHierarchyType:
+    """Find the layout's axis that a trace is drawn on: "x2" is layout.xaxis2."""
+    reference = getattr(trace, f"{axis}axis") or axis
+    return figure.layout[f"{axis}axis{reference[1:]}"]
+
+
+def _title(figure: go.Figure, trace: BaseTraceType, axis: str) -> str:
+    return _plain(_axis(figure, trace, axis).title.text or axis_title(figure, axis)) or axis
+
+
+def _value_title(figure: go.Figure, trace: BaseTraceType) -> str:
+    """Find the title of the colour bar, the trace's own or the one it shares."""
+    holder = figure.layout[trace.coloraxis] if trace.coloraxis else trace
+    return holder.colorbar.title.text or ""
+
+
+def _tick_labels(figure: go.Figure, trace: BaseTraceType, axis: str) -> Iterator[tuple[float, str]]:
+    layout = _axis(figure, trace, axis)
+    if layout.ticktext is not None:
+        for position, text in zip(layout.tickvals, layout.ticktext, strict=True):
+            yield position, _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Read a plotly label as plain text: its few tags removed, its entities read back."""
+    return html.unescape(re.sub(r"<br ?/?>", " ", re.sub(r"</?(b|i|sub|sup)>", "", text)))
+
+
+def _neutral(cell: object) -> object:
+    """Keep text from being taken for a formula by a spreadsheet."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

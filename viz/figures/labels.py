@@ -1,0 +1,150 @@
+"""Labels of a figure: people's tokens made safe and visible, and axes whose ticks are tokens.
+
+plotly reads a small HTML dialect in every label, so a token that holds `<b>` or `&lt;` would change the
+picture or vanish from it. Positions on an axis are integers and the tokens are its tick texts, because
+plotly merges categories of the same name and a sentence repeats words.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import escape as escape_html
+from typing import Any
+
+import plotly.graph_objects as go
+
+MAX_LABEL = 24
+"""Characters of a token that a label shows before it is cut with an ellipsis."""
+MAX_TICKS = 40
+"""Tick labels of at least 14 px that fit beside each other on one axis."""
+DECORATION = "decoration"
+"""The `meta` of a trace that carries no numbers: hatching, or the helper that holds an axis open."""
+
+
+def escape(token: str, limit: int = MAX_LABEL) -> str:
+    """Write a token as a plotly label shows it: literally, in one line, cut after `limit` characters.
+
+    Control characters appear as their pictures (␛), other invisible ones (zero-width, bidirectional
+    controls, unusual spaces) as ⟨U+200B⟩, a lone surrogate as the replacement character, and `& < >` as
+    entities.
+    """
+    pieces: list[str] = []
+    width = 0
+    for character in token:
+        piece = _visible(character)
+        if width + len(piece) > limit:
+            pieces.append("…")
+            break
+        pieces.append(piece)
+        width += len(piece)
+    text = "".join(pieces)
+    if not text.strip(" "):
+        text = "␠" * len(text) if text else "⟨empty⟩"
+    return escape_html(text, quote=False)
+
+
+def _visible(character: str) -> str:
+    """One character, or what stands for it where it can't be seen or would reorder the text around it."""
+    code = ord(character)
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if category in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp") or (category == "Zs" and character != " "):
+        return f"⟨U+{code:04X}⟩"
+    return character
+
+
+def numbered(tokens: Sequence[str]) -> list[str]:
+    """Label tokens with their positions in front, so that a repeated word stays told apart: "3 the"."""
+    return [f"{position} {escape(token)}" for position, token in enumerate(tokens)]
+
+
+def tick_step(count: int, most: int = MAX_TICKS) -> int:
+    """Every how many-th of `count` ticks is labelled so that at most `most` labels are drawn."""
+    return max(1, -(-count // most))
+
+
+def set_ticks(
+    figure: go.Figure,
+    axis: str,
+    labels: Sequence[str],
+    *,
+    title: str,
+    drawn: Mapping[float, str] | None = None,
+) -> None:
+    """Give one axis ("x" or "y") the labels 0, 1, 2, ... as its ticks; the y axis starts at the top.
+
+    Hovering always names the label, even where there are too many to draw. plotly takes both from the same
+    list, so where only some are drawn the axis keeps all labels and hides them, and a second axis laid over
+    it draws those. The labels have to be escaped already.
+
+    Args:
+        figure: the figure to change; its first subplot is meant.
+        axis: "x" or "y".
+        labels: one label a position.
+        title: what the axis counts, shown beside it.
+        drawn: the ticks to draw, position -> label. None draws every label, or every n-th of more than
+            MAX_TICKS.
+    """
+    positions = range(len(labels))
+    step = tick_step(len(labels))
+    if drawn is None and step > 1:
+        drawn = {position: labels[position] for position in positions[::step]}
+    ends = [-0.5, len(labels) - 0.5]
+    common: dict[str, Any] = {
+        "range": ends[::-1] if axis == "y" else ends,
+        "showgrid": False,
+        "zeroline": False,
+    }
+    if axis == "x":
+        common["autotickangles"] = [0, -45, -90]
+    full = {**common, "tickvals": list(positions), "ticktext": list(labels)}
+    if drawn is None:
+        figure.update_layout({f"{axis}axis": {**full, "title": {"text": title}}})
+        return
+    figure.update_layout(
+        {
+            f"{axis}axis": {**full, "showticklabels": False, "ticks": ""},
+            f"{axis}axis2": {
+                **common,
+                "title": {"text": title},
+                "tickvals": list(drawn),
+                "ticktext": list(drawn.values()),
+                "overlaying": axis,
+                "matches": axis,
+                "side": "bottom" if axis == "x" else "left",
+            },
+        }
+    )
+    _hold_second_axes(figure, axis)
+
+
+def _hold_second_axes(figure: go.Figure, axis: str) -> None:
+    """Add an empty trace on the second axis, because plotly draws an axis only where a trace uses it."""
+    figure.add_trace(
+        go.Scatter(
+            x=[None],
+            y=[None],
+            hoverinfo="skip",
+            showlegend=False,
+            meta=DECORATION,
+            **{f"{axis}axis": f"{axis}2"},
+        )
+    )
+
+
+def axis_title(figure: go.Figure, axis: str) -> str:
+    """Find the title that `set_ticks` wrote for "x" or "y"; empty where the axis has none."""
+    for name in (f"{axis}axis", f"{axis}axis2"):
+        title = figure.layout[name].title.text if name in figure.layout else None
+        if title:
+            return str(title)
+    return ""
+
+
+def pixels(rows: int, *, per_row: int, least: int = 320, most: int = 900, around: int = 150) -> int:
+    """Height of a figure with this many rows, `per_row` pixels each and `around` for title and axes."""
+    return max(least, min(most, rows * per_row + around))

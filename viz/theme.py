@@ -1,0 +1,198 @@
+"""Every colour of Headlight, in light and in dark, and the plotly template made from them.
+
+The sequential and diverging scales differ in lightness and not only in hue, and the categorical colours are
+those of Okabe and Ito (2008, "Color Universal Design"), so they can be told apart without seeing red and
+green. The order of the categorical colours differs between the themes: on either background the ones that
+contrast best come first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import plotly.graph_objects as go
+
+ThemeName = Literal["light", "dark"]
+
+FONT_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
+FONT_SIZE = 14
+"""Pixels. The smallest text of a figure; the title is larger."""
+TITLE_SIZE = 17
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+"""Line styles that go with the categorical colours, so that no line is told apart by colour alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """The colours of one look, each as #rrggbb.
+
+    `sequential` runs from "nothing" (the page's background) to "most", `diverging` from the most negative
+    over a neutral middle to the most positive; their stops are evenly spaced. `masked` fills a closed cell
+    and `hatch` draws the lines over it. `muted` is for secondary text, which is still readable; `accent`
+    marks what is chosen.
+    """
+
+    name: ThemeName
+    background: str
+    surface: str
+    text: str
+    muted: str
+    grid: str
+    accent: str
+    warning: str
+    masked: str
+    hatch: str
+    sequential: tuple[str, ...]
+    diverging: tuple[str, ...]
+    categorical: tuple[str, ...]
+
+    def color(self, index: int) -> str:
+        """Return the categorical colour of the series with this number; they repeat after the last one."""
+        return self.categorical[index % len(self.categorical)]
+
+    def dash(self, index: int) -> str:
+        """Return a line style for the series with this number; it changes as soon as the colours repeat."""
+        return DASHES[index // len(self.categorical) % len(DASHES)]
+
+    def as_data(self) -> dict[str, str | list[str]]:
+        """Return the same colours as plain JSON data, for a component in the browser."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
+        }
+
+
+PALETTES: Mapping[ThemeName, Theme] = {
+    "light": Theme(
+        name="light",
+        background="#ffffff",
+        surface="#f5f7fa",
+        text="#1b1f24",
+        muted="#59626e",
+        grid="#d8dee6",
+        accent="#0a5cad",
+        warning="#a63a00",
+        masked="#dcdfe3",
+        hatch="#9aa1ab",
+        sequential=(
+            "#ffffff",
+            "#deebf7",
+            "#c6dbef",
+            "#9ecae1",
+            "#6baed6",
+            "#4292c6",
+            "#2171b5",
+            "#08519c",
+            "#08306b",
+        ),
+        diverging=(
+            "#08306b",
+            "#2171b5",
+            "#6baed6",
+            "#c6dbef",
+            "#f7f7f7",
+            "#fdd0a2",
+            "#fd8d3c",
+            "#d94801",
+            "#7f2704",
+        ),
+        categorical=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#f0e442"),
+    ),
+    "dark": Theme(
+        name="dark",
+        background="#0e1117",
+        surface="#1a1f29",
+        text="#f2f4f8",
+        muted="#aab3c0",
+        grid="#323a47",
+        accent="#6cb6ff",
+        warning="#ffab70",
+        masked="#3b424e",
+        hatch="#6d7685",
+        sequential=(
+            "#0e1117",
+            "#0f2440",
+            "#10396b",
+            "#135196",
+            "#1f6fbf",
+            "#4a94d8",
+            "#83b9ea",
+            "#b8dbf7",
+            "#e0f3ff",
+        ),
+        diverging=(
+            "#cfe8ff",
+            "#7ab8ee",
+            "#2f7fc4",
+            "#164a7a",
+            "#23272f",
+            "#8a4513",
+            "#d2701e",
+            "#f7a654",
+            "#ffe3c2",
+        ),
+        categorical=("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#ffffff", "#0072b2"),
+    ),
+}
+
+
+def palette(name: ThemeName) -> Theme:
+    """Return the theme of this name.
+
+    Raises:
+        KeyError: there is no such theme.
+    """
+    return PALETTES[name]
+
+
+def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
+    """Write evenly spaced stops as a plotly colour scale."""
+    return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two #rrggbb colours, 1 to 21, as WCAG 2.1 defines it ("relative luminance")."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: str) -> float:
+    channels = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def template(theme: Theme) -> go.layout.Template:
+    """Build the plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours."""
+    axis = {
+        "gridcolor": theme.grid,
+        "linecolor": theme.muted,
+        "zerolinecolor": theme.muted,
+        "tickcolor": theme.muted,
+        "ticks": "outside",
+        "automargin": True,
+        "title": {"standoff": 12},
+    }
+    font = {"family": FONT_FAMILY, "size": FONT_SIZE, "color": theme.text}
+    return go.layout.Template(
+        layout={
+            "font": font,
+            "title": {"font": {"size": TITLE_SIZE}, "x": 0, "xref": "paper", "xanchor": "left"},
+            "paper_bgcolor": theme.background,
+            "plot_bgcolor": theme.background,
+            "colorway": list(theme.categorical),
+            "xaxis": axis,
+            "yaxis": axis,
+            "legend": {"bgcolor": "rgba(0,0,0,0)", "title": {"font": {"size": FONT_SIZE}}},
+            "hoverlabel": {
+                "bgcolor": theme.surface,
+                "bordercolor": theme.muted,
+                "font": {**font, "size": FONT_SIZE},
+                "align": "left",
+            },
+            "margin": {"l": 16, "r": 16, "t": 56, "b": 16},
+            "colorscale": {
+                "sequential": color_scale(theme.sequential),
+                "diverging": color_scale(theme.diverging),
+            },
+        }
+    )
