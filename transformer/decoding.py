@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +21,7 @@ class DecodingStep:
         token_id: the token that was chosen.
         probability: of that token.
         top_ids: the k most probable tokens, best first.
-        top_probabilities: theirs, of the whole vocabulary's softmax.
+        top_probabilities: theirs.
     """
 
     position: int
@@ -28,6 +29,19 @@ class DecodingStep:
     probability: float
     top_ids: tuple[int, ...]
     top_probabilities: tuple[float, ...]
+
+
+def next_token_probabilities(logits: Tensor, never: Sequence[int]) -> Tensor:
+    """Softmax over the tokens that may come next.
+
+    Args:
+        logits: (..., V).
+        never: ids that are no words of a target, such as <pad> and <bos>: their probability is 0.
+
+    Returns:
+        (..., V).
+    """
+    return logits.index_fill(-1, torch.tensor(never, dtype=torch.long, device=logits.device), -math.inf).softmax(-1)
 
 
 def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
@@ -44,7 +58,14 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
 
 @torch.inference_mode()
 def greedy(
-    model: Transformer, src: Tensor | None, *, bos_id: int, eos_id: int, max_new_tokens: int, top_k: int = 5
+    model: Transformer,
+    src: Tensor | None,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_new_tokens: int,
+    never: Sequence[int] = (),
+    top_k: int = 5,
 ) -> Iterator[DecodingStep]:
     """Take the most probable token at each step, up to and including <eos>.
 
@@ -56,6 +77,7 @@ def greedy(
         bos_id: what the decoder's input begins with.
         eos_id: what ends the target.
         max_new_tokens: stop after so many, or at the model's last position.
+        never: ids that are not to be chosen.
         top_k: how many of the best tokens each step tells.
     """
     state = model.start(src)
@@ -63,7 +85,7 @@ def greedy(
     device = model.generator.weight.device
     for position in range(min(max_new_tokens, model.config.max_len)):
         logits = model.step(torch.tensor([[token]], device=device), state)
-        probabilities = logits[0, -1].softmax(dim=-1)  # (V,)
+        probabilities = next_token_probabilities(logits[0, -1], never)  # (V,)
         token = int(probabilities.argmax())
         yield decoding_step(position, token, probabilities, top_k)
         if token == eos_id:
@@ -71,21 +93,23 @@ def greedy(
 
 
 @torch.inference_mode()
-def greedy_batch(model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_new_tokens: int) -> list[list[int]]:
+def greedy_batch(
+    model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_new_tokens: int, never: Sequence[int] = ()
+) -> list[list[int]]:
     """Greedy targets of many sources at once, each without <bos> and <eos>.
 
     Args:
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
-        bos_id, eos_id: as in `greedy`.
-        max_new_tokens: stop after so many, or at the model's last position.
+        bos_id, eos_id, max_new_tokens, never: as in `greedy`.
     """
     state = model.start(src)
     tokens = torch.full((src.shape[0], 1), bos_id, device=src.device)
     ended = torch.zeros(src.shape[0], dtype=torch.bool, device=src.device)
     columns = []
     for _ in range(min(max_new_tokens, model.config.max_len)):
-        tokens = model.step(tokens, state)[:, -1].argmax(dim=-1, keepdim=True)  # (B, 1)
+        probabilities = next_token_probabilities(model.step(tokens, state)[:, -1], never)  # (B, V)
+        tokens = probabilities.argmax(dim=-1, keepdim=True)  # (B, 1)
         ended = ended | (tokens[:, 0] == eos_id)
         columns.append(tokens.masked_fill(ended[:, None], eos_id))
         if bool(ended.all()):

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch
+from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
 from transformer.text import BOS_ID, EOS_ID, PAD_ID, EncodedSentence, SentenceCoder, clean
 from transformer.trace import Recorder, Trace
+
+NO_WORDS = (PAD_ID, BOS_ID)
+"""Ids that a target never goes on with: <pad> would be taken for padding, <bos> stands at the beginning only."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the most steps there can be."""
@@ -97,7 +100,7 @@ def force(
     Every step's "chosen" token is the given one, and the last one's is <eos>.
     """
     trace = _trace(loaded, [source], [(tuple(target_ids), tuple(target_words))])
-    probabilities = trace["logits"][0].softmax(dim=-1)  # (T, V)
+    probabilities = next_token_probabilities(trace["logits"][0], NO_WORDS)  # (T, V)
     labels = (*target_ids[1:], EOS_ID)
     steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(
@@ -115,7 +118,9 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     """Several sentences as one padded batch, each with the target that the model generates for it."""
     src = _padded([(*source.ids, EOS_ID) for source in sources], loaded)
     limit = target_limit(loaded, src.shape[1])
-    targets = greedy_batch(loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit)
+    targets = greedy_batch(
+        loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
+    )
     return _trace(loaded, sources, [_decoder_input(loaded, ids) for ids in targets])
 
 
@@ -128,7 +133,10 @@ def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step:
     src = _padded([(*source.ids, EOS_ID)], loaded)
     steps = []
     limit = target_limit(loaded, src.shape[1])
-    for step in greedy(loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, top_k=top_k):
+    decoding = greedy(
+        loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS, top_k=top_k
+    )
+    for step in decoding:
         steps.append(step)
         if on_step is not None:
             on_step(step, limit)
