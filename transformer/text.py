@@ -1,0 +1,192 @@
+"""Sentences to words to ids, and back."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import spacy
+from spacy.tokens import Doc
+
+PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
+SPECIALS = (PAD, BOS, EOS, UNK)
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+
+LONGEST_WORD = 48
+"""Characters without a space that are looked at together: spaCy's rules take quadratic time in their number."""
+
+_ENGLISH_ENDING = re.compile(r"n't|'[a-z]+", re.IGNORECASE)
+_ELIDED = re.compile(r"\w+'", re.IGNORECASE)
+_APOCOPES = {"po'", "mo'", "be'"}
+_CLOSING = frozenset(".,;:!?…)]}»”%")
+_OPENING = frozenset("([{«“¿¡")
+_ELIDING_LANGUAGES = frozenset({"it", "fr", "ca"})
+
+
+class TextError(ValueError):
+    """A text setting that can't be used; the message says what to change."""
+
+
+def clean(text: str) -> str:
+    """What is left of typed text for a model to read.
+
+    Lone surrogates become U+FFFD, every run of white space (tabs and new lines too) one space, and other
+    control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is brought into
+    Unicode's composed form, NFC. Nothing visible is lost. `clean(clean(text)) == clean(text)`.
+    """
+    spaced = "".join(map(_clean_character, text))
+    return unicodedata.normalize("NFC", " ".join(spaced.split()))
+
+
+def _clean_character(character: str) -> str:
+    if character.isspace():
+        return " "
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    return "" if category in ("Cc", "Cf") else character
+
+
+@lru_cache(maxsize=64)
+def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
+    """The rule-based tokenizer of a language; nothing is downloaded. Loading one takes up to some seconds."""
+    try:
+        if not re.fullmatch(r"[a-z]{2,3}", language):
+            raise ImportError
+        return spacy.blank(language).tokenizer
+    except ImportError as error:
+        raise TextError(
+            f"There are no tokenizing rules for the language {language!r}: give a code that spaCy knows and "
+            "that needs no further package, such as en, it, de, es or fr."
+        ) from error
+
+
+class WordTokenizer:
+    """Splits sentences of one language into words, by spaCy's rules, and joins words to sentences.
+
+    Attributes:
+        language: two- or three-letter code.
+        lowercase: whether words are looked up in lower case. What was typed is kept either way.
+
+    Raises:
+        TextError: for a language without rules.
+    """
+
+    def __init__(self, language: str, *, lowercase: bool) -> None:
+        self.language = language
+        self.lowercase = lowercase
+        self._rules = _spacy_tokenizer(language)
+
+    def words(self, sentence: str) -> list[str]:
+        """The words of a sentence as typed, cleaned by `clean`.
+
+        Never raises. More than LONGEST_WORD characters without a space are cut into pieces.
+        """
+        pieces = [
+            run[start : start + LONGEST_WORD]
+            for run in clean(sentence).split()
+            for start in range(0, len(run), LONGEST_WORD)
+        ]
+        return [token.text for token in self._rules(" ".join(pieces)) if not token.is_space]
+
+    def join(self, words: Iterable[str]) -> str:
+        """One sentence of words: punctuation, English endings and Italian elisions lose their space."""
+        sentence, glued = "", True
+        for word in words:
+            glue = glued or self._follows_closely(word)
+            sentence += word if glue else f" {word}"
+            glued = self._is_followed_closely(word)
+        return sentence
+
+    def key(self, word: str) -> str:
+        """The form under which a word is looked up: straight apostrophes, lower case if that is set."""
+        straight = word.replace("’", "'").replace("ʼ", "'")
+        return straight.lower() if self.lowercase else straight
+
+    def _follows_closely(self, word: str) -> bool:
+        if self.language == "en" and _ENGLISH_ENDING.fullmatch(self.key(word)):
+            return True
+        return bool(word) and all(character in _CLOSING for character in word)
+
+    def _is_followed_closely(self, word: str) -> bool:
+        key = self.key(word)
+        if self.language in _ELIDING_LANGUAGES and _ELIDED.fullmatch(key) and key.lower() not in _APOCOPES:
+            return True
+        return bool(word) and all(character in _OPENING for character in word)
+
+
+class Vocabulary:
+    """Words and their ids; 0 to 3 are <pad>, <bos>, <eos> and <unk>.
+
+    Args:
+        words: the others, from id 4 on.
+
+    Raises:
+        TextError: for a word that comes twice or has a special one's name.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        ordinary = list(words)
+        self._words = [*SPECIALS, *ordinary]
+        self._ids = {word: index for index, word in enumerate(ordinary, start=len(SPECIALS))}
+        if len(set(self._words)) != len(self._words):
+            raise TextError(
+                "A vocabulary lists each word once, and none of the special ones: remove repeated words."
+            )
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __contains__(self, word: str) -> bool:
+        """Whether it is an ordinary word with an id; the special ones, as typed text, are not."""
+        return word in self._ids
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """Their ids; <unk>'s for words that are not in it, the names of special ones among them."""
+        return [self._ids.get(word, UNK_ID) for word in words]
+
+    def word(self, index: int) -> str:
+        """The word of an id."""
+        return self._words[index]
+
+    def to_list(self) -> list[str]:
+        """All words by id, the special ones first."""
+        return list(self._words)
+
+    @classmethod
+    def from_list(cls, words: Sequence[str]) -> Vocabulary:
+        """The inverse of `to_list`."""
+        if tuple(words[: len(SPECIALS)]) != SPECIALS:
+            raise TextError(f"A vocabulary begins with {' '.join(SPECIALS)}.")
+        return cls(words[len(SPECIALS) :])
+
+
+@dataclass(frozen=True)
+class EncodedSentence:
+    """A sentence's words as typed, their ids, and which of them the vocabulary does not have; equal lengths."""
+
+    words: list[str]
+    ids: list[int]
+    unknown: list[bool]
+
+
+class SentenceCoder:
+    """A tokenizer and a vocabulary: sentences to ids and ids to sentences."""
+
+    def __init__(self, tokenizer: WordTokenizer, vocabulary: Vocabulary) -> None:
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+
+    def encode(self, sentence: str) -> EncodedSentence:
+        """The words and ids of typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
+        words = self.tokenizer.words(sentence)
+        ids = self.vocabulary.encode(map(self.tokenizer.key, words))
+        return EncodedSentence(words=words, ids=ids, unknown=[index == UNK_ID for index in ids])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The sentence of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
+        words = [self.vocabulary.word(index) for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID)]
+        return self.tokenizer.join(words)
