@@ -16,7 +16,7 @@ SPECIALS = (PAD, BOS, EOS, UNK)
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 
 LONGEST_WORD = 48
-"""Characters without a space that are looked at together: spaCy's rules take quadratic time in their number."""
+"""Characters without a space that are looked at together: spaCy's rules take quadratic time in them."""
 
 _ENGLISH_ENDING = re.compile(r"n't|'[a-z]+", re.IGNORECASE)
 _ELIDED = re.compile(r"\w+'", re.IGNORECASE)
@@ -31,11 +31,11 @@ class TextError(ValueError):
 
 
 def clean(text: str) -> str:
-    """What is left of typed text for a model to read.
+    """Leave of typed text what a model is to read.
 
     Lone surrogates become U+FFFD, every run of white space (tabs and new lines too) one space, and other
-    control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is brought into
-    Unicode's composed form, NFC. Nothing visible is lost. `clean(clean(text)) == clean(text)`.
+    control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is brought
+    into Unicode's composed form, NFC. Nothing visible is lost. `clean(clean(text)) == clean(text)`.
     """
     spaced = "".join(map(_clean_character, text))
     return unicodedata.normalize("NFC", " ".join(spaced.split()))
@@ -52,7 +52,7 @@ def _clean_character(character: str) -> str:
 
 @lru_cache(maxsize=64)
 def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
-    """The rule-based tokenizer of a language; nothing is downloaded. Loading one takes up to some seconds."""
+    """Load the rule-based tokenizer of a language: up to some seconds, and nothing is downloaded."""
     try:
         if not re.fullmatch(r"[a-z]{2,3}", language):
             raise ImportError
@@ -81,7 +81,7 @@ class WordTokenizer:
         self._rules = _spacy_tokenizer(language)
 
     def words(self, sentence: str) -> list[str]:
-        """The words of a sentence as typed, cleaned by `clean`.
+        """Split a sentence into its words as typed, cleaned by `clean`.
 
         Never raises. More than LONGEST_WORD characters without a space are cut into pieces.
         """
@@ -93,7 +93,7 @@ class WordTokenizer:
         return [token.text for token in self._rules(" ".join(pieces)) if not token.is_space]
 
     def join(self, words: Iterable[str]) -> str:
-        """One sentence of words: punctuation, English endings and Italian elisions lose their space."""
+        """Make one sentence of words: punctuation, English endings and Italian elisions lose their space."""
         sentence, glued = "", True
         for word in words:
             glue = glued or self._follows_closely(word)
@@ -102,7 +102,7 @@ class WordTokenizer:
         return sentence
 
     def key(self, word: str) -> str:
-        """The form under which a word is looked up: straight apostrophes, lower case if that is set."""
+        """Give the form under which a word is looked up: straight apostrophes, lower case if that is set."""
         straight = word.replace("’", "'").replace("ʼ", "'")
         return straight.lower() if self.lowercase else straight
 
@@ -145,20 +145,20 @@ class Vocabulary:
         return word in self._ids
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Their ids; <unk>'s for words that are not in it, the names of special ones among them."""
+        """Look up their ids; <unk>'s for words that are not in it, the names of special ones among them."""
         return [self._ids.get(word, UNK_ID) for word in words]
 
     def word(self, index: int) -> str:
-        """The word of an id."""
+        """Name the word of an id."""
         return self._words[index]
 
     def to_list(self) -> list[str]:
-        """All words by id, the special ones first."""
+        """List all words by id, the special ones first."""
         return list(self._words)
 
     @classmethod
     def from_list(cls, words: Sequence[str]) -> Vocabulary:
-        """The inverse of `to_list`."""
+        """Make the vocabulary of a list that `to_list` gave."""
         if tuple(words[: len(SPECIALS)]) != SPECIALS:
             raise TextError(f"A vocabulary begins with {' '.join(SPECIALS)}.")
         return cls(words[len(SPECIALS) :])
@@ -166,7 +166,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """A sentence's words as typed, their ids, and which of them the vocabulary does not have; equal lengths."""
+    """The words of a sentence as typed, their ids, and which of them the vocabulary does not have."""
 
     words: list[str]
     ids: list[int]
@@ -181,12 +181,12 @@ class SentenceCoder:
         self.vocabulary = vocabulary
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """The words and ids of typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
+        """Encode typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
         words = self.tokenizer.words(sentence)
         ids = self.vocabulary.encode(map(self.tokenizer.key, words))
         return EncodedSentence(words=words, ids=ids, unknown=[index == UNK_ID for index in ids])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The sentence of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
+        """Make the sentence of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
         words = [self.vocabulary.word(index) for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID)]
         return self.tokenizer.join(words)
