@@ -86,8 +86,8 @@ class AttentionGrid {
     const ends = kind === "scores" ? ["−largest", "0", "largest"] : ["0", "the head’s largest"];
     const [from, to] = this.range.map((value) => format(value));
     const ticks = own ? ends : kind === "scores" ? [from, "0", to] : [from, to];
-    const closed = levels.includes(CLOSED) ? "closed by a mask" : "";
-    drawLegend(this.legend, colors, { stops, ticks, label, closed });
+    const swatches = levels.includes(CLOSED) ? [["closed by a mask", hatchSwatch(colors)]] : [];
+    drawLegend(this.legend, colors, { stops, ticks, label, swatches });
     this.showScaling(this.scaling);
     this.note.textContent = note;
   }

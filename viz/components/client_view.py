@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -44,13 +44,18 @@ class ClientView:
     its own zoom, scroll and hover, and draws itself anew in place whenever its data changes.
     """
 
-    def __init__(self, name: str) -> None:
-        """Register the view under the name of its files, without their suffix: once, at import."""
+    def __init__(self, name: str, parts: Sequence[str] = ()) -> None:
+        """Register the view: once, at import.
+
+        Args:
+            name: the name of its files, without their suffix.
+            parts: scripts of its own to put between the shared one and the view's.
+        """
         self._renderer = st.components.v2.component(
             f"headlight_{name}",
             html=f'<div class="hl hl-{name}"></div>',
             css=_read("shared.css") + _read(f"{name}.css"),
-            js=compact(_read("shared.js") + _read(f"{name}.js")),
+            js=compact("".join(_read(file) for file in ("shared.js", *parts, f"{name}.js"))),
         )
 
     def mount(
@@ -75,21 +80,23 @@ class ClientView:
         """
 
         def report() -> None:
-            selection = _selection(st.session_state[key].get(_EVENT), parse)
-            if on_select is not None and selection is not None:
-                on_select(selection)
+            for selection in _selections(st.session_state[key].get(_EVENT), parse):
+                if on_select is not None:
+                    on_select(selection)
 
         result = self._renderer(key=key, data=frame, on_select_change=report)
-        return _selection(result.get(_EVENT), parse)
+        return next(_selections(result.get(_EVENT), parse), None)
 
 
-def _selection(value: JSON, parse: Callable[[JSON], Selection]) -> Selection | None:
+def _selections(value: JSON, parse: Callable[[JSON], Selection]) -> Iterator[Selection]:
+    """Yield what was selected: nothing when nothing was, or when the browser sent something else."""
     if value is None:
-        return None
+        return
     try:
-        return parse(value)
+        selection = parse(value)
     except (LookupError, TypeError, ValueError):
-        return None
+        return
+    yield selection
 
 
 def _read(name: str) -> str:

@@ -94,8 +94,8 @@ function prepare(canvas, width, height) {
   return context;
 }
 
-// Diagonal stripes for closed cells: seen without colour.
-function hatching(context, color) {
+// Stripes for closed cells, seen without colour. The first reason has / stripes, the second \, the third both.
+function hatching(context, color, reason = 1) {
   const scale = window.devicePixelRatio || 1;
   const size = Math.round(6 * scale);
   const tile = Object.assign(document.createElement("canvas"), { width: size, height: size });
@@ -103,8 +103,11 @@ function hatching(context, color) {
   brush.strokeStyle = color;
   brush.lineWidth = scale;
   for (const shift of [-size, 0, size]) {
-    brush.moveTo(shift - 1, size + 1);
-    brush.lineTo(shift + size + 1, -1);
+    for (const [stripe, from] of [[1, size], [2, 0]]) {
+      if (!(reason & stripe)) continue;
+      brush.moveTo(shift - 1, from + (from ? 1 : -1));
+      brush.lineTo(shift + size + 1, size - from + (from ? -1 : 1));
+    }
   }
   brush.stroke();
   const pattern = context.createPattern(tile, "repeat");
@@ -152,18 +155,28 @@ function announcerOf(root) {
   return (text) => (line.textContent = text);
 }
 
-// Colour bar with its ends (and, for a diverging scale, its middle) as numbers; swatches for what is closed.
-function drawLegend(box, colors, { stops, ticks, label, closed }) {
-  const scale = element("div", "hl-scale");
-  element("div", "hl-scale-bar", scale).style.background = `linear-gradient(90deg,${stops.join(",")})`;
-  const numbers = element("div", "hl-scale-ticks", scale);
-  for (const tick of ticks) element("span", "", numbers, tick);
-  const parts = [element("span", "hl-legend-label", null, label), scale];
-  if (closed) {
-    const entry = element("span", "hl-legend-closed");
-    const swatch = element("span", "hl-swatch", entry);
-    swatch.style.background = `repeating-linear-gradient(135deg,${colors.hatch} 0 1px,${colors.masked} 1px 5px)`;
-    element("span", "", entry, closed);
+// The CSS background that looks like hatching().
+function hatchSwatch(colors, reason = 1) {
+  const stripes = [[1, 135], [2, 45]].filter(([stripe]) => reason & stripe);
+  const layers = stripes.map(([, angle]) => `repeating-linear-gradient(${angle}deg,${colors.hatch} 0 1px,#0000 1px 5px)`);
+  return [...layers, colors.masked].join();
+}
+
+// What the colours mean: a bar with numbers under it, and swatches of [text, CSS background].
+function drawLegend(box, colors, { stops, ticks, label, swatches }) {
+  const parts = [element("span", "hl-legend-label", null, label)];
+  if (stops) {
+    const scale = element("div", "hl-scale");
+    element("div", "hl-scale-bar", scale).style.background = `linear-gradient(90deg,${stops.join()})`;
+    element("div", "hl-scale-pointer", scale);
+    const numbers = element("div", "hl-scale-ticks", scale);
+    for (const tick of ticks) element("span", "", numbers, tick);
+    parts.push(scale);
+  }
+  for (const [text, background] of swatches) {
+    const entry = element("span", "hl-legend-entry");
+    element("span", "hl-swatch", entry).style.background = background;
+    element("span", "", entry, text);
     parts.push(entry);
   }
   box.replaceChildren(...parts);

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -10,6 +11,7 @@ import streamlit as st
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from viz.components.attention_grid import GridCell, attention_grid
+from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.pooling import pool_maps
 
 LIGHT = SimpleNamespace(
@@ -104,7 +106,52 @@ def show_grid() -> None:
     st.text(f"picked {picked}; remembered {chosen}")
 
 
-SHOW = {"grid": show_grid}
+KINDS: dict[str, Literal["weights", "scores", "mask"]] = {
+    "weights": "weights",
+    "scores": "scores",
+    "mask": "mask",
+}
+
+
+@st.fragment
+def show_matrix() -> None:
+    n_queries, n_keys = option("queries", 12), option("keys", 12)
+    causal = option("causal", 0) == 1
+    kind = KINDS[st.query_params.get("kind", "weights")]
+    head = option("head", 2)
+    if st.button("next head"):
+        head += 1
+    weights = attention(1, 8, n_queries, n_keys, causal=causal)[0, head]
+    closed = (
+        np.triu(np.ones((n_queries, n_keys), np.uint8), 1)
+        if causal
+        else np.zeros((n_queries, n_keys), np.uint8)
+    )
+    closed[:, n_keys - option("padding", 0) :] += 2
+    values = np.where(closed > 0, 0, weights)
+    if kind == "scores":
+        values = np.where(closed > 0, -np.inf, np.log(weights + 1e-4) + 4)
+
+    def remember(cell: MatrixCell | None) -> None:
+        st.session_state["cell"] = cell
+
+    picked = attention_matrix(
+        values.astype(np.float32),
+        query_tokens=words(n_queries),
+        key_tokens=words(n_keys),
+        colors=COLORS,
+        kind=kind,
+        closed=closed,
+        reasons=["masked: future", "masked: padding", "masked: future and padding"],
+        value_label={"scores": "score (q · k / √d)", "mask": "mask"}.get(kind, "attention weight"),
+        selected=st.session_state.get("cell"),
+        on_select=remember,
+        key="matrix",
+    )
+    st.text(f"picked {picked}; remembered {st.session_state.get('cell')}")
+
+
+SHOW = {"grid": show_grid, "matrix": show_matrix}
 COLORS = DARK if st.query_params.get("theme") == "dark" else LIGHT
 st.set_page_config(layout="wide")
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1

@@ -1,0 +1,323 @@
+// One head large: a row is a query (looks from), a column is a key (looked at). Hovering previews, a click locks.
+
+const NOTHING = null;
+const sameCell = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
+
+class AttentionMatrix {
+  constructor(root) {
+    this.root = root;
+    this.axes = new MatrixAxes(root);
+    this.hovered = this.locked = NOTHING;
+    const bar = element("div", "hl-bar", root);
+    this.legend = element("div", "hl-legend", bar);
+    const zoom = element("div", "hl-zoom", bar);
+    const zooms = [["−", "smaller cells", 1 / 1.35], ["+", "larger cells", 1.35], ["fit", "whole matrix", 0]];
+    for (const [text, label, factor] of zooms) {
+      const button = element("button", "", zoom, text);
+      button.setAttribute("aria-label", label);
+      button.onclick = () => this.zoomBy(factor);
+    }
+    this.box = element("div", "hl-box", root);
+    this.box.tabIndex = 0;
+    this.box.setAttribute("role", "application");
+    this.space = element("div", "hl-space", this.box);
+    this.window = element("div", "hl-window", this.space);
+    this.canvas = element("canvas", "", this.window);
+    this.overlay = element("canvas", "hl-overlay", this.window);
+    this.say = announcerOf(root);
+    this.tip = tooltipOf(root);
+    this.listen();
+  }
+
+  listen() {
+    this.box.onscroll = () => this.paint();
+    this.box.onpointermove = (event) => this.point(this.cellAt(event), event);
+    this.box.onpointerleave = () => this.point(NOTHING);
+    this.box.onclick = (event) => {
+      const cell = this.cellAt(event);
+      if (cell) this.lock(cell);
+    };
+    this.box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.box.onkeydown = (event) => this.press(event);
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    this.zoomBy(event.deltaY < 0 ? 1.15 : 1 / 1.15, this.cellAt(event), event);
+  }
+
+  press(event) {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const step = steps[event.key];
+    if (step) {
+      const [query, key] = this.hovered ?? this.locked ?? [-step[0], -step[1]];
+      const cell = [clamp(query + step[0], 0, this.cells.queries - 1), clamp(key + step[1], 0, this.cells.keys - 1)];
+      this.reveal(cell);
+      this.point(cell);
+      this.say(this.describe(cell).map(([, text]) => text).join(". "));
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (this.hovered) this.lock(this.hovered);
+    } else if (event.key === "Escape") {
+      this.point(NOTHING);
+      if (this.locked) this.lock(NOTHING);
+    } else return;
+    event.preventDefault();
+  }
+
+  lock(cell) {
+    if (sameCell(cell, this.locked)) return;
+    this.locked = cell;
+    this.mark();
+    this.emit(cell ? { query: cell[0], key: cell[1] } : "cleared");
+  }
+
+  update() {
+    const { data } = this;
+    const shape = [data.queries.length, data.keys.length].join();
+    if (shape !== this.shape) {
+      this.size = null;
+      this.hovered = this.locked = NOTHING;
+      this.tip.hide();
+      this.box.scrollTo(0, 0);
+    }
+    this.shape = shape;
+    const told = String(data.selected);
+    if (told !== this.told) this.locked = data.selected;
+    this.told = told;
+    this.cells = new MatrixCells(data);
+    this.raster = this.cells.raster();
+    this.box.setAttribute("aria-label", data.title + ": arrow keys move, Enter selects, Escape clears");
+    this.drawLegend();
+    this.layout();
+  }
+
+  drawLegend() {
+    const { data, cells } = this;
+    const { colors, label, kind } = data;
+    const used = data.reasons.map((reason, i) => [reason, i + 1]).filter(([, n]) => cells.closed.includes(n));
+    const closed = used.map(([reason, number]) => [reason, hatchSwatch(colors, number)]);
+    if (kind === "mask") {
+      const open = [["open: may be looked at", css(cells.color(1))]];
+      drawLegend(this.legend, colors, { label, swatches: [...open, ...closed] });
+      return;
+    }
+    const [low, high] = cells.range;
+    const ticks = [low, (low + high) / 2, high].map((value) => format(value));
+    const stops = kind === "scores" ? colors.diverging : colors.sequential;
+    drawLegend(this.legend, colors, { stops, ticks, label, swatches: closed });
+  }
+
+  layout() {
+    const width = (this.width = this.root.clientWidth);
+    if (!width || !this.cells) return;
+    this.axes.measure(this.data, width);
+    this.axes.place(this.size ?? this.axes.fit(width));
+    Object.assign(this.space.style, { width: this.axes.width + "px", height: this.axes.height + "px" });
+    this.box.style.maxHeight = TALLEST + "px";
+    this.paint();
+  }
+
+  zoomBy(factor, cell, event) {
+    const before = this.axes.cell;
+    const [query, key] = cell ?? [this.cells.queries / 2, this.cells.keys / 2];
+    const wanted = factor > 1 ? Math.ceil(before * factor) : Math.floor(before * factor);
+    this.size = factor ? clamp(wanted, CELL.smallest, CELL.largest) : null;
+    this.layout();
+    const grown = this.axes.cell - before;
+    this.box.scrollBy((key + 0.5) * grown, (query + 0.5) * grown);
+    this.paint();
+    if (event) this.point(this.cellAt(event), event);
+  }
+
+  reveal([query, key]) {
+    const { cell, left, top } = this.axes;
+    const keep = (position, scroll, room) => clamp(scroll, (position + 1) * cell - room, position * cell);
+    this.box.scrollLeft = keep(key, this.box.scrollLeft, this.box.clientWidth - left);
+    this.box.scrollTop = keep(query, this.box.scrollTop, this.box.clientHeight - top);
+    this.paint();
+  }
+
+  paint() {
+    const { axes, cells, data } = this;
+    const view = [this.box.clientWidth, this.box.clientHeight];
+    const scroll = [this.box.scrollLeft, this.box.scrollTop];
+    Object.assign(this.window.style, { width: view[0] + "px", height: view[1] + "px" });
+    const pen = prepare(this.canvas, ...view);
+    const { cell, left, top } = axes;
+    const [x, y] = [left - scroll[0], top - scroll[1]];
+    this.visible = [scroll[1], scroll[1] + view[1] - top, scroll[0], scroll[0] + view[0] - left]
+      .map((edge, i) => clamp(Math.floor(edge / cell) + (i % 2), 0, i < 2 ? cells.queries : cells.keys));
+    this.paintClosed(pen, x, y);
+    pen.drawImage(this.raster, x, y, cells.keys * cell, cells.queries * cell);
+    if (cell >= 12) this.paintLines(pen, x, y);
+    if (data.kind !== "mask") this.paintNumbers(pen, x, y);
+    axes.paint(pen, scroll, view);
+    this.mark();
+  }
+
+  paintClosed(pen, x, y) {
+    const { cell } = this.axes;
+    const { colors, reasons } = this.data;
+    const [first, last] = this.visible;
+    const areas = reasons.map(() => new Path2D());
+    for (let query = first; query < last; query++) {
+      for (const [from, to, reason] of this.cells.runs[query]) {
+        areas[reason - 1].rect(x + from * cell, y + query * cell, (to - from) * cell, cell);
+      }
+    }
+    areas.forEach((area, i) => {
+      for (const fill of [colors.masked, hatching(pen, colors.hatch, i + 1)]) {
+        pen.fillStyle = fill;
+        pen.fill(area);
+      }
+    });
+  }
+
+  paintLines(pen, x, y) {
+    const { cell } = this.axes;
+    const [top, bottom, left, right] = this.visible;
+    pen.beginPath();
+    for (let query = top; query <= bottom; query++) {
+      pen.moveTo(x + left * cell, y + query * cell);
+      pen.lineTo(x + right * cell, y + query * cell);
+    }
+    for (let key = left; key <= right; key++) {
+      pen.moveTo(x + key * cell, y + top * cell);
+      pen.lineTo(x + key * cell, y + bottom * cell);
+    }
+    pen.strokeStyle = this.data.colors.grid;
+    pen.stroke();
+  }
+
+  // The first of these sizes and precisions with which every number fits into its cell.
+  numberStyle(pen) {
+    const { cell } = this.axes;
+    for (const [size, digits] of [[15, 2], [14, 2], [13, 2], [13, 1]]) {
+      pen.font = fontOf(this.root, size);
+      const widest = Math.max(...this.cells.range.map((value) => pen.measureText(value.toFixed(digits)).width));
+      if (widest <= cell - 5 && cell >= size + 4) return digits;
+    }
+    return NOTHING;
+  }
+
+  paintNumbers(pen, x, y) {
+    const { cell } = this.axes;
+    const digits = this.numberStyle(pen);
+    if (digits === NOTHING) return;
+    const [top, bottom, left, right] = this.visible;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    for (let query = top; query < bottom; query++) {
+      for (let key = left; key < right; key++) {
+        const value = this.cells.at(query, key);
+        const closed = this.cells.reason(query, key);
+        if (closed && value === 0) continue;
+        pen.fillStyle = closed ? this.data.colors.text : inkOn(this.cells.color(value));
+        pen.globalAlpha = Math.abs(value) < 0.5 * 10 ** -digits ? 0.5 : 1;
+        const text = Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : format(value);
+        pen.fillText(text, x + (key + 0.5) * cell, y + (query + 0.5) * cell + 1);
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  // Row and column of what is hovered, else of what is locked; on their own canvas.
+  mark() {
+    const { axes, data } = this;
+    const view = [this.box.clientWidth, this.box.clientHeight];
+    const pen = prepare(this.overlay, ...view);
+    const { cell, left, top } = axes;
+    const [x, y] = [left - this.box.scrollLeft, top - this.box.scrollTop];
+    const focused = this.hovered ?? this.locked;
+    axes.clipped(pen, left - 3, top - 3, view[0] - left + 3, view[1] - top + 3, () => {
+      if (focused) this.outline(pen, focused, x, y, data.colors.text, 1.5);
+      if (this.locked) this.frame(pen, this.locked, x, y, data.colors.accent, 4);
+      if (focused) this.frame(pen, focused, x, y, data.colors.text, 2);
+    });
+    if (focused) this.markLabels(pen, focused, x, y, view);
+    this.showOnScale(focused);
+  }
+
+  outline(pen, [query, key], x, y, color, width) {
+    const { cell } = this.axes;
+    pen.strokeStyle = color;
+    pen.lineWidth = width;
+    pen.globalAlpha = 0.75;
+    pen.strokeRect(x, y + query * cell, this.cells.keys * cell, cell);
+    pen.strokeRect(x + key * cell, y, cell, this.cells.queries * cell);
+    pen.globalAlpha = 1;
+  }
+
+  frame(pen, [query, key], x, y, color, width) {
+    const { cell } = this.axes;
+    pen.strokeStyle = color;
+    pen.lineWidth = width;
+    pen.strokeRect(x + key * cell, y + query * cell, cell, cell);
+  }
+
+  // The two labels in bold, also where cells are too small for all labels.
+  markLabels(pen, [query, key], x, y, view) {
+    const { axes, data } = this;
+    const { cell, left, top } = axes;
+    const [middle, center] = [y + (query + 0.5) * cell, x + (key + 0.5) * cell];
+    pen.fillStyle = data.colors.surface;
+    const tall = Math.max(cell, FONT + 6);
+    if (middle > top) {
+      pen.fillRect(22, middle - tall / 2, left - 24, tall);
+      axes.rowLabel(pen, query, middle, data.colors.accent, 700);
+    }
+    if (center < left || center > view[0]) return;
+    pen.fillStyle = data.colors.surface;
+    axes.columnPatch(pen, center, Math.max(cell, FONT + 6));
+    axes.columnLabel(pen, key, center, data.colors.accent, 700);
+  }
+
+  showOnScale(cell) {
+    const pointer = this.legend.querySelector(".hl-scale-pointer");
+    if (!pointer) return;
+    const value = cell ? this.cells.at(...cell) : NaN;
+    const shown = cell && !this.cells.reason(...cell) && Number.isFinite(value);
+    pointer.style.display = shown ? "block" : "none";
+    pointer.style.left = this.cells.share(value) * 100 + "%";
+  }
+
+  cellAt(event) {
+    const frame = this.canvas.getBoundingClientRect();
+    const { cell, left, top } = this.axes;
+    const [x, y] = [event.clientX - frame.left - left, event.clientY - frame.top - top];
+    const [query, key] = [Math.floor((y + this.box.scrollTop) / cell), Math.floor((x + this.box.scrollLeft) / cell)];
+    const inside = x >= 0 && y >= 0 && query < this.cells.queries && key < this.cells.keys;
+    return inside ? [query, key] : NOTHING;
+  }
+
+  point(cell, event) {
+    if (!sameCell(cell, this.hovered)) {
+      this.hovered = cell;
+      this.mark();
+    }
+    if (!cell) return this.tip.hide();
+    const frame = this.root.getBoundingClientRect();
+    const corner = this.canvas.getBoundingClientRect();
+    const { cell: size, left, top } = this.axes;
+    const x = event?.clientX ?? corner.left + left + (cell[1] + 1) * size - this.box.scrollLeft;
+    const y = event?.clientY ?? corner.top + top + (cell[0] + 1) * size - this.box.scrollTop;
+    this.tip.show(x - frame.left, y - frame.top, this.describe(cell));
+  }
+
+  describe([query, key]) {
+    const { data, cells } = this;
+    const reason = cells.reason(query, key);
+    const value = cells.at(query, key);
+    const does = reason ? "may not look at" : data.kind === "mask" ? "may look at" : "looks at";
+    const pair = `${quoted(data.queries[query])} ${does} ${quoted(data.keys[key])}`;
+    const where = `query ${query}, key ${key}`;
+    const lines = [["title", pair], ["quiet", where]];
+    if (data.kind === "mask") return [...lines, ["value", reason || "open"]];
+    if (reason) lines.push(["title", reason]);
+    if (!reason || value !== 0) lines.push(["value", format(value, 4)]);
+    return [...lines, ["quiet", data.label]];
+  }
+}
+
+export default (component) => mountView(component, "attention_matrix", (root) => new AttentionMatrix(root));
