@@ -74,3 +74,15 @@ def attention_maps(trace: Trace, attention: Attention, measure: Measure, sentenc
         query_tokens=records[0].query_tokens[sentence],
         key_tokens=records[0].key_tokens[sentence],
     )
+
+
+def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int]:
+    """The (query, key) of a head's largest open value."""
+    values = np.where(maps.allowed, maps.values[layer, head], -np.inf)
+    query, key = np.unravel_index(int(values.argmax()), values.shape)
+    return int(query), int(key)
+
+
+def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
+    """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool. Without padding, only the future is."""
+    return {} if maps.allowed.all() else {"future: comes after the query": ~maps.allowed}

@@ -196,6 +196,17 @@ def set_choice(key: str, value: Any) -> None:
     st.session_state[key] = value
 
 
+def examples() -> list[str]:
+    """Sentences to try."""
+    return ["my favourite animal is the raccoon.", "yesterday i saw a raccoon.", "i like the cats."]
+
+
+def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:
+    """The cell that this person has clicked, as (query, key); None when there is none in maps of this size."""
+    cell = st.session_state.get("focus")
+    return cell if cell and cell[0] < n_queries and cell[1] < n_keys else None
+
+
 def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:
     """The run of a sentence in a model, from the cache or computed now.
 

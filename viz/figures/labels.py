@@ -21,11 +21,15 @@ DECORATION = "decoration"
 
 
 def escape(token: str, limit: int = MAX_LABEL) -> str:
-    """Write a token as a plotly label shows it: literally, in one line, cut after `limit` characters.
+    """Write a token as a plotly label shows it: `visible`, and `& < >` as entities."""
+    return escape_html(visible(token, limit), quote=False)
+
+
+def visible(token: str, limit: int = MAX_LABEL) -> str:
+    """Write a token literally, in one line, cut after `limit` characters.
 
     Control characters appear as their pictures (␛), other invisible ones (zero-width, bidirectional
-    controls, unusual spaces) as ⟨U+200B⟩, a lone surrogate as the replacement character, and `& < >` as
-    entities.
+    controls, unusual spaces) as ⟨U+200B⟩, and a lone surrogate as the replacement character.
     """
     pieces: list[str] = []
     width = 0
@@ -39,7 +43,7 @@ def escape(token: str, limit: int = MAX_LABEL) -> str:
     text = "".join(pieces)
     if not text.strip(" "):
         text = "␠" * len(text) if text else "⟨empty⟩"
-    return escape_html(text, quote=False)
+    return text
 
 
 def _visible(character: str) -> str:

@@ -1,0 +1,54 @@
+"""Where a score comes from: the terms of one query's dot product with one key."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures._finish import finish, legend_above
+from viz.theme import Theme
+
+
+def dot_product_terms(
+    q: NDArray[np.floating], k: NDArray[np.floating], *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """The terms q_d k_d / sqrt(d_head) as bars, and their running sum, which ends at the score.
+
+    Args:
+        q: (d_head,) the query's vector in one head.
+        k: (d_head,) the key's.
+        theme: the look.
+        title: of the figure; plain text.
+    """
+    dimension = np.arange(len(q), dtype=np.int32)
+    terms = (q * k / math.sqrt(len(q))).astype(np.float32)
+    figure = go.Figure()
+    figure.add_trace(
+        go.Bar(
+            x=dimension,
+            y=terms,
+            name="term q<sub>d</sub> k<sub>d</sub> / √d_head",
+            marker={
+                "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
+                "line": {"width": 0},
+            },
+            customdata=np.stack((q, k), axis=-1).astype(np.float32),
+            hovertemplate="dimension %{x}<br>q %{customdata[0]:.4f} × k %{customdata[1]:.4f} / √"
+            f"{len(q)}<br>= <b>%{{y:.4f}}</b><extra></extra>",
+        )
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=dimension,
+            y=terms.cumsum(),
+            name="sum so far",
+            mode="lines",
+            line={"color": theme.text, "width": 2, "shape": "hv"},
+            hovertemplate="sum up to dimension %{x}<br><b>%{y:.4f}</b><extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="dimension of the head", showgrid=False)
+    figure.update_yaxes(title="part of the score (no unit)")
+    legend_above(figure)
+    return finish(figure, theme, title, 340)

@@ -1,0 +1,100 @@
+"""The attention of one run: every head at a glance, one of them in depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import streamlit as st
+
+from transformer.run import Run
+from viz.arrays import (
+    ATTENTION_LABELS,
+    MEASURE_LABELS,
+    Attention,
+    AttentionMaps,
+    Measure,
+    attention_maps,
+    strongest_cell,
+)
+from viz.components.attention_grid import GridCell, attention_grid
+from viz.figures.labels import visible
+from viz.pages._attention_views import VIEWS, Shown, coloring
+from viz.pooling import pool_maps
+from viz.session import clamp_choice, current_theme, focus, set_choice
+
+GRID_SIDE = 64
+"""Pixels of one map in the grid, at most; a larger one is pooled to them."""
+
+
+@st.fragment
+def attention_section(run: Run) -> None:
+    """Draw the section; what is picked in it draws only this section again."""
+    st.subheader("Attention")
+    attention, measure = _pick_maps()
+    maps = attention_maps(run.trace, attention, measure)
+    n_layers, n_heads = maps.values.shape[:2]
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown("**Every head at a glance.** Choose one: click it, or move with the arrow keys.")
+        layer, head = _pick_head(n_layers, n_heads)
+        _grid(maps, measure, layer, head)
+    with right:
+        view = _pick("View", list(VIEWS), "view", label_visibility="collapsed")
+        cell = focus(len(maps.query_tokens), len(maps.key_tokens)) or strongest_cell(maps, layer, head)
+        VIEWS[view](Shown(run, attention, measure, maps, layer, head, cell))
+
+
+def _pick_maps() -> tuple[Attention, Measure]:
+    left, right = st.columns([3, 2])
+    with left:
+        attention = _pick("Which attention", get_args(Attention), "attention", ATTENTION_LABELS)
+    with right:
+        measure = _pick("What each cell shows", get_args(Measure), "measure", MEASURE_LABELS)
+    return attention, measure
+
+
+def _pick(label: str, options: Sequence[Any], key: str, labels: dict[Any, str] | None = None, **looks: Any) -> Any:
+    clamp_choice(key, options)
+    return st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        required=True,
+        format_func=labels.__getitem__ if labels else str,
+        key=key,
+        bind="query-params",
+        **looks,
+    )
+
+
+def _pick_head(n_layers: int, n_heads: int) -> tuple[int, int]:
+    left, right = st.columns(2)
+    clamp_choice("layer", range(n_layers))
+    clamp_choice("head", range(n_heads))
+    layer = left.selectbox("Layer", range(n_layers), key="layer", bind="query-params")
+    head = right.selectbox("Head", range(n_heads), key="head", bind="query-params")
+    return layer, head
+
+
+def _grid(maps: AttentionMaps, measure: Measure, layer: int, head: int) -> None:
+    n_layers, n_heads = maps.values.shape[:2]
+
+    def choose(cell: GridCell) -> None:
+        set_choice("layer", cell.layer)
+        set_choice("head", cell.head)
+
+    attention_grid(
+        pool_maps(maps.values, maps.allowed, GRID_SIDE),
+        query_tokens=list(map(visible, maps.query_tokens)),
+        key_tokens=list(map(visible, maps.key_tokens)),
+        layer_labels=[f"layer {i}" for i in range(n_layers)],
+        head_labels=[f"head {i}" for i in range(n_heads)],
+        colors=current_theme(),
+        key="grid",
+        title="Attention of every layer and head",
+        value_label="attention weight" if measure == "weights" else "score",
+        kind=coloring(measure),
+        selected=GridCell(layer, head),
+        on_select=choose,
+    )

@@ -1,0 +1,170 @@
+"""The ways to look at a chosen head: alone and large, beside its layer's heads, beside an untrained model's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.run import Run
+from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, Measure, attention_maps, closed_cells
+from viz.components.attention_grid import GridCell, attention_grid
+from viz.components.attention_matrix import MatrixCell, attention_matrix
+from viz.figures import attention as figures
+from viz.figures.labels import visible
+from viz.pages._arithmetic import show_arithmetic
+from viz.pages._figure import save_menu
+from viz.pooling import pool_maps
+from viz.session import current_choice, current_texts, current_theme, set_choice, twin_run
+
+MATRICES_UP_TO = 48
+"""Tokens a side up to which the heads of a layer are drawn with their words; longer ones as maps without words."""
+WORDLESS_SIDE = 128
+"""Pixels that such a map is pooled to."""
+RANDOM_SEED = 1
+QUANTITIES = {"weights": figures.WEIGHTS, "scores": figures.SCORES, "masked": figures.MASKED_SCORES}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is to be drawn: one attention of a run, in one measure, and which head and cell of it are chosen."""
+
+    run: Run
+    attention: Attention
+    measure: Measure
+    maps: AttentionMaps
+    layer: int
+    head: int
+    cell: tuple[int, int]
+
+    @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        return f"{ATTENTION_LABELS[self.attention]}, layer {self.layer}, head {self.head}"
+
+    @property
+    def slug(self) -> str:
+        """What is shown, for a file name."""
+        return f"{self.attention}-attention-{self.measure}-layer{self.layer}"
+
+
+def one_head(shown: Shown) -> None:
+    """The chosen head large, and the arithmetic of the chosen cell."""
+    values = shown.maps.values[shown.layer, shown.head]
+    matrix(shown, values, "head_matrix", shown.title)
+    save_menu(
+        lambda: figures.attention_heatmap(values, **_looks(shown), title=shown.title),
+        name=f"{shown.slug}-head{shown.head}",
+        key="save_head",
+    )
+    show_arithmetic(shown.run.trace, shown.attention, shown.layer, shown.head, shown.cell)
+
+
+def side_by_side(shown: Shown) -> None:
+    """All heads of the chosen layer."""
+    values = shown.maps.values[shown.layer]
+    if max(values.shape[1:]) > MATRICES_UP_TO:
+        _wordless_heads(shown, values)
+    else:
+        for start in range(0, len(values), 2):
+            columns = st.columns(2)
+            for head in range(start, min(start + 2, len(values))):
+                with columns[head - start]:
+                    st.markdown(f"**Head {head}**")
+                    matrix(shown, values[head], f"head_matrix_{head}", f"layer {shown.layer}, head {head}")
+    save_menu(
+        lambda: figures.layer_heads(values, **_looks(shown), title=shown.title.rpartition(",")[0]),
+        name=f"{shown.slug}-all-heads",
+        key="save_layer",
+    )
+
+
+def _wordless_heads(shown: Shown, values: NDArray[np.float32]) -> None:
+    attention_grid(
+        pool_maps(values[None], shown.maps.allowed, WORDLESS_SIDE),
+        query_tokens=list(map(visible, shown.maps.query_tokens)),
+        key_tokens=list(map(visible, shown.maps.key_tokens)),
+        layer_labels=[f"layer {shown.layer}"],
+        head_labels=[f"head {head}" for head in range(len(values))],
+        colors=current_theme(),
+        key="layer_grid",
+        kind=coloring(shown.measure),
+        selected=GridCell(0, shown.head),
+        on_select=lambda cell: set_choice("head", cell.head),
+    )
+
+
+def trained_and_random(shown: Shown) -> None:
+    """The chosen head beside the same head of a model with the same sizes and random weights."""
+    twin = twin_run(current_choice(), *current_texts(), RANDOM_SEED)
+    random_values = attention_maps(twin.trace, shown.attention, shown.measure).values[shown.layer, shown.head]
+    values = shown.maps.values[shown.layer, shown.head]
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**The chosen model**")
+        matrix(shown, values, "chosen_matrix", "the chosen model")
+    with right:
+        st.markdown("**Random weights**, nothing learned")
+        matrix(shown, random_values, "random_matrix", "the same model with random weights")
+    st.markdown(
+        "Both have the same sizes, read the same words and are given the same target. What both show comes from "
+        "the architecture and the positions; what only the trained one shows was learned."
+    )
+    save_menu(
+        lambda: figures.compare(values, random_values, **_looks(shown), title=shown.title),
+        name=f"{shown.slug}-head{shown.head}-and-random",
+        key="save_comparison",
+    )
+
+
+VIEWS: dict[str, Callable[[Shown], None]] = {
+    "One head": one_head,
+    "Heads side by side": side_by_side,
+    "Trained and random": trained_and_random,
+}
+
+
+def coloring(measure: Measure) -> Literal["weights", "scores"]:
+    """How the views colour a measure."""
+    return "weights" if measure == "weights" else "scores"
+
+
+def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> None:
+    """One head as a matrix with its words; a click chooses the cell that the arithmetic is shown of."""
+
+    def choose(cell: MatrixCell | None) -> None:
+        set_choice("focus", None if cell is None else (cell.query, cell.key))
+
+    reasons = closed_cells(shown.maps)
+    codes = sum((where * np.uint8(i) for i, where in enumerate(reasons.values(), start=1)), np.uint8(0))
+    attention_matrix(
+        values,
+        query_tokens=list(map(visible, shown.maps.query_tokens)),
+        key_tokens=list(map(visible, shown.maps.key_tokens)),
+        colors=current_theme(),
+        key=key,
+        kind=coloring(shown.measure),
+        closed=np.asarray(codes, np.uint8),
+        reasons=[f"masked: {reason}" for reason in reasons],
+        title=title,
+        value_label="attention weight" if shown.measure == "weights" else "score q·k / √d_head",
+        value_range=(0.0, 1.0) if shown.measure == "weights" else None,
+        selected=MatrixCell(*shown.cell),
+        on_select=choose,
+    )
+
+
+
+def _looks(shown: Shown) -> dict[str, Any]:
+    """What every figure of these maps has in common."""
+    return {
+        "query_tokens": shown.maps.query_tokens,
+        "key_tokens": shown.maps.key_tokens,
+        "theme": current_theme(),
+        "quantity": QUANTITIES[shown.measure],
+        "closed": closed_cells(shown.maps),
+    }

@@ -1,0 +1,17 @@
+"""Explore, the start page: a sentence goes in, a translation comes out, and every head shows where it looked."""
+
+import streamlit as st
+
+from viz.pages._attention import attention_section
+from viz.pages._in_and_out import in_and_out
+from viz.pages._sentence import sentence_box
+
+st.title("Explore")
+st.markdown(
+    "Type a sentence: the model reads it, writes its translation, and shows every number on the way. "
+    "Each picture below was computed by the model that is chosen in the sidebar, from the sentence in the box."
+)
+run = sentence_box()
+if run is not None:
+    in_and_out(run)
+    attention_section(run)
