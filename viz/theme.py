@@ -180,7 +180,7 @@ def template(theme: Theme) -> go.layout.Template:
             "paper_bgcolor": theme.background,
             "plot_bgcolor": theme.background,
             "colorway": list(theme.categorical),
-            "xaxis": axis,
+            "xaxis": {**axis, "zeroline": False},
             "yaxis": axis,
             "legend": {"bgcolor": "rgba(0,0,0,0)", "title": {"font": {"size": FONT_SIZE}}},
             "hoverlabel": {

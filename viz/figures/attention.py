@@ -14,9 +14,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._closed import Closed, add_closed, opened
+from viz.figures._finish import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
-from viz.theme import Theme, color_scale, template
+from viz.theme import Theme, color_scale
 
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
@@ -81,8 +82,7 @@ def attention_heatmap(
     figure.add_trace(Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0).frames(1, theme))
     set_ticks(figure, "x", numbered(key_tokens), title=KEY_AXIS, drawn=_tokens_only(key_tokens))
     set_ticks(figure, "y", numbered(query_tokens), title=QUERY_AXIS, drawn=_tokens_only(query_tokens))
-    _finish(figure, theme, title, pixels(len(query_tokens), per_row=34))
-    return figure
+    return finish(figure, theme, title, pixels(len(query_tokens), per_row=34))
 
 
 def layer_heads(
@@ -183,8 +183,7 @@ def side_by_side(
             xanchor="left",
             yanchor="bottom",
         )
-    _finish(figure, theme, title, pixels(tiles.height, per_row=max(6, 26 // rows)))
-    return figure
+    return finish(figure, theme, title, pixels(tiles.height, per_row=max(6, 26 // rows)))
 
 
 def attention_grid(
@@ -222,8 +221,7 @@ def attention_grid(
     drawn_rows = {tiles.top(layer) + (tiles.queries - 1) / 2: str(layer) for layer in range(layers)}
     set_ticks(figure, "x", columns, title="head (in each tile a column is a key)", drawn=drawn_columns)
     set_ticks(figure, "y", rows, title="layer (in each tile a row is a query)", drawn=drawn_rows)
-    _finish(figure, theme, title, pixels(layers, per_row=130))
-    return figure
+    return finish(figure, theme, title, pixels(layers, per_row=130))
 
 
 def _check(shape: tuple[int, ...], query_tokens: Sequence[str], key_tokens: Sequence[str]) -> None:
@@ -244,7 +242,7 @@ def _heatmap(
         zmin=-end if quantity.signed else 0,
         zmax=end,
         colorscale=color_scale(theme.diverging if quantity.signed else theme.sequential),
-        colorbar={"title": {"text": quantity.name, "side": "right"}, "thickness": 16, "outlinewidth": 0},
+        colorbar=color_bar(quantity.name),
         hoverongaps=False,
         hovertemplate=f"{hover}<br><b>%{{z:.4f}}</b> {quantity.meaning}<extra></extra>",
         texttemplate="%{z:.2f}" if fits else None,
@@ -283,11 +281,3 @@ def _label_tiles(
     }
     set_ticks(figure, "x", columns, title=KEY_AXIS, drawn=drawn_columns)
     set_ticks(figure, "y", rows, title=QUERY_AXIS, drawn=drawn_rows)
-
-
-def _finish(figure: go.Figure, theme: Theme, title: str, height: int) -> None:
-    figure.update_layout(template=template(theme), height=height, hovermode="closest")
-    if title:
-        figure.update_layout(title={"text": escape(title, 120)})
-    else:
-        figure.update_layout(margin={"t": 16})

@@ -132,6 +132,8 @@ def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
         drawn = np.array([value is not None and value == value for value in y], dtype=bool)
         cells = [(x_title, x[drawn], "x"), (y_title, y[drawn], "y")]
     table: dict[str, Any] = {"trace": name}
+    if trace.type == "heatmap" and trace.text is not None:
+        table["text"] = [_plain(trace.text[row][column]) for row, column in zip(rows, columns, strict=True)]
     for title, values_of_axis, axis in cells:
         column = title if title not in table else f"{title} ({axis})"
         table[column] = values_of_axis

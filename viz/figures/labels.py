@@ -141,12 +141,9 @@ def _hold_second_axes(figure: go.Figure, axis: str) -> None:
 
 
 def axis_title(figure: go.Figure, axis: str) -> str:
-    """Find the title that `set_ticks` wrote for "x" or "y"; empty where the axis has none."""
-    for name in (f"{axis}axis", f"{axis}axis2"):
-        title = figure.layout[name].title.text if name in figure.layout else None
-        if title:
-            return str(title)
-    return ""
+    """Find the first title of all "x" or "y" axes: subplots and laid-over axes share it."""
+    axes = figure.select_xaxes() if axis == "x" else figure.select_yaxes()
+    return next((str(layout.title.text) for layout in axes if layout.title.text), "")
 
 
 def pixels(rows: int, *, per_row: int, least: int = 320, most: int = 900, around: int = 150) -> int:

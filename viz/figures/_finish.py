@@ -1,0 +1,35 @@
+"""The last touch of every figure: its theme, its title and its height."""
+
+import plotly.graph_objects as go
+
+from viz.figures.labels import escape
+from viz.theme import Theme, template
+
+
+def color_bar(title: str) -> dict[str, object]:
+    """Describe the colour bar of a heatmap; the title says what the values are, with their unit."""
+    return {"title": {"text": title, "side": "right"}, "thickness": 16, "outlinewidth": 0}
+
+
+def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
+    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it."""
+    figure.update_layout(template=template(theme), height=height, hovermode="closest")
+    if title:
+        figure.update_layout(title={"text": escape(title, 120)})
+    else:
+        figure.update_layout(margin={"t": 24})
+    return figure
+
+
+def bar_marker(color: str, theme: Theme, *, striped: bool = False) -> dict[str, object]:
+    """Describe a series' bars; stripes tell two series apart for those who don't see their colours."""
+    pattern = {"shape": "/", "bgcolor": color, "fgcolor": theme.background, "size": 9, "solidity": 0.18}
+    return {"color": color, "line": {"width": 0}, "pattern": pattern if striped else {}}
+
+
+def legend_above(figure: go.Figure) -> None:
+    """Lay the legend in a row over the plot; beside it, it would take width that a narrow screen lacks."""
+    figure.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+    )

@@ -1,0 +1,199 @@
+"""Pictures of masks: which cells are open, why the others are closed, what that does to a softmax.
+
+Axes: B sentences of a batch, Q query position, K key position. `closed` maps the reason a cell is closed to
+a boolean (Q, K) array that is true where it holds.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from viz.figures._closed import Closed, add_closed, any_closed
+from viz.figures._finish import bar_marker, finish, legend_above
+from viz.figures._tiles import Tiles
+from viz.figures.attention import KEY_AXIS, QUERY_AXIS
+from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
+from viz.theme import Theme
+
+MAX_NUMBERED_BARS = 14
+"""Bars that have room for their number above them."""
+
+
+def mask_matrix(
+    closed: Closed, query_tokens: Sequence[str], key_tokens: Sequence[str], *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Draw one mask: open cells in colour, closed ones grey and hatched, with the reason when pointed at."""
+    shape = (len(query_tokens), len(key_tokens))
+    free = ~any_closed(closed, shape)
+    hover = "query: %{y}<br>key: %{x}"
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(free, np.float32(1), np.float32(np.nan)),
+            colorscale=[[0, theme.sequential[4]], [1, theme.sequential[4]]],
+            showscale=False,
+            hoverongaps=False,
+            hovertemplate=f"{hover}<br><b>open</b>: this query may look at this key<extra></extra>",
+            xgap=1,
+            ygap=1,
+            name="open (1: may attend)",
+        )
+    )
+    add_closed(figure, closed, theme, hover)
+    figure.add_trace(Tiles(1, 1, *shape, gap_rows=0, gap_columns=0).frames(1, theme))
+    _token_axis(figure, "x", key_tokens, KEY_AXIS)
+    _token_axis(figure, "y", query_tokens, QUERY_AXIS)
+    return finish(figure, theme, title, pixels(len(query_tokens), per_row=24, most=640))
+
+
+def batch_layout(
+    tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_], *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Draw the batch as the model gets it: a row a sentence, padded to the length of the longest.
+
+    Args:
+        tokens: B sequences of T tokens, padding included.
+        padding: (B, T), True where a token is padding.
+        theme: the look.
+        title: of the figure.
+    """
+    hover = "%{y}, position %{x}"
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(padding, np.float32(np.nan), np.float32(1)),
+            text=[[escape(token, 12) for token in sentence] for sentence in tokens],
+            texttemplate="%{text}",
+            colorscale=[[0, theme.surface], [1, theme.surface]],
+            showscale=False,
+            hoverongaps=False,
+            hovertemplate=f"{hover}<br><b>%{{text}}</b><extra></extra>",
+            xgap=2,
+            ygap=2,
+            name="token (1) or padding (empty)",
+        )
+    )
+    add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
+    set_ticks(figure, "y", [f"sentence {number}" for number in range(1, len(tokens) + 1)], title="")
+    figure.update_xaxes(title="position (token index)", showgrid=False, zeroline=False)
+    return finish(figure, theme, title, pixels(len(tokens), per_row=44, least=180, around=110))
+
+
+def softmax_with_without(
+    scores: NDArray[np.floating],
+    with_mask: NDArray[np.floating],
+    without_mask: NDArray[np.floating],
+    closed: Closed,
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    title: str = "",
+) -> go.Figure:
+    """One query: its scores before and after the mask, and the softmax with and without it.
+
+    Args:
+        scores: (K,) before the mask.
+        with_mask: (K,) softmax over the open keys.
+        without_mask: (K,) softmax over all keys.
+        closed: reason -> (K,) True where the mask closes the key for this query.
+        key_tokens: K tokens as typed.
+        theme: the look.
+        title: of the figure.
+    """
+    shut = np.zeros(len(key_tokens), dtype=bool)
+    for where in closed.values():
+        shut |= where
+    figure = make_subplots(
+        rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[0.3, 0.3, 0.4]
+    )
+    _bars(figure, 1, scores, "score before the mask", theme.color(0), theme)
+    _bars(figure, 2, np.where(shut, np.nan, scores), "score after the mask", theme.color(2), theme)
+    _bars(figure, 3, without_mask, "softmax without the mask", theme.color(0), theme, striped=True)
+    _bars(figure, 3, with_mask, "softmax with the mask", theme.color(2), theme)
+    _minus_infinity(figure, closed, theme)
+    labels = numbered(key_tokens)
+    step = tick_step(len(labels))
+    figure.update_xaxes(
+        tickvals=list(range(0, len(labels), step)),
+        ticktext=labels[::step],
+        showgrid=False,
+        showticklabels=False,
+    )
+    figure.update_xaxes(showticklabels=True, title=KEY_AXIS, row=3, col=1, autotickangles=[0, -45, -90])
+    for row, name in enumerate(
+        ("score before<br>the mask", "score after<br>the mask", "softmax<br>(share, 0 to 1)"), 1
+    ):
+        figure.update_yaxes(title=name, row=row, col=1)
+    span = _span(scores)
+    figure.update_yaxes(range=span, row=1, col=1)
+    figure.update_yaxes(range=span, row=2, col=1)
+    figure.update_yaxes(rangemode="tozero", row=3, col=1)
+    figure.update_layout(barmode="group")
+    legend_above(figure)
+    return finish(figure, theme, title, 680)
+
+
+def _token_axis(figure: go.Figure, axis: str, tokens: Sequence[str], title: str) -> None:
+    step = tick_step(len(tokens))
+    drawn: dict[float, str] = {position: escape(tokens[position]) for position in range(0, len(tokens), step)}
+    set_ticks(figure, axis, numbered(tokens), title=title, drawn=drawn)
+
+
+def _bars(
+    figure: go.Figure,
+    row: int,
+    values: NDArray[np.floating],
+    name: str,
+    color: str,
+    theme: Theme,
+    *,
+    striped: bool = False,
+) -> None:
+    fits = len(values) <= MAX_NUMBERED_BARS
+    figure.add_trace(
+        go.Bar(
+            x=np.arange(len(values), dtype=np.int32),
+            y=values.astype(np.float32),
+            name=name,
+            marker=bar_marker(color, theme, striped=striped),
+            showlegend=row == 3,
+            texttemplate="%{y:.2f}" if fits else None,
+            textposition="outside",
+            textangle=0,
+            cliponaxis=False,
+            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y:.4f}}</b><extra></extra>",
+        ),
+        row=row,
+        col=1,
+    )
+
+
+def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
+    """Write −∞ where the mask closes a key, with the reason when pointed at."""
+    for reason, where in closed.items():
+        keys = np.flatnonzero(where)
+        if len(keys):
+            figure.add_trace(
+                go.Scatter(
+                    x=keys.astype(np.int32),
+                    y=np.zeros(len(keys), dtype=np.float32),
+                    mode="markers+text",
+                    text=["−∞"] * len(keys),
+                    textposition="top center",
+                    marker={"symbol": "x", "size": 9, "color": theme.hatch},
+                    name=f"masked: {reason}",
+                    hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
+                    f"<br>masked: {reason}<extra></extra>",
+                ),
+                row=2,
+                col=1,
+            )
+
+
+def _span(scores: NDArray[np.floating]) -> list[float]:
+    """Choose a range around all scores and 0, with room for the numbers at the bars' ends."""
+    finite = scores[np.isfinite(scores)]
+    low, high = min(0.0, float(finite.min(initial=0))), max(0.0, float(finite.max(initial=0)))
+    margin = 0.25 * ((high - low) or 1.0)
+    return [low - (margin if low < 0 else 0), high + margin]

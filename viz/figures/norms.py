@@ -1,0 +1,198 @@
+"""Pictures of layer normalization and of the residual stream it keeps in bounds.
+
+Axes: T tokens, D dimensions (d_model), P points along the forward. Statistics are over the D numbers of a
+token.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from viz.figures._band import band, translucent
+from viz.figures._finish import finish, legend_above
+from viz.figures.labels import escape, numbered, tick_step
+from viz.theme import Theme
+
+Array = NDArray[np.floating]
+LINE_BREAK = " · "
+"""In the name of a point: where its label goes on in a second line."""
+SYMBOLS = ("circle", "diamond", "square", "triangle-up")
+
+
+def norm_statistics(
+    means: Mapping[str, Array],
+    deviations: Mapping[str, Array],
+    tokens: Sequence[str],
+    *,
+    theme: Theme,
+    title: str = "",
+) -> go.Figure:
+    """Mean and standard deviation of each token's D numbers at several stages of one norm.
+
+    Args:
+        means: stage ("before", "after", ...) -> (T,).
+        deviations: the same stages -> (T,).
+        tokens: T tokens as typed.
+        theme: the look.
+        title: of the figure.
+    """
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    positions = np.arange(len(tokens), dtype=np.int32)
+    for row, (what, stages) in enumerate((("mean", means), ("deviation", deviations)), start=1):
+        for index, (stage, values) in enumerate(stages.items()):
+            figure.add_trace(
+                go.Scatter(
+                    x=positions,
+                    y=values.astype(np.float32),
+                    mode="lines+markers",
+                    name=stage,
+                    legendgroup=stage,
+                    showlegend=row == 1,
+                    marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+                    line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
+                    hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y:.4f}}</b><extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+    labels = numbered(tokens)
+    step = tick_step(len(labels))
+    figure.update_xaxes(tickvals=list(range(0, len(labels), step)), ticktext=labels[::step], showgrid=False)
+    figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
+    figure.update_yaxes(title="mean (no unit)", row=1, col=1)
+    figure.update_yaxes(title="standard deviation (no unit)", rangemode="tozero", row=2, col=1)
+    legend_above(figure)
+    return finish(figure, theme, title, 560)
+
+
+def value_distribution(
+    stages: Mapping[str, Array], *, theme: Theme, title: str = "", bins: int = 60
+) -> go.Figure:
+    """How the numbers spread at several stages of one norm: stage -> any array of its values.
+
+    All stages share their bins, so areas compare; NaN and infinities are left out.
+    """
+    finite = {stage: values[np.isfinite(values)].ravel() for stage, values in stages.items()}
+    everything = np.concatenate([np.zeros(1), *finite.values()])
+    low, high = float(everything.min()), float(everything.max())
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    centers = ((edges[1:] + edges[:-1]) / 2).astype(np.float32)
+    figure = go.Figure()
+    for index, (stage, values) in enumerate(finite.items()):
+        share = np.histogram(values, edges)[0] / max(1, values.size) * 100
+        figure.add_trace(
+            go.Scatter(
+                x=centers,
+                y=share.astype(np.float32),
+                mode="lines",
+                line={
+                    "color": theme.color(index),
+                    "shape": "hvh",
+                    "width": 2,
+                    "dash": ("solid", "dash", "dot")[index % 3],
+                },
+                fill="tozeroy",
+                fillcolor=translucent(theme.color(index), 0.18),
+                name=stage,
+                hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
+                f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x:.3f}}<extra></extra>",
+            )
+        )
+    figure.update_xaxes(title="value (no unit)")
+    figure.update_yaxes(title="share of the values (%)", rangemode="tozero")
+    legend_above(figure)
+    return finish(figure, theme, title, 400)
+
+
+def gamma_beta(gamma: Array, beta: Array, *, theme: Theme, title: str = "") -> go.Figure:
+    """Draw the learned scale and shift of a norm, (D,) each, with the values they start from (1 and 0)."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    dimensions = np.arange(len(gamma), dtype=np.int32)
+    for row, (name, values, start) in enumerate((("γ (gamma)", gamma, 1), ("β (beta)", beta, 0)), start=1):
+        figure.add_trace(
+            go.Scatter(
+                x=dimensions,
+                y=values.astype(np.float32),
+                mode="markers",
+                marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
+                name=name,
+                hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y:.4f}}</b><extra></extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
+        figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
+    figure.update_xaxes(title="dimension of the residual stream (0 to d_model − 1)", row=2, col=1)
+    legend_above(figure)
+    return finish(figure, theme, title, 480)
+
+
+def growth(
+    points: Sequence[str],
+    series: Mapping[str, Array],
+    *,
+    theme: Theme,
+    quantity: str = "Euclidean length of a token's vector (no unit)",
+    tokens: Sequence[str] | None = None,
+    title: str = "",
+) -> go.Figure:
+    """Draw a number of each token along the layers: the mean over tokens, the band from least to most.
+
+    Args:
+        points: P names of places along the forward, in its order.
+        series: name -> (P, T); several models or stacks to compare.
+        theme: the look.
+        quantity: what the numbers are, for the y axis.
+        tokens: T tokens: a thin line for each is drawn too. None draws the mean and the band alone.
+        title: of the figure.
+    """
+    figure = go.Figure()
+    places = np.arange(len(points), dtype=np.int32)
+    for index, (name, values) in enumerate(series.items()):
+        color = theme.color(index)
+        band(figure, places, np.nanmin(values, 1), np.nanmax(values, 1), color, name)
+        for position, token in enumerate(tokens or ()):
+            label = f"{position} {escape(token)}"
+            figure.add_trace(
+                go.Scatter(
+                    x=places,
+                    y=values[:, position].astype(np.float32),
+                    mode="lines",
+                    line={"color": color, "width": 1},
+                    opacity=0.55,
+                    name=label,
+                    showlegend=False,
+                    hovertemplate=f"{_literal(label)}<br>%{{x}}: <b>%{{y:.3f}}</b><extra></extra>",
+                )
+            )
+        figure.add_trace(
+            go.Scatter(
+                x=places,
+                y=np.nanmean(values, 1).astype(np.float32),
+                mode="lines+markers",
+                line={"color": color, "width": 3, "dash": theme.dash(8 * index)},
+                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+                name=f"{name}: mean over tokens",
+                hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
+            )
+        )
+    step = tick_step(len(points))
+    figure.update_xaxes(
+        title="along the forward",
+        tickvals=list(range(0, len(points), step)),
+        ticktext=[escape(point, 40).replace(LINE_BREAK, "<br>") for point in points[::step]],
+        range=[-0.4, len(points) - 0.6],
+        autotickangles=[0, -45, -90],
+    )
+    figure.update_yaxes(title=quantity, rangemode="tozero")
+    legend_above(figure)
+    return finish(figure, theme, title, 480)
+
+
+def _literal(label: str) -> str:
+    """Keep a token from being read as a variable of a hover template."""
+    return label.replace("%", "&#37;")

@@ -1,0 +1,209 @@
+"""Pictures of position encodings. Axes: L positions, D dimensions (d_model)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures._band import band
+from viz.figures._finish import bar_marker, color_bar, finish, legend_above
+from viz.figures.labels import numbered, set_ticks
+from viz.theme import Theme, color_scale
+
+Array = NDArray[np.floating]
+
+
+def encoding_curves(
+    encoding: Array, dimensions: Sequence[int], *, theme: Theme, title: str = "", marked: int | None = None
+) -> go.Figure:
+    """Draw the value of chosen dimensions at every position.
+
+    Args:
+        encoding: (L, D).
+        dimensions: which of the D to draw; of a sinusoidal encoding the even ones are sines, the odd cosines.
+        theme: the look.
+        title: of the figure.
+        marked: a position to mark with a vertical line.
+    """
+    figure = go.Figure()
+    positions = np.arange(len(encoding), dtype=np.int32)
+    for index, dimension in enumerate(dimensions):
+        figure.add_trace(
+            go.Scatter(
+                x=positions,
+                y=encoding[:, dimension].astype(np.float32),
+                mode="lines+markers" if len(encoding) <= 64 else "lines",
+                name=f"dimension {dimension}",
+                line={"color": theme.color(index), "dash": theme.dash(index), "width": 2.5},
+                hovertemplate=f"position %{{x}}, dimension {dimension}<br><b>%{{y:.4f}}</b><extra></extra>",
+            )
+        )
+    if marked is not None:
+        figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
+    figure.update_xaxes(title="position (token index)", range=[-0.5, len(encoding) - 0.5])
+    figure.update_yaxes(title="value (no unit)", range=[-1.08, 1.08] if np.abs(encoding).max() <= 1 else None)
+    legend_above(figure)
+    return finish(figure, theme, title, 420)
+
+
+def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int | None = None) -> go.Figure:
+    """Every value of the encoding (L, D): a row is a position, a column a dimension; `marked` is framed."""
+    end = float(np.abs(encoding).max()) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=encoding.astype(np.float32),
+            zmin=-end,
+            zmax=end,
+            colorscale=color_scale(theme.diverging),
+            colorbar=color_bar("value (no unit)"),
+            hovertemplate="position %{y}, dimension %{x}<br><b>%{z:.4f}</b><extra></extra>",
+            name="encoding",
+        )
+    )
+    if marked is not None:
+        figure.add_hrect(
+            y0=marked - 0.5,
+            y1=marked + 0.5,
+            line={"color": theme.accent, "width": 2},
+            fillcolor="rgba(0,0,0,0)",
+        )
+    figure.update_xaxes(title="dimension of the encoding (0 to d_model − 1)", showgrid=False)
+    figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
+    return finish(figure, theme, title, 460)
+
+
+def cosine_similarity(encoding: Array) -> NDArray[np.float64]:
+    """Cosine of the angle between the encodings of every two positions: (L, D) -> (L, L)."""
+    rows = encoding.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units = rows / np.where(lengths == 0, 1, lengths)
+    return units @ units.T
+
+
+def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
+    """How alike the encodings of two positions are, by their distance.
+
+    For each offset the mean over all pairs of positions, and the band from the least to the most similar
+    pair. For a sinusoidal encoding the band has no width: the similarity depends on the distance alone.
+    """
+    similarity = cosine_similarity(encoding)
+    offsets = np.arange(len(encoding), dtype=np.int32)
+    diagonals = [np.diagonal(similarity, offset) for offset in offsets]
+    low, mean, high = (
+        np.array([reduce(diagonal) for diagonal in diagonals], dtype=np.float32)
+        for reduce in (np.min, np.mean, np.max)
+    )
+    figure = go.Figure()
+    band(figure, offsets, low, high, theme.color(0), "all pairs")
+    figure.add_trace(
+        go.Scatter(
+            x=offsets,
+            y=mean,
+            customdata=np.column_stack([low, high]),
+            mode="lines+markers" if len(encoding) <= 64 else "lines",
+            line={"color": theme.color(0), "width": 2.5},
+            name="all pairs: mean",
+            hovertemplate="%{x} positions apart<br>cosine <b>%{y:.4f}</b><br>"
+            "(pairs range from %{customdata[0]:.4f} to %{customdata[1]:.4f})<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="offset (positions apart)")
+    figure.update_yaxes(
+        title="cosine similarity (1: the same direction)", range=[min(0, low.min()) - 0.02, 1.05]
+    )
+    legend_above(figure)
+    return finish(figure, theme, title, 400)
+
+
+def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
+    """Cosine similarity of every two positions, (L, D) in, an (L, L) map out."""
+    figure = go.Figure(
+        go.Heatmap(
+            z=cosine_similarity(encoding).astype(np.float32),
+            zmin=-1,
+            zmax=1,
+            colorscale=color_scale(theme.diverging),
+            colorbar=color_bar("cosine similarity"),
+            hovertemplate="positions %{y} and %{x}<br>cosine <b>%{z:.4f}</b><extra></extra>",
+            name="similarity",
+        )
+    )
+    figure.update_xaxes(title="position (token index)", showgrid=False)
+    figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
+    return finish(figure, theme, title, 460)
+
+
+def wavelengths(lengths: Array, sentence_length: int, *, theme: Theme, title: str = "") -> go.Figure:
+    """Draw the wavelength of each pair of dimensions, with the sentence's length marked.
+
+    Args:
+        lengths: (D / 2,) positions until the pair's sine and cosine repeat.
+        sentence_length: positions in use; pairs above the line turn less than once over the whole sentence.
+        theme: the look.
+        title: of the figure.
+    """
+    pairs = np.arange(len(lengths), dtype=np.int32)
+    turns = sentence_length / lengths
+    figure = go.Figure(
+        go.Scatter(
+            x=pairs,
+            y=lengths.astype(np.float32),
+            customdata=np.column_stack([turns, 2 * pairs, 2 * pairs + 1]),
+            mode="lines+markers",
+            line={"color": theme.color(0), "width": 2},
+            marker={"size": 7},
+            name="wavelength",
+            hovertemplate="pair i = %{x}: dimensions %{customdata[1]} (sine), %{customdata[2]} (cosine)<br>"
+            "repeats every <b>%{y:.4s}</b> positions<br>turns %{customdata[0]:.3f} times within the sentence"
+            "<extra></extra>",
+        )
+    )
+    figure.add_hline(
+        y=sentence_length,
+        line={"color": theme.warning, "dash": "dash", "width": 2},
+    )
+    figure.add_annotation(
+        x=0,
+        xref="paper",
+        xanchor="left",
+        y=np.log10(sentence_length),  # plotly places annotations on a logarithmic axis by the exponent
+        yanchor="bottom",
+        text=f"length {sentence_length}",
+        font={"color": theme.warning},
+        showarrow=False,
+    )
+    figure.update_xaxes(title="pair of dimensions i (0 to d_model / 2 − 1)")
+    figure.update_yaxes(title="wavelength (positions, logarithmic)", type="log", dtick=1)
+    return finish(figure, theme, title, 400)
+
+
+def embedding_vs_position_norms(
+    token_norms: Array, position_norms: Array, tokens: Sequence[str], *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Draw the size of each token's embedding beside the size of the encoding that is added to it.
+
+    Args:
+        token_norms: (T,) Euclidean length of embedding * sqrt(d_model).
+        position_norms: (T,) Euclidean length of the position encoding.
+        tokens: T tokens as typed.
+        theme: the look.
+        title: of the figure.
+    """
+    figure = go.Figure()
+    series = (("embedding · √d_model", token_norms, False), ("position encoding", position_norms, True))
+    for index, (name, norms, striped) in enumerate(series):
+        figure.add_trace(
+            go.Bar(
+                x=np.arange(len(tokens), dtype=np.int32),
+                y=norms.astype(np.float32),
+                name=name,
+                marker=bar_marker(theme.color(index), theme, striped=striped),
+                hovertemplate=f"%{{x}}<br>length of the {name}: <b>%{{y:.3f}}</b><extra></extra>",
+            )
+        )
+    set_ticks(figure, "x", numbered(tokens), title="token, with its position")
+    figure.update_yaxes(title="Euclidean length (no unit)", rangemode="tozero")
+    figure.update_layout(barmode="group")
+    legend_above(figure)
+    return finish(figure, theme, title, 420)
