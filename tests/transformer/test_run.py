@@ -1,0 +1,102 @@
+"""A sentence's run: generated and given targets, labels, padding in a batch, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.models import tiny_model
+from transformer.decoding import DecodingStep
+from transformer.run import SentenceError, encode_sentence, force, run_sentence, trace_batch
+from transformer.text import BOS_ID, EOS_ID, PAD_ID
+
+
+def test_generated_run_agrees_with_its_own_trace() -> None:
+    loaded = tiny_model(3)
+    run = run_sentence(loaded, "Yesterday I saw a zebra.")
+    assert run.generated
+    assert len(run.steps) == len(run.target_ids) == run.trace["logits"].shape[1]
+    for i, step in enumerate(run.steps):
+        logits = run.trace["logits"][0, i].clone()
+        logits[[PAD_ID, BOS_ID]] = -torch.inf
+        probabilities = logits.softmax(-1)
+        assert step.token_id == int(probabilities.argmax()) == step.top_ids[0]
+        assert step.probability == pytest.approx(float(probabilities[step.token_id]), abs=1e-5)
+    assert run.target_ids[0] == BOS_ID
+    assert list(run.target_ids[1:]) == [step.token_id for step in run.steps[:-1]]
+
+
+def test_labels_are_the_words_as_typed_and_unknown_ones_are_told() -> None:
+    run = run_sentence(tiny_model(), "Yesterday I saw a <b>zebra</b>.")
+    assert run.trace.src_tokens[0] == (*run.source.words, "<eos>")
+    assert run.source.words[:4] == ["Yesterday", "I", "saw", "a"]
+    assert run.source.unknown[:4] == [False] * 4
+    assert any(run.source.unknown[4:-1])
+    attention = run.trace.attention("decoder", 2, "cross_attn")
+    assert attention.weights.shape[-2:] == (len(run.trace.tgt_tokens[0]), len(run.trace.src_tokens[0]))
+    assert attention.query_tokens == run.trace.tgt_tokens
+    assert attention.key_tokens == run.trace.src_tokens
+
+
+def test_given_target_is_forced() -> None:
+    run = run_sentence(tiny_model(), "i saw a cat", "Ho visto un gatto")
+    words = tiny_model().target.vocabulary.encode(["ho", "visto", "un", "gatto"])
+    assert not run.generated
+    assert run.target_ids == (BOS_ID, *words)
+    assert [step.token_id for step in run.steps] == [*words, EOS_ID]
+    assert run.trace.tgt_tokens[0] == ("<bos>", "Ho", "visto", "un", "gatto")
+
+
+def test_forcing_what_was_generated_gives_the_same_run() -> None:
+    loaded = tiny_model(3)
+    generated = run_sentence(loaded, "i see the dog.")
+    forced = force(loaded, generated.source, generated.target_ids, generated.trace.tgt_tokens[0])
+    assert all(torch.equal(forced.trace[path], generated.trace[path]) for path in generated.trace)
+
+
+def test_never_goes_on_with_padding_or_bos() -> None:
+    for seed in range(8):
+        run = run_sentence(tiny_model(seed), "i see the dog.")
+        assert not {PAD_ID, BOS_ID} & {token for step in run.steps for token in step.top_ids[:1]}
+
+
+def test_every_step_is_reported_with_the_limit() -> None:
+    seen: list[tuple[DecodingStep, int]] = []
+    run = run_sentence(tiny_model(), "the cat", on_step=lambda step, limit: seen.append((step, limit)))
+    assert [step for step, _ in seen] == list(run.steps)
+    assert all(step.position < limit <= 18 for step, limit in seen)
+
+
+def test_padding_a_batch_changes_nothing() -> None:
+    loaded = tiny_model(5)
+    sentences = ["i saw a cat.", "yesterday i saw the dog.", "cat"]
+    encoded = [encode_sentence(loaded, loaded.source, text, "sentence") for text in sentences]
+    batch = trace_batch(loaded, encoded)
+    for i, text in enumerate(sentences):
+        alone = run_sentence(loaded, text)
+        n_src, n_tgt = len(alone.trace.src_tokens[0]), len(alone.target_ids)
+        assert batch.src_tokens[i][:n_src] == alone.trace.src_tokens[0]
+        assert set(batch.src_tokens[i][n_src:]) <= {"<pad>"}
+        cross, expected = (t.attention("decoder", 1, "cross_attn").weights for t in (batch, alone.trace))
+        torch.testing.assert_close(cross[i, :, :n_tgt, :n_src], expected[0, :, :n_tgt], atol=1e-6, rtol=0)
+        assert cross[i, :, :, n_src:].eq(0).all()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u202e", "\x00"])
+def test_no_words_are_refused(text: str) -> None:
+    with pytest.raises(SentenceError, match="has no words: type at least one"):
+        run_sentence(tiny_model(), text)
+
+
+def test_too_long_says_how_long_it_may_be() -> None:
+    loaded = tiny_model()
+    assert run_sentence(loaded, "cat " * 18).trace["logits"].shape[0] == 1
+    with pytest.raises(SentenceError, match="has 19 words and punctuation marks; this model reads at most 18"):
+        run_sentence(loaded, "cat " * 19)
+    with pytest.raises(SentenceError, match="The target sentence has 19 words"):
+        run_sentence(loaded, "cat", "gatto " * 19)
+
+
+def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
+    trace = run_sentence(tiny_model(), "the cat").trace
+    assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
