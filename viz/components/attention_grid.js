@@ -38,15 +38,14 @@ class AttentionGrid {
       const [layer, head] = this.mapAt(event);
       if (layer >= 0) this.select(layer, head, 0);
     };
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     this.stage.onkeydown = (event) => {
-      const step = steps[event.key];
+      const step = ARROWS[event.key];
       if (!step) return;
       event.preventDefault();
       const { layers, heads } = this.data;
       const [layer, head] = this.selected;
-      // Held down, a key repeats faster than pages redraw: only where it stops is told to the server.
-      this.select(clamp(layer + step[0], 0, layers.length - 1), clamp(head + step[1], 0, heads.length - 1), 150);
+      const to = [clamp(layer + step[0], 0, layers.length - 1), clamp(head + step[1], 0, heads.length - 1)];
+      this.select(...to, KEY_DELAY);
     };
   }
 
@@ -55,19 +54,11 @@ class AttentionGrid {
     this.selected = [layer, head];
     this.mark();
     this.say(this.describe(layer, head).join(". "));
-    clearTimeout(this.timer);
-    const send = () => {
-      this.timer = null;
-      this.emit({ layer, head });
-    };
-    if (delay) this.timer = setTimeout(send, delay);
-    else send();
+    report(this, { layer, head }, delay);
   }
 
   update() {
-    const told = String(this.data.selected);
-    if (told !== this.told && !this.timer) this.selected = this.data.selected ?? NO_MAP;
-    this.told = told;
+    if (movedByPython(this, this.data.selected)) this.selected = this.data.selected ?? NO_MAP;
     this.stage.setAttribute("aria-label", this.data.title + ": arrow keys choose a layer and a head");
     this.measureScale();
     this.layout();

@@ -48,8 +48,7 @@ class AttentionMatrix {
   }
 
   press(event) {
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-    const step = steps[event.key];
+    const step = ARROWS[event.key];
     if (step) {
       const [query, key] = this.hovered ?? this.locked ?? [-step[0], -step[1]];
       const cell = [clamp(query + step[0], 0, this.cells.queries - 1), clamp(key + step[1], 0, this.cells.keys - 1)];
@@ -69,7 +68,7 @@ class AttentionMatrix {
     if (sameCell(cell, this.locked)) return;
     this.locked = cell;
     this.mark();
-    this.emit(cell ? { query: cell[0], key: cell[1] } : "cleared");
+    report(this, cell ? { query: cell[0], key: cell[1] } : "cleared");
   }
 
   update() {
@@ -82,9 +81,7 @@ class AttentionMatrix {
       this.box.scrollTo(0, 0);
     }
     this.shape = shape;
-    const told = String(data.selected);
-    if (told !== this.told) this.locked = data.selected;
-    this.told = told;
+    if (movedByPython(this, data.selected)) this.locked = data.selected;
     this.cells = new MatrixCells(data);
     this.raster = this.cells.raster();
     this.box.setAttribute("aria-label", data.title + ": arrow keys move, Enter selects, Escape clears");

@@ -58,6 +58,10 @@ class ClientView:
             js=compact("".join(_read(file) for file in ("shared.js", *parts, f"{name}.js"))),
         )
 
+    def show(self, frame: bytes, *, key: str) -> None:
+        """Draw a view in which nothing can be selected; see ``mount``."""
+        self._renderer(key=key, data=frame)
+
     def mount(
         self,
         frame: bytes,

@@ -39,6 +39,27 @@ function mountView({ parentElement, data, setTriggerValue }, name, create) {
   return view.dispose;
 }
 
+// Tell Python what was selected. Held down, a key repeats faster than pages run: with a delay only the last counts.
+function report(view, selection, delay = 0) {
+  clearTimeout(view.timer);
+  const send = () => {
+    view.timer = null;
+    view.emit(selection);
+  };
+  if (delay) view.timer = setTimeout(send, delay);
+  else send();
+}
+
+// Whether Python has moved the selection since the last update, and the person has not moved it further meanwhile.
+function movedByPython(view, selected) {
+  const moved = String(selected) !== view.told && !view.timer;
+  view.told = String(selected);
+  return moved;
+}
+
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const KEY_DELAY = 150;
+
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 

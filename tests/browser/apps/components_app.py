@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_matrix import MatrixCell, attention_matrix
+from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.token_strip import StripToken, token_strip
 from viz.pooling import pool_maps
 
 LIGHT = SimpleNamespace(
@@ -151,7 +153,41 @@ def show_matrix() -> None:
     st.text(f"picked {picked}; remembered {st.session_state.get('cell')}")
 
 
-SHOW = {"grid": show_grid, "matrix": show_matrix}
+def show_tokens() -> None:
+    texts = words(option("tokens", 14))
+    tokens = [
+        StripToken(text, 4 + i, unknown=text in {"raccoon", "<b>x"}, special=text == "<eos>")
+        for i, text in enumerate(texts)
+    ]
+    token_strip(tokens, colors=COLORS, key="tokens")
+
+
+@st.fragment
+def show_steps() -> None:
+    texts = words(option("tokens", 9))
+    forced = option("forced", 0) == 1
+    steps = []
+    for i, text in enumerate(texts):
+        best = [Candidate(text if j == 0 else f"word{j}", 0.9 / 2 ** (j + 1 + i % 3)) for j in range(5)]
+        steps.append(OutputStep(text, best[0].probability, 1, best))
+    if forced:
+        steps[2] = OutputStep("<script>x", 0.00012, 187, steps[2].best)
+
+    def remember(step: int) -> None:
+        st.session_state["step"] = step
+
+    picked = decoding_steps(
+        steps,
+        colors=COLORS,
+        key="steps",
+        forced=forced,
+        selected=st.session_state.get("step", 0),
+        on_select=remember,
+    )
+    st.text(f"picked {picked}; remembered {st.session_state.get('step')}")
+
+
+SHOW = {"grid": show_grid, "matrix": show_matrix, "tokens": show_tokens, "steps": show_steps}
 COLORS = DARK if st.query_params.get("theme") == "dark" else LIGHT
 st.set_page_config(layout="wide")
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1
