@@ -20,6 +20,7 @@ class DecodingStep:
         position: of the token in the target, from 0.
         token_id: the token that was chosen.
         probability: of that token.
+        rank: its place among all tokens by probability, from 1.
         top_ids: the k most probable tokens, best first.
         top_probabilities: theirs.
     """
@@ -27,6 +28,7 @@ class DecodingStep:
     position: int
     token_id: int
     probability: float
+    rank: int
     top_ids: tuple[int, ...]
     top_probabilities: tuple[float, ...]
 
@@ -51,6 +53,7 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
         position=position,
         token_id=token_id,
         probability=float(probabilities[token_id]),
+        rank=1 + int((probabilities > probabilities[token_id]).sum()),
         top_ids=tuple(top.indices.tolist()),
         top_probabilities=tuple(top.values.tolist()),
     )
