@@ -46,10 +46,8 @@ def attention_section(run: Run) -> None:
 
 
 def _pick_maps() -> tuple[Attention, Measure]:
-    left, right = st.columns([3, 2])
-    with left:
+    with st.container(horizontal=True, gap="large"):
         attention = _pick("Which attention", get_args(Attention), "attention", ATTENTION_LABELS)
-    with right:
         measure = _pick("What each cell shows", get_args(Measure), "measure", MEASURE_LABELS)
     return attention, measure
 
