@@ -11,6 +11,7 @@ import streamlit as st
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from viz.components.attention_grid import GridCell, attention_grid
+from viz.components.attention_lines import attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.token_strip import StripToken, token_strip
@@ -187,7 +188,25 @@ def show_steps() -> None:
     st.text(f"picked {picked}; remembered {st.session_state.get('step')}")
 
 
-SHOW = {"grid": show_grid, "matrix": show_matrix, "tokens": show_tokens, "steps": show_steps}
+def show_lines() -> None:
+    n_heads, n_queries, n_keys = option("heads", 4), option("queries", 9), option("keys", 12)
+    attention_lines(
+        attention(1, n_heads, n_queries, n_keys, causal=False)[0],
+        query_tokens=words(n_queries),
+        key_tokens=words(n_keys),
+        head_labels=[f"head {head}" for head in range(n_heads)],
+        colors=COLORS,
+        key="lines",
+    )
+
+
+SHOW = {
+    "lines": show_lines,
+    "grid": show_grid,
+    "matrix": show_matrix,
+    "tokens": show_tokens,
+    "steps": show_steps,
+}
 COLORS = DARK if st.query_params.get("theme") == "dark" else LIGHT
 st.set_page_config(layout="wide")
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1
