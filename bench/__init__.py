@@ -1,0 +1,1 @@
+"""How fast Headlight is, measured beside BertViz: `make bench`."""

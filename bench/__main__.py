@@ -1,0 +1,100 @@
+"""Measure Headlight and BertViz, print tables, write build/bench.json: `make bench`, about ten minutes."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+from playwright.sync_api import Browser, sync_playwright
+from tqdm import tqdm
+
+from bench.app_view import AppView, measure_app
+from bench.bertviz_view import measure_bertviz
+from bench.computing import Computing, measure_computing
+from bench.measurement import Painted
+from bench.report import app_table, comparison_table, computing_table
+from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
+from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from transformer.run import run_sentence
+from viz.arrays import attention_maps
+
+RESULTS = ROOT / "build" / "bench.json"
+BERTVIZ_LIMIT_SECONDS = 120.0
+SIZES = [(n_tokens, d_model) for d_model in D_MODELS for n_tokens in LENGTHS]
+
+
+def main() -> None:
+    """Run everything, smallest first."""
+    if find_chromium() is None:
+        sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
+    computing = [measure_computing(*size) for size in tqdm(SIZES, "Python alone")]
+    app = measure_headlight()
+    bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
+    ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
+    print(f"\n{N_LAYERS} layers x {N_HEADS} heads, {os.cpu_count()} cores, {platform.platform()}\n")
+    print(computing_table(computing), app_table(app), comparison_table(ours, bertviz), sep="\n\n")
+    write(RESULTS, computing, app, bertviz)
+    print(f"\nWritten to {RESULTS.relative_to(ROOT)}")
+
+
+def measure_headlight() -> list[AppView]:
+    """Measure the app at all sizes, on one server."""
+    with streamlit_server(ROOT / "app.py") as url:
+        views = []
+        for n_tokens, d_model in tqdm(SIZES, "Headlight"):
+            with chromium() as browser:
+                views.append(measure_app(browser, url, n_tokens, d_model))
+        return views
+
+
+def measure_theirs(n_tokens: int) -> Painted:
+    """Measure BertViz on the attention of the encoder, the one that Headlight's grid shows first."""
+    run = run_sentence(random_model(D_MODELS[0]), sentence(n_tokens, 1), sentence(n_tokens, 2))
+    weights = torch.from_numpy(attention_maps(run.trace, "encoder", "weights").values)
+    with chromium() as browser:
+        return measure_bertviz(browser, weights, list(run.trace.src_tokens[0]), BERTVIZ_LIMIT_SECONDS)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser that nothing has warmed up or filled."""
+    path = find_chromium()
+    assert path is not None
+    with sync_playwright() as playwright:
+        browser = launch_chromium(playwright, path)
+        yield browser
+        browser.close()
+
+
+def write(path: Path, computing: list[Computing], app: list[AppView], bertviz: list[Painted]) -> None:
+    """Write all figures, in seconds and bytes, with the machine and the versions they were measured on."""
+    packages = ("streamlit", "plotly", "torch", "bertviz", "playwright")
+    results = {
+        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "versions": {name: version(name) for name in packages},
+        "layers": N_LAYERS,
+        "heads": N_HEADS,
+        "computing": [asdict(row) for row in computing],
+        "headlight": [asdict(row) for row in app],
+        "bertviz": [asdict(row) for row in bertviz],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""What Python does between a sentence and the browser, without a browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.measurement import seconds
+from bench.sentences import random_model, sentence
+from transformer.run import run_sentence
+from viz.arrays import attention_maps
+from viz.components.frame import pack_frame
+from viz.figures.attention import attention_heatmap
+from viz.pages._attention import GRID_SIDE
+from viz.pooling import pool_maps
+from viz.theme import palette
+
+
+@dataclass(frozen=True)
+class Computing:
+    """Seconds, each the median of some runs.
+
+    Attributes:
+        tokens: length of the source and of the target, which is given (teacher forcing).
+        d_model: width of the model.
+        trace: from the typed sentence to every recorded number.
+        grid: from the trace to the bytes of the grid of all heads of one attention.
+        grid_bytes: how many those are.
+        figure: from the trace to the plotly figure of one head, as the JSON that is sent.
+        figure_bytes: how many those are.
+    """
+
+    tokens: int
+    d_model: int
+    trace: float
+    grid: float
+    grid_bytes: int
+    figure: float
+    figure_bytes: int
+
+
+def measure_computing(n_tokens: int, d_model: int) -> Computing:
+    """Measure one length in one model."""
+    loaded = random_model(d_model)
+    source, target = sentence(n_tokens, 1), sentence(n_tokens, 2)
+    run = run_sentence(loaded, source, target)
+    words = run.trace.src_tokens[0]
+
+    def grid() -> bytes:
+        maps = attention_maps(run.trace, "encoder", "weights")
+        pooled = pool_maps(maps.values, maps.allowed, GRID_SIDE)
+        return pack_frame(
+            {"queries": words}, {"levels": pooled.levels, "low": pooled.low, "high": pooled.high}
+        )
+
+    def figure() -> str:
+        values = attention_maps(run.trace, "encoder", "weights").values[0, 0]
+        return str(
+            attention_heatmap(values, query_tokens=words, key_tokens=words, theme=palette("light")).to_json()
+        )
+
+    return Computing(
+        tokens=n_tokens,
+        d_model=d_model,
+        trace=seconds(lambda: run_sentence(loaded, source, target)),
+        grid=seconds(grid),
+        grid_bytes=len(grid()),
+        figure=seconds(figure),
+        figure_bytes=len(figure().encode()),
+    )

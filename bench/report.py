@@ -1,0 +1,80 @@
+"""The tables that `make bench` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.app_view import AppView
+from bench.computing import Computing
+from bench.measurement import Painted
+
+
+def computing_table(rows: Sequence[Computing]) -> str:
+    """What Python does, without a browser."""
+    head = ("tokens", "d_model", "sentence to trace", "trace to grid", "", "trace to figure", "")
+    cells = [
+        (
+            str(r.tokens),
+            str(r.d_model),
+            time(r.trace),
+            time(r.grid),
+            size(r.grid_bytes),
+            time(r.figure),
+            size(r.figure_bytes),
+        )
+        for r in rows
+    ]
+    return table("Python alone", head, cells)
+
+
+def app_table(rows: Sequence[AppView]) -> str:
+    """Headlight in Chromium."""
+    head = ("tokens", "d_model", "new sentence", "sent for grid", "sent in all", "other head", "other layer")
+    cells = [
+        (
+            str(r.sentence.tokens),
+            str(r.d_model),
+            time(r.sentence.seconds),
+            size(r.sentence.bytes),
+            size(r.page_bytes),
+            time(r.head.seconds),
+            time(r.layer.seconds),
+        )
+        for r in rows
+    ]
+    return table("Headlight in Chromium, from click to painted", head, cells)
+
+
+def comparison_table(ours: Sequence[Painted], theirs: Sequence[Painted]) -> str:
+    """The grid of all heads in Headlight and in BertViz."""
+    head = ("tokens", "Headlight", "", "BertViz", "", "times faster", "times smaller")
+    cells = []
+    for our, their in zip(ours, theirs, strict=True):
+        faster = f"{their.seconds / our.seconds:.0f}" if our.seconds and their.seconds else "-"
+        shown = their.why or time(their.seconds)
+        smaller = f"{their.bytes / our.bytes:.0f}"
+        cells.append(
+            (str(our.tokens), time(our.seconds), size(our.bytes), shown, size(their.bytes), faster, smaller)
+        )
+    return table("The grid of all heads, painted: Headlight beside BertViz", head, cells)
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out cells in columns, right-aligned, under a title."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
+    ]
+    return "\n".join([title, "-" * len(title), *lines])
+
+
+def time(seconds: float | None) -> str:
+    """A time in ms or s."""
+    if seconds is None:
+        return "never"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def size(n_bytes: int) -> str:
+    """A size in kB or MB (powers of ten)."""
+    return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"

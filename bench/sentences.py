@@ -1,0 +1,46 @@
+"""The sizes that are measured, and sentences and models of those sizes."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.config import preset
+from transformer.model import Transformer
+from transformer.text import SentenceCoder, Vocabulary, WordTokenizer
+
+LENGTHS = (16, 64, 128, 256, 512)
+N_LAYERS = 6
+N_HEADS = 8
+D_MODELS = (256, 512)
+"""512 is the paper's base model; 256 is what the app can be asked for on a laptop."""
+WORDS = (
+    "the small raccoon saw a white house near the old garden and my friend eats an apple with the happy cat "
+    "yesterday because we like water bread music books stars trees rivers and the green sea"
+).split()
+
+
+def sentence(n_tokens: int, seed: int) -> str:
+    """A sentence that a model reads as exactly so many tokens, <eos> (or, as a target, <bos>) among them."""
+    return " ".join(random.Random(seed).choices(WORDS, k=n_tokens - 1))
+
+
+def random_model(d_model: int) -> LoadedModel:
+    """An encoder-decoder of N_LAYERS + N_LAYERS layers and N_HEADS heads with random weights."""
+    vocabulary = Vocabulary(sorted(set(WORDS)))
+    config = preset(
+        "base",
+        src_vocab_size=len(vocabulary),
+        tgt_vocab_size=len(vocabulary),
+        d_model=d_model,
+        n_heads=N_HEADS,
+        n_encoder_layers=N_LAYERS,
+        n_decoder_layers=N_LAYERS,
+        d_ff=4 * d_model,
+        max_len=max(LENGTHS),
+    )
+    coder = SentenceCoder(WordTokenizer("en", lowercase=True), vocabulary)
+    model = freeze(Transformer(config, torch.Generator().manual_seed(0)))
+    return LoadedModel("random", model, source=coder, target=coder)
