@@ -28,7 +28,7 @@ ATTENTION_LABELS: dict[Attention, str] = {
 
 MEASURE_LABELS: dict[Measure, str] = {
     "weights": "Weights",
-    "scores": "Scores before the mask",
+    "scores": "Raw scores",
     "masked": "Scores after the mask",
 }
 

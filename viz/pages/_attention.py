@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import streamlit as st
 
@@ -19,7 +19,8 @@ from viz.arrays import (
 )
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.figures.labels import visible
-from viz.pages._attention_views import VIEWS, Shown, coloring
+from viz.pages._attention_views import BESIDE_THE_GRID, VIEWS, Shown, coloring
+from viz.pages._attention_words import LOOK, WHAT
 from viz.pooling import pool_maps
 from viz.session import clamp_choice, current_theme, focus, set_choice
 
@@ -36,19 +37,23 @@ def attention_section(run: Run) -> None:
     n_layers, n_heads = maps.values.shape[:2]
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        st.markdown("**Every head at a glance.** Choose one: click it, or move with the arrow keys.")
         layer, head = _pick_head(n_layers, n_heads)
         _grid(maps, measure, layer, head)
     with right:
         view = _pick("View", list(VIEWS), "view", label_visibility="collapsed")
-        cell = focus(len(maps.query_tokens), len(maps.key_tokens)) or strongest_cell(maps, layer, head)
-        VIEWS[view](Shown(run, attention, measure, maps, layer, head, cell))
+    cell = focus(len(maps.query_tokens), len(maps.key_tokens)) or strongest_cell(maps, layer, head)
+    shown = Shown(run, attention, measure, maps, layer, head, cell)
+    with right if view in BESIDE_THE_GRID else st.container():
+        VIEWS[view](shown)
+    with left if view in BESIDE_THE_GRID else right:
+        st.markdown(WHAT[attention])
+        st.markdown(f"**Look for** {LOOK[attention]}")
 
 
 def _pick_maps() -> tuple[Attention, Measure]:
-    with st.container(horizontal=True, gap="large"):
-        attention = _pick("Which attention", get_args(Attention), "attention", ATTENTION_LABELS)
-        measure = _pick("What each cell shows", get_args(Measure), "measure", MEASURE_LABELS)
+    with st.container(horizontal=True, gap="medium"):
+        attention = _pick("Which attention", list(ATTENTION_LABELS), "attention", ATTENTION_LABELS)
+        measure = _pick("What each cell shows", list(MEASURE_LABELS), "measure", MEASURE_LABELS)
     return attention, measure
 
 

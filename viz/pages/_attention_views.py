@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from transformer.run import Run
 from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, Measure, attention_maps, closed_cells
 from viz.components.attention_grid import GridCell, attention_grid
+from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.figures import attention as figures
 from viz.figures.labels import visible
@@ -98,6 +99,32 @@ def _wordless_heads(shown: Shown, values: NDArray[np.float32]) -> None:
     )
 
 
+def lines(shown: Shown) -> None:
+    """All heads of the chosen layer as lines from the words that look to the words they look at."""
+    weights = attention_maps(shown.run.trace, shown.attention, "weights").values[shown.layer]
+    if shown.measure != "weights":
+        st.caption("Lines show weights, whatever is chosen above: a score below 0 has no width.")
+    query, key = shown.cell
+    attention_lines(
+        weights,
+        query_tokens=list(map(visible, shown.maps.query_tokens)),
+        key_tokens=list(map(visible, shown.maps.key_tokens)),
+        head_labels=[f"head {head}" for head in range(len(weights))],
+        colors=current_theme(),
+        key="lines",
+        title=f"All heads of layer {shown.layer}",
+        first_query=query // WINDOW * WINDOW,
+        first_key=key // WINDOW * WINDOW,
+    )
+    if max(weights.shape[1:]) > WINDOW:
+        st.caption(f"The {WINDOW} words around the chosen cell are shown: choose another under One head.")
+    save_menu(
+        lambda: figures.layer_heads(weights, **_looks(shown) | {"quantity": figures.WEIGHTS}, title=shown.title),
+        name=f"{shown.slug}-lines",
+        key="save_lines",
+    )
+
+
 def trained_and_random(shown: Shown) -> None:
     """The chosen head beside the same head of a model with the same sizes and random weights."""
     twin = twin_run(current_choice(), *current_texts(), RANDOM_SEED)
@@ -124,8 +151,12 @@ def trained_and_random(shown: Shown) -> None:
 VIEWS: dict[str, Callable[[Shown], None]] = {
     "One head": one_head,
     "Heads side by side": side_by_side,
+    "Lines": lines,
     "Trained and random": trained_and_random,
 }
+
+BESIDE_THE_GRID = ("One head", "Lines")
+"""The views that fit beside the grid of heads; the others take the page's whole width."""
 
 
 def coloring(measure: Measure) -> Literal["weights", "scores"]:

@@ -1,0 +1,48 @@
+"""The whole app in a test, without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("explore", "positions", "masks", "layer_norm")
+HOSTILE = {
+    "empty": "",
+    "blank": "   \t ",
+    "punctuation": "... !?",
+    "100,000 characters": "raccoon " * 12_500,
+    "one endless word": "a" * 100_000,
+    "emoji": "i saw a 🦝 👩‍👩‍👧‍👦 yesterday",
+    "right to left": "i saw \u202eraccoon\u202c שלום مرحبا",
+    "zero width": "rac\u200bcoon \u200d\u2060 cat",
+    "control": "cat\x00\x07\x1b[31m dog",
+    "lone surrogate": "cat \ud800 dog",
+    "script": "<script>alert(1)</script>",
+    "bold": "<b>cat</b>",
+    "formula": "$x$ and $$\\frac{1}{0}$$",
+    "directive": ":red[a] :material/home: :smile:",
+    "remote picture": "![](http://example.com/x.png)",
+    "repeated": "the the the the the the",
+    "number": "2024",
+    "special tokens": "<pad> <bos> <eos> <unk>",
+    "spreadsheet formula": "=1+1 @cat +dog",
+}
+
+
+def open_app(page: str = "explore", **address: str) -> AppTest:
+    """The app as a browser would open it, with these query parameters."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in address.items():
+        app.query_params[key] = value
+    app.run()
+    if page != "explore":
+        app.switch_page(f"viz/pages/{page}.py").run()
+    return app
+
+
+def texts(app: AppTest) -> str:
+    """All the words that the page shows outside its views."""
+    kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
+    return "\n".join(str(element.value) for kind in kinds for element in app.get(kind))
