@@ -1,84 +1,22 @@
 """Mounts the client-side views with synthetic arrays; the URL chooses which, how large, in which colours."""
 
-import sys
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
 import streamlit as st
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
-
+from tests.browser.apps.synthetic import attention, words
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.token_strip import StripToken, token_strip
 from viz.pooling import pool_maps
-
-LIGHT = SimpleNamespace(
-    background="#ffffff",
-    surface="#f5f7fa",
-    text="#1b1f24",
-    muted="#59626e",
-    grid="#d8dee6",
-    accent="#0a5cad",
-    masked="#dcdfe3",
-    hatch="#9aa1ab",
-    sequential=("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
-    diverging=("#08306b", "#6baed6", "#f7f7f7", "#fd8d3c", "#7f2704"),
-    categorical=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#f0e442"),
-)
-DARK = SimpleNamespace(
-    background="#0e1117",
-    surface="#1a1f29",
-    text="#f2f4f8",
-    muted="#aab3c0",
-    grid="#39414f",
-    accent="#7cc4ff",
-    masked="#2f343c",
-    hatch="#6d7683",
-    sequential=("#0e1117", "#123a63", "#2171b5", "#6baed6", "#e0f3ff"),
-    diverging=("#9ecae1", "#2171b5", "#1c2129", "#d94801", "#fdd0a2"),
-    categorical=("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#ffffff", "#d55e00", "#cc79a7", "#0072b2"),
-)
-WORDS = [
-    "yesterday",
-    "i",
-    "saw",
-    "a",
-    "raccoon",
-    "near",
-    "the",
-    "house",
-    "and",
-    "the",
-    "raccoon",
-    "<b>x",
-    "שלום",
-]
+from viz.theme import palette
 
 
 def option(name: str, default: int) -> int:
     return int(st.query_params.get(name, default))
-
-
-def words(count: int) -> list[str]:
-    return [WORDS[i % len(WORDS)] for i in range(count - 1)] + ["<eos>"]
-
-
-def attention(n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool) -> np.ndarray:
-    """Weights (L, H, Q, K): a peak that each head places differently, over noise."""
-    rng = np.random.default_rng(7)
-    scores = rng.normal(size=(n_layers, n_heads, n_queries, n_keys)).astype(np.float32)
-    diagonal = np.arange(n_queries)[:, None] * n_keys / n_queries - np.arange(n_keys)[None, :]
-    for layer, head in np.ndindex(n_layers, n_heads):
-        scores[layer, head] += 5 * np.exp(-((diagonal - head + layer) ** 2) / (1 + head))
-    if causal:
-        scores = np.where(np.tril(np.ones((n_queries, n_keys), bool)), scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
 
 
 @st.fragment
@@ -207,7 +145,7 @@ SHOW = {
     "tokens": show_tokens,
     "steps": show_steps,
 }
-COLORS = DARK if st.query_params.get("theme") == "dark" else LIGHT
+COLORS = palette("dark" if st.query_params.get("theme") == "dark" else "light")
 st.set_page_config(layout="wide")
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1
 SHOW[st.query_params.get("view", "grid")]()

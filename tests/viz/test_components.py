@@ -1,0 +1,326 @@
+"""The client-side views as Python sees them: what they send and refuse, and what their scripts may not do."""
+
+import json
+import re
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import viz.components
+from viz.components.attention_grid import GridCell, attention_grid
+from viz.components.attention_lines import WINDOW, attention_lines
+from viz.components.attention_matrix import EXACT_SIDE, MatrixCell, attention_matrix
+from viz.components.client_view import ClientView, compact
+from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.frame import pack_frame
+from viz.components.token_strip import StripToken, token_strip
+from viz.pooling import pool_maps
+from viz.theme import PALETTES
+
+COLORS = PALETTES["light"]
+SCRIPTS = sorted(Path(viz.components.__file__).parent.glob("*.js"))
+LAYERS, HEADS, QUERIES, KEYS = 2, 3, 5, 7
+HOSTILE = ["<script>alert(1)</script>", "\ud800", "</div>", "שלום", '"]}', "\u2028", "x"]
+
+
+def unpack_frame(frame: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What shared.js does, in Python."""
+    (length,) = struct.unpack_from("<I", frame)
+    header = json.loads(frame[4 : 4 + length])
+    body = -(-(4 + length) // 8) * 8
+    arrays = {}
+    for name, described in header["arrays"].items():
+        count = int(np.prod(described["shape"]))
+        array = np.frombuffer(frame, described["dtype"], count, body + described["offset"])
+        arrays[name] = array.reshape(described["shape"])
+    return header["data"], arrays
+
+
+class Mounted(SimpleNamespace):
+    """Stands for a mounted view: keeps what it was given, so that a test can act as the browser."""
+
+    frame: bytes
+    parse: Callable[[object], object]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return unpack_frame(self.frame)[0]
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return unpack_frame(self.frame)[1]
+
+
+@pytest.fixture
+def mounted(monkeypatch: pytest.MonkeyPatch) -> Mounted:
+    view = Mounted()
+
+    def mount(self: ClientView, frame: bytes, **options: object) -> None:
+        view.__dict__.update(options, frame=frame)
+
+    monkeypatch.setattr(ClientView, "mount", mount)
+    monkeypatch.setattr(ClientView, "show", mount)
+    return view
+
+
+def random_weights(*shape: int) -> NDArray[np.float32]:
+    weights = np.random.default_rng(3).random(shape, dtype=np.float32)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
+
+
+def names(count: int) -> list[str]:
+    return [f"w{i}" for i in range(count)]
+
+
+def draw_grid(
+    query_tokens: Sequence[str] = tuple(names(QUERIES)),
+    layer_labels: Sequence[str] = tuple(names(LAYERS)),
+    selected: GridCell | None = None,
+) -> None:
+    attention_grid(
+        pool_maps(random_weights(LAYERS, HEADS, QUERIES, KEYS)),
+        query_tokens=query_tokens,
+        key_tokens=names(KEYS),
+        layer_labels=layer_labels,
+        head_labels=names(HEADS),
+        selected=selected,
+        colors=COLORS,
+        key="grid",
+    )
+
+
+def draw_matrix(
+    values: NDArray[np.float32], closed: NDArray[np.uint8] | None = None, reasons: Sequence[str] = ()
+) -> None:
+    n_queries, n_keys = values.shape
+    attention_matrix(
+        values,
+        query_tokens=names(n_queries),
+        key_tokens=names(n_keys),
+        closed=closed,
+        reasons=reasons,
+        colors=COLORS,
+        key="matrix",
+    )
+
+
+def draw_lines(n_queries: int, n_keys: int, first_query: int = 0) -> None:
+    attention_lines(
+        random_weights(HEADS, n_queries, n_keys),
+        query_tokens=names(n_queries),
+        key_tokens=names(n_keys),
+        head_labels=names(HEADS),
+        first_query=first_query,
+        colors=COLORS,
+        key="lines",
+    )
+
+
+def draw_steps(selected: int = 0) -> None:
+    best = [Candidate("il", 0.75), Candidate("la", 0.125)]
+    steps = [OutputStep("il", 0.75, 1, best), OutputStep("zoo", 0.001, 187, best)]
+    decoding_steps(steps, forced=True, selected=selected, colors=COLORS, key="steps")
+
+
+# The frame
+
+
+def test_a_frame_gives_back_data_and_arrays() -> None:
+    arrays: dict[str, NDArray[Any]] = {
+        "bytes": np.arange(5, dtype=np.uint8),
+        "levels": np.arange(6, dtype=np.uint16).reshape(2, 3),
+        "starts": np.array([70_000], np.uint32),
+        "numbers": np.array([[0.1, -np.inf]], np.float32),
+        "none": np.zeros(0, np.float32),
+    }
+    data, unpacked = unpack_frame(pack_frame({"words": HOSTILE}, arrays))
+    assert data == {"words": HOSTILE}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(unpacked[name], array)
+
+
+def test_a_frame_aligns_every_array() -> None:
+    for length in range(1, 10):
+        frame = pack_frame(
+            {"pad": "x" * length}, {"a": np.ones(length, np.uint8), "b": np.ones(2, np.float32)}
+        )
+        (header_length,) = struct.unpack_from("<I", frame)
+        offset = json.loads(frame[4 : 4 + header_length])["arrays"]["b"]["offset"]
+        assert offset % 8 == 0
+        np.testing.assert_array_equal(unpack_frame(frame)[1]["b"], [1, 1])
+
+
+def test_a_frame_refuses_what_a_browser_cannot_read() -> None:
+    with pytest.raises(TypeError, match="float64"):
+        pack_frame({}, {"wide": np.zeros(2)})
+    with pytest.raises(ValueError, match="JSON"):
+        pack_frame({"number": float("nan")}, {})
+
+
+# The scripts
+
+
+def test_there_are_scripts_to_look_at() -> None:
+    assert {"shared.js", "attention_grid.js", "attention_matrix.js"} <= {path.name for path in SCRIPTS}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_script_can_turn_a_token_into_markup_or_reach_a_server(path: Path) -> None:
+    markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
+    network = r"fetch\(|XMLHttp|WebSocket|https?:"
+    forbidden = f"{markup}|{network}"
+    assert re.findall(forbidden, without_comments(path)) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_literal_spans_lines(path: Path) -> None:
+    """What makes it safe to drop indentation."""
+    for line in without_comments(path).splitlines():
+        assert line.count("`") % 2 == 0, line
+
+
+def without_comments(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.strip().startswith("//"))
+
+
+def test_compacting_drops_only_indentation_blank_lines_and_comments() -> None:
+    source = "// why\nconst a = 1; // kept\n\n  if (a) {\n    b('//');\n  }\n"
+    assert compact(source) == "const a = 1; // kept\nif (a) {\nb('//');\n}"
+
+
+# What the views send
+
+
+def test_tokens_travel_as_they_are(mounted: Mounted) -> None:
+    token_strip([StripToken(text, i) for i, text in enumerate(HOSTILE)], colors=COLORS, key="strip")
+    assert [token[0] for token in mounted.data["tokens"]] == HOSTILE
+
+
+def test_the_strip_counts_unknown_words(mounted: Mounted) -> None:
+    tokens = [StripToken("a", 4), StripToken("zyx", 3, unknown=True), StripToken("<eos>", 2, special=True)]
+    token_strip(tokens, colors=COLORS, key="strip")
+    assert [token[2] for token in mounted.data["tokens"]] == ["word", "unknown", "special"]
+    assert "1 word is not in the vocabulary" in mounted.data["note"]
+
+
+def test_the_grid_sends_one_byte_a_block_and_the_exact_strongest_pair(mounted: Mounted) -> None:
+    draw_grid(selected=GridCell(1, 2))
+    weights = random_weights(LAYERS, HEADS, QUERIES, KEYS)
+    assert mounted.arrays["levels"].dtype == np.uint8
+    assert mounted.arrays["levels"].size == weights.size
+    assert mounted.data["selected"] == [1, 2]
+    for map_index, cells in enumerate(weights.reshape(-1, QUERIES, KEYS)):
+        query, key = mounted.data["strongest_query"][map_index], mounted.data["strongest_key"][map_index]
+        assert cells[query, key] == cells.max() == mounted.arrays["high"].ravel()[map_index]
+
+
+def test_the_grid_takes_only_selections_that_exist(mounted: Mounted) -> None:
+    draw_grid()
+    assert mounted.parse({"layer": 1, "head": 2}) == GridCell(1, 2)
+    for wrong in ({"layer": LAYERS, "head": 0}, {"layer": -1, "head": 0}, {"layer": True, "head": 0}):
+        with pytest.raises(ValueError, match="not a position"):
+            mounted.parse(wrong)
+
+
+def test_short_sentences_travel_exactly(mounted: Mounted) -> None:
+    values = random_weights(QUERIES, KEYS)
+    values[0, 1] = -np.inf
+    draw_matrix(values)
+    np.testing.assert_array_equal(mounted.arrays["values"], values)
+
+
+def test_long_sentences_travel_to_the_stated_precision(mounted: Mounted) -> None:
+    values = np.random.default_rng(0).normal(size=(EXACT_SIDE + 1, 3)).astype(np.float32)
+    values[4, 2] = -np.inf
+    draw_matrix(values)
+    data, levels = mounted.data, mounted.arrays["levels"]
+    assert levels.dtype == np.uint16
+    assert (levels > data["top"]).sum() == 1
+    finite = np.isfinite(values)
+    restored = data["low"] + levels / data["top"] * (data["high"] - data["low"])
+    half_a_level = (data["high"] - data["low"]) / data["top"] / 2
+    np.testing.assert_allclose(restored[finite], values[finite], atol=half_a_level * 1.01)
+
+
+def test_a_matrix_of_nothing_but_minus_infinity_is_sent(mounted: Mounted) -> None:
+    draw_matrix(np.full((EXACT_SIDE + 1, 2), -np.inf, np.float32))
+    assert (mounted.arrays["levels"] > mounted.data["top"]).all()
+
+
+def test_512_tokens_stay_near_half_a_megabyte(mounted: Mounted) -> None:
+    draw_matrix(random_weights(512, 512), np.triu(np.ones((512, 512), np.uint8), 1), ["masked: future"])
+    assert len(mounted.frame) < 560_000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_runs_of_closed_cells_give_back_every_reason(mounted: Mounted, seed: int) -> None:
+    closed = np.random.default_rng(seed).integers(0, 3, (QUERIES, KEYS)).astype(np.uint8)
+    draw_matrix(random_weights(QUERIES, KEYS), closed, ["future", "padding"])
+    starts, reasons = mounted.arrays["run_starts"], mounted.arrays["run_reasons"]
+    lengths = np.diff(starts, append=closed.size)
+    np.testing.assert_array_equal(np.repeat(reasons, lengths).reshape(closed.shape), closed)
+
+
+def test_reasons_are_broadcast(mounted: Mounted) -> None:
+    padding = np.array([0] * (KEYS - 2) + [1, 1], np.uint8)
+    draw_matrix(random_weights(QUERIES, KEYS), padding, ["padding"])
+    assert len(mounted.arrays["run_starts"]) == 2 * QUERIES
+
+
+def test_a_matrix_tells_a_lock_from_its_end(mounted: Mounted) -> None:
+    draw_matrix(random_weights(QUERIES, KEYS))
+    assert mounted.parse({"query": 4, "key": 6}) == MatrixCell(4, 6)
+    assert mounted.parse("cleared") is None
+    with pytest.raises(ValueError, match="not a position"):
+        mounted.parse({"query": 5, "key": 6})
+
+
+def test_lines_send_a_window_of_long_sentences_and_say_so(mounted: Mounted) -> None:
+    draw_lines(WINDOW + 10, 7, first_query=6)
+    weights = random_weights(HEADS, WINDOW + 10, 7)[:, 6 : 6 + WINDOW]
+    np.testing.assert_allclose(mounted.arrays["weights"] / 65535, weights, atol=0.5 / 65535)
+    assert mounted.data["queries"][0] == "w6"
+    assert f"queries 6 to {WINDOW + 5} of {WINDOW + 10}" in mounted.data["note"]
+    assert "keys" not in mounted.data["note"]
+
+
+def test_a_given_word_keeps_its_rank_and_probability(mounted: Mounted) -> None:
+    draw_steps()
+    assert mounted.data["taken"] == "given"
+    assert mounted.data["steps"][1]["rank"] == 187
+    assert mounted.data["steps"][1]["probability"] == 0.001
+    assert mounted.parse({"step": 1}) == 1
+    with pytest.raises(ValueError, match="not a position"):
+        mounted.parse({"step": 2})
+
+
+# What they refuse
+
+
+def test_labels_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="the labels"):
+        draw_grid(query_tokens=names(QUERIES + 1))
+    with pytest.raises(ValueError, match="the labels"):
+        draw_grid(layer_labels=["only one"])
+
+
+def test_a_reason_that_is_not_given_is_refused() -> None:
+    with pytest.raises(ValueError, match="reason 1, of 0"):
+        draw_matrix(random_weights(QUERIES, KEYS), np.ones((QUERIES, KEYS), np.uint8))
+
+
+def test_a_window_outside_the_sentence_is_refused() -> None:
+    with pytest.raises(ValueError, match="no window"):
+        draw_lines(QUERIES, KEYS, first_query=QUERIES)
+
+
+def test_a_step_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a position"):
+        draw_steps(selected=2)
