@@ -27,6 +27,9 @@ from viz.theme import Theme, palette
 RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
 DEFAULT_SENTENCE = "my favourite animal is the raccoon."
+DEFAULT_BATCH = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
+"""The Masks page's sentences, one a line."""
+_DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
 URL_TEXT_LIMIT = 1_500
@@ -160,14 +163,18 @@ def current_theme() -> Theme:
 
 def texts_from_address() -> None:
     """At a person's first visit, take the sentences from the address: a link that a teacher has sent."""
-    for key, default in (("text", DEFAULT_SENTENCE), ("target", "")):
-        if key not in st.session_state:
-            st.session_state[key] = clean(st.query_params.get(key, default))
+    for key, default in _DEFAULT_TEXTS.items():
+        if key in st.session_state:
+            # Set again, or the box of the page that is opened next would begin empty.
+            st.session_state[key] = st.session_state[key]
+        else:
+            lines = st.query_params.get(key, default).split("\n")
+            st.session_state[key] = "\n".join(map(clean, lines))
 
 
 def texts_to_address() -> None:
     """Write the sentences into the address; defaults and very long texts stay out of it."""
-    for key, default in (("text", DEFAULT_SENTENCE), ("target", "")):
+    for key, default in _DEFAULT_TEXTS.items():
         value = st.session_state[key]
         if value != default and len(value.encode()) <= URL_TEXT_LIMIT:
             st.query_params[key] = value
@@ -185,10 +192,21 @@ def current_texts() -> tuple[str, str]:
     return clean(st.session_state["text"]), clean(st.session_state["target"])
 
 
+def current_batch() -> list[str]:
+    """The sentences of the Masks page, one a line, without the blank lines."""
+    return [sentence for line in st.session_state["batch"].splitlines() if (sentence := clean(line).strip())]
+
+
 def clamp_choice(key: str, options: Sequence[Any]) -> None:
     """Let a picker whose remembered or linked value is not among its options now begin with the first of them."""
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = options[0]
+
+
+def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
+    """Let a picker whose remembered or linked value has become impossible begin with its default."""
+    if key in st.session_state and not is_possible(st.session_state[key]):
+        del st.session_state[key]
 
 
 def set_choice(key: str, value: Any) -> None:
