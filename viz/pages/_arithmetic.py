@@ -36,8 +36,8 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
     st.text(
         f"query {i}, “{visible(record.query_tokens[0][i])}”, looks at key {j}, “{visible(record.key_tokens[0][j])}”"
     )
-    st.latex(_score_formula(float(q @ k), len(q), float(scores[j])))
-    st.latex(_weight_formula(scores, allowed, j, weight))
+    st.latex(score_formula(float(q @ k), len(q), float(scores[j])))
+    st.latex(weight_formula(scores, allowed, j, weight))
     with st.expander("Every term of this dot product"):
         figure = dot_product_terms(q, k, theme=current_theme())
         show(
@@ -49,14 +49,16 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
     computed_by(scaled_dot_product_attention, record.path)
 
 
-def _score_formula(dot: float, d_head: int, score: float) -> str:
+def score_formula(dot: float, d_head: int, score: float) -> str:
+    """q k / sqrt(d_head) with its numbers, in LaTeX."""
     return (
         r"\text{score} = \frac{q \cdot k}{\sqrt{d_\text{head}}} = "
         rf"\frac{{{dot:.3f}}}{{\sqrt{{{d_head}}}}} = {score:.3f}"
     )
 
 
-def _weight_formula(scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: int, weight: float) -> str:
+def weight_formula(scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: int, weight: float) -> str:
+    """The softmax of key j among the open keys of a row of scores (K,), with its numbers, in LaTeX."""
     if not allowed[j]:
         return r"\text{weight} = 0 \quad \text{(the mask closes this cell: the key comes after the query)}"
     largest = float(scores[allowed].max())
@@ -65,7 +67,8 @@ def _weight_formula(scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: 
     minus = f" - {shift:.3f}" if shift else ""
     symbol = r" - \text{largest}" if shift else ""
     return (
-        rf"\text{{weight}} = \frac{{e^{{\text{{score}}{symbol}}}}}"
-        rf"{{\sum_{{\text{{open keys}}}} e^{{\text{{score}}{symbol}}}}} = "
+        r"\begin{aligned} \text{weight} &= "
+        rf"\frac{{e^{{\text{{score}}{symbol}}}}}{{\sum_{{\text{{open keys}}}} e^{{\text{{score}}{symbol}}}}} \\ &= "
         rf"\frac{{e^{{{scores[j]:.3f}{minus}}}}}{{{total:.3f}}} = \frac{{{numerator:.3f}}}{{{total:.3f}}} = {weight:.3f}"
+        r" \end{aligned}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -40,7 +40,7 @@ def attention_section(run: Run) -> None:
         layer, head = _pick_head(n_layers, n_heads)
         _grid(maps, measure, layer, head)
     with right:
-        view = _pick("View", list(VIEWS), "view", label_visibility="collapsed")
+        view = _pick("View", {view: view for view in VIEWS}, "view", "One head", label_visibility="collapsed")
     cell = focus(len(maps.query_tokens), len(maps.key_tokens)) or strongest_cell(maps, layer, head)
     shown = Shown(run, attention, measure, maps, layer, head, cell)
     with right if view in BESIDE_THE_GRID else st.container():
@@ -52,19 +52,18 @@ def attention_section(run: Run) -> None:
 
 def _pick_maps() -> tuple[Attention, Measure]:
     with st.container(horizontal=True, gap="medium"):
-        attention = _pick("Which attention", list(ATTENTION_LABELS), "attention", ATTENTION_LABELS)
-        measure = _pick("What each cell shows", list(MEASURE_LABELS), "measure", MEASURE_LABELS)
+        attention = _pick("Which attention", ATTENTION_LABELS, "attention", "cross")
+        measure = _pick("What each cell shows", MEASURE_LABELS, "measure", "weights")
     return attention, measure
 
 
-def _pick(label: str, options: Sequence[Any], key: str, labels: dict[Any, str] | None = None, **looks: Any) -> Any:
-    clamp_choice(key, options)
+def _pick(label: str, labels: Mapping[Any, str], key: str, default: Any, **looks: Any) -> Any:
     return st.segmented_control(
         label,
-        options,
-        default=options[0],
+        list(labels),
+        default=default,
         required=True,
-        format_func=labels.__getitem__ if labels else str,
+        format_func=labels.__getitem__,
         key=key,
         bind="query-params",
         **looks,
