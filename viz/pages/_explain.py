@@ -33,7 +33,7 @@ def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., 
 def computed_by(function: Callable[..., Any], path: str = "") -> None:
     """Name the file, line and function that computed what is shown, and the path it is recorded under."""
     recorded = f", recorded as `{path}`" if path else ""
-    st.caption(f"Computed by `{source_of(function)}`{recorded}")
+    st.markdown(f"Computed by `{source_of(function)}`{recorded}")
 
 
 @lru_cache(maxsize=256)

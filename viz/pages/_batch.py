@@ -1,0 +1,76 @@
+"""The sentences of the Masks page, as one batch, and the batch as the model gets it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
+
+from transformer.masks import padding_mask
+from transformer.run import SentenceError
+from transformer.trace import Stack, Trace
+from viz.figures.masks import batch_layout
+from viz.pages._explain import computed_by
+from viz.pages._figure import show
+from viz.session import batch_of, current_batch, current_choice, current_theme, texts_to_address
+
+MAX_SENTENCES = 12
+"""More would be a picture nobody reads."""
+
+
+def batch_box() -> Trace | None:
+    """Draw the box, run its lines as one batch, return the trace; None, with a sentence that says why."""
+    st.text_area(
+        "Sentences, one a line",
+        key="batch",
+        persist_state="session",
+        height=110,
+        placeholder="Type two or more sentences of different lengths, one a line",
+    )
+    texts_to_address()
+    sentences = current_batch()
+    if len(sentences) > MAX_SENTENCES:
+        st.warning(f"There are {len(sentences):,} sentences: keep at most {MAX_SENTENCES} of them.")
+        return None
+    try:
+        with st.spinner("Running the batch …", show_time=True):
+            trace = batch_of(current_choice(), sentences)
+    except SentenceError as error:
+        st.warning(str(error))
+        return None
+    if len(sentences) == 1:
+        st.info(
+            "A single sentence needs no padding. Type a second one, shorter or longer, in a line of its own."
+        )
+    return trace
+
+
+def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
+    """Which tokens are padding, (B, T), read from the mask that the model itself used.
+
+    The last query of a causal mask may look at every position, so what is closed in its row is padding.
+    """
+    return ~trace.attention(stack, 0, "self_attn").mask[:, 0, -1].numpy()
+
+
+def batch_section(trace: Trace) -> None:
+    """Draw the batch on both sides of the model."""
+    st.subheader("The batch")
+    left, right = st.columns(2)
+    sides: tuple[tuple[DeltaGenerator, Stack, str], ...] = (
+        (left, "encoder", "source"),
+        (right, "decoder", "target"),
+    )
+    for column, stack, name in sides:
+        with column:
+            st.markdown(f"**The {name} side**, what the {stack} reads")
+            padding = padding_of(trace, stack)
+            show(
+                batch_layout(trace.tokens(stack), padding, theme=current_theme()),
+                name=f"batch-{name}",
+                caption=f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the "
+                f"{padding.size} positions.",
+                key=f"batch_{name}",
+            )
+    computed_by(padding_mask)

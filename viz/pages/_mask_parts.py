@@ -1,0 +1,157 @@
+"""The masks of one sentence of the batch, and what they do to the softmax of one query."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.masks import causal_mask
+from transformer.trace import AttentionRecord, Stack, Trace
+from viz.arrays import ATTENTION_LABELS, MODULES, Attention, attention_record, n_layers
+from viz.components.attention_matrix import MatrixCell, attention_matrix
+from viz.figures.labels import visible
+from viz.figures.masks import mask_matrix
+from viz.pages._batch import padding_of
+from viz.pages._explain import explain
+from viz.pages._figure import save_menu
+from viz.pages._mask_softmax import softmax_section
+from viz.session import clamp_choice, current_theme, set_choice
+
+FUTURE = "future: comes after the query"
+Closed = dict[str, NDArray[np.bool_]]
+
+
+@st.fragment
+def mask_section(trace: Trace) -> None:
+    """Draw the masks of a chosen attention and sentence; what is picked draws only this section again."""
+    st.subheader("The masks")
+    attention, sentence = _pick(trace)
+    record = attention_record(trace, attention, 0)
+    masks = masks_of(trace, attention, sentence)
+    combined = masks["Combined"]
+    free = int(record.mask[sentence, 0].sum())
+    explain(
+        what=_what(attention),
+        formula=_formula(record, sentence, free),
+        look="the grey cells: point at one, and it says whether padding or the future closes it. A row is "
+        "a query and shows what this token may look at. Click a row to follow its softmax below.",
+        computed=causal_mask,
+        path=f"{record.path}.mask",
+    )
+    query = _pick_query(record.query_tokens[sentence])
+    for column, (name, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
+        with column:
+            _matrix(record, sentence, query, name, closed)
+    stack, name = MODULES[attention]
+    layer_records = [trace.attention(stack, layer, name) for layer in range(n_layers(trace, attention))]
+    softmax_section(layer_records, sentence, query, {reason: at[query] for reason, at in combined.items()})
+
+
+def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Closed]:
+    """The padding, causal and combined mask of a sentence: name -> reason -> (Q, K), True where closed."""
+    mask = ~attention_record(trace, attention, 0).mask[sentence, 0].numpy()  # (Q, K)
+    key_stack: Stack = "decoder" if attention == "decoder" else "encoder"
+    padding = np.broadcast_to(padding_of(trace, key_stack)[sentence], mask.shape)
+    future = np.zeros_like(mask)
+    if attention == "decoder":
+        future = ~causal_mask(mask.shape[0])[0, 0].numpy()
+    reason = f"padding of sentence {sentence + 1}"
+    both = {f"{FUTURE}, and {reason}": future & padding, FUTURE: future & ~padding, reason: padding & ~future}
+    return {
+        "Padding": {reason: padding},
+        "Causal": {FUTURE: future},
+        "Combined": {why: where & mask for why, where in both.items()},
+    }
+
+
+def _pick(trace: Trace) -> tuple[Attention, int]:
+    left, right = st.columns([3, 2])
+    options = get_args(Attention)
+    clamp_choice("attention", options)
+    attention: Attention = left.segmented_control(
+        "Which attention",
+        options,
+        default=options[0],
+        required=True,
+        format_func=ATTENTION_LABELS.__getitem__,
+        key="attention",
+        bind="query-params",
+    )
+    numbers = range(1, len(trace.src_tokens) + 1)
+    clamp_choice("sentence", numbers)
+    number = right.segmented_control(
+        "Sentence", numbers, default=1, required=True, key="sentence", bind="query-params"
+    )
+    return attention, number - 1
+
+
+def _pick_query(tokens: tuple[str, ...]) -> int:
+    clamp_choice("query", range(len(tokens)))
+    return st.selectbox(
+        "Query: the token that looks",
+        range(len(tokens)),
+        format_func=lambda position: f"{position}: {visible(tokens[position])}",
+        key="query",
+        bind="query-params",
+    )
+
+
+def _what(attention: Attention) -> str:
+    rules = {
+        "encoder": "The encoder may look forwards and backwards, so nothing but padding is closed.",
+        "decoder": "The decoder's input may look at itself and what came before; padding is closed besides.",
+        "cross": "The decoder may look at every word of the source, which is complete when it begins to "
+        "write; only the source's padding is closed.",
+    }
+    return (
+        f"{rules[attention]} The masks of all heads and layers are the same. Rows of padding are computed "
+        "too, but nobody reads what comes out of them."
+    )
+
+
+def _formula(record: AttentionRecord, sentence: int, free: int) -> str:
+    n_queries, n_keys = record.mask.shape[-2:]
+    return (
+        r"\text{combined} = \text{padding} \wedge \text{causal} \qquad "
+        rf"{free} \text{{ of }} {n_queries} \times {n_keys} = {n_queries * n_keys} "
+        rf"\text{{ cells are open in sentence }} {sentence + 1}"
+    )
+
+
+def _matrix(record: AttentionRecord, sentence: int, query: int, name: str, closed: Closed) -> None:
+    queries, keys = record.query_tokens[sentence], record.key_tokens[sentence]
+    n_closed = int(sum(where.sum() for where in closed.values()))
+    st.markdown(f"**{name}**: {_count(n_closed, len(queries) * len(keys))}")
+
+    def choose(cell: MatrixCell | None) -> None:
+        if cell is not None:
+            set_choice("query", cell.query)
+
+    title = f"{name} mask, sentence {sentence + 1}"
+    codes = sum((where * np.uint8(code) for code, where in enumerate(closed.values(), start=1)), np.uint8(0))
+    attention_matrix(
+        np.ones((len(queries), len(keys)), np.float32),
+        query_tokens=[visible(token) for token in queries],
+        key_tokens=[visible(token) for token in keys],
+        colors=current_theme(),
+        key=f"mask_{name}",
+        kind="mask",
+        closed=np.asarray(codes, np.uint8),
+        reasons=[f"masked: {reason}" for reason in closed],
+        title=title,
+        value_label="open",
+        selected=MatrixCell(query, 0),
+        on_select=choose,
+    )
+    save_menu(
+        lambda: mask_matrix(closed, queries, keys, theme=current_theme(), title=title),
+        name=f"{name}-mask-{record.path}-sentence-{sentence + 1}",
+        key=f"mask_{name}_save",
+    )
+
+
+def _count(n_closed: int, n_cells: int) -> str:
+    return f"{n_closed} of {n_cells} cells closed" if n_closed else "nothing is closed"

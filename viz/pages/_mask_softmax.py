@@ -1,0 +1,89 @@
+"""What a mask does to one query: its scores before and after, and the softmax with and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.attention import masked_softmax
+from transformer.trace import AttentionRecord
+from viz.figures.masks import softmax_with_without
+from viz.pages._explain import explain
+from viz.pages._figure import show
+from viz.session import clamp_choice, current_theme
+
+
+def softmax_section(
+    records: Sequence[AttentionRecord],
+    sentence: int,
+    query: int,
+    closed: Mapping[str, NDArray[np.bool_]],
+) -> None:
+    """Draw one row of one head.
+
+    Args:
+        records: the attention's record in each layer.
+        sentence: the row of the batch.
+        query: the position that looks.
+        closed: reason -> (K,) True where the mask closes the key for this query.
+    """
+    st.subheader("One query, with and without the mask")
+    layer, head = _pick_head(len(records), records[0].scores.shape[1])
+    record = records[layer]
+    row = record.scores[sentence, head, query]  # (K,)
+    mask = record.mask[sentence, 0, query]
+    weights = record.weights[sentence, head, query].numpy()
+    without = masked_softmax(row, None).numpy()
+    lost = float(without[~mask.numpy()].sum())
+    explain(
+        what="The mask turns the scores of closed keys into −∞, and e to the power of −∞ is 0: the "
+        f"softmax shares the attention among the open keys alone. Without the mask, **{lost:.1%}** of this "
+        "query's attention would go to keys that it must not see.",
+        formula=_formula(row.numpy(), mask.numpy(), weights, without),
+        look="the striped bars over closed keys: what they hold is given to the open ones, in proportion, "
+        "so that the row sums to 1 again.",
+        computed=masked_softmax,
+        path=f"{record.path}.scores, {record.path}.weights",
+    )
+    show(
+        softmax_with_without(
+            row.numpy(), weights, without, closed, record.key_tokens[sentence], theme=current_theme()
+        ),
+        name=f"mask-softmax-{record.path}-head{head}-sentence{sentence + 1}-query{query}",
+        caption="From top to bottom: the scores, the scores after the mask, and the softmax with the mask "
+        "beside the one without it.",
+        key="mask_softmax",
+    )
+
+
+def _pick_head(n_layers: int, n_heads: int) -> tuple[int, int]:
+    left, right = st.columns(2)
+    clamp_choice("layer", range(n_layers))
+    clamp_choice("head", range(n_heads))
+    layer = left.selectbox("Layer", range(n_layers), key="layer", bind="query-params")
+    head = right.selectbox("Head", range(n_heads), key="head", bind="query-params")
+    return layer, head
+
+
+def _formula(
+    scores: NDArray[np.floating],
+    mask: NDArray[np.bool_],
+    weights: NDArray[np.floating],
+    without: NDArray[np.floating],
+) -> str:
+    """The weight of the strongest open key, over the open keys and over all; m keeps exponents small."""
+    if not mask.any():
+        return r"\text{no key is open: the weights are all } 0"
+    key = int(np.where(mask, scores, -np.inf).argmax())
+    shifted = np.exp(scores - scores.max())
+    top, some, everything = (float(x) for x in (shifted[key], shifted[mask].sum(), shifted.sum()))
+    return (
+        rf"\text{{key }} {key}: \quad "
+        rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{open}}}} e^{{s_j - m}}}} = "
+        rf"\frac{{{top:.4f}}}{{{some:.4f}}} = {weights[key]:.4f} \qquad "
+        rf"\text{{without the mask: }} \frac{{{top:.4f}}}{{{everything:.4f}}} = {without[key]:.4f} "
+        rf"\qquad (m = {scores.max():.3f})"
+    )

@@ -1,0 +1,123 @@
+"""The residual stream along the layers of a run, and of two untrained models that differ in their norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.run import Run
+from transformer.trace import ResidualRecord, Stack
+from viz.figures.norms import growth
+from viz.pages._explain import explain
+from viz.pages._figure import show
+from viz.session import current_choice, current_model, current_texts, current_theme, twin_run
+
+POINTS = {
+    "resid_pre": "input",
+    "resid_mid": "after self-attention",
+    "resid_mid_cross": "after cross-attention",
+    "resid_post": "after feed-forward",
+}
+NORM_PLACES = {
+    "post": (
+        "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after every sublayer "
+        "the length of a token's vector is set by γ and β alone (√d_model while γ is 1 and β is 0).",
+        r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
+    ),
+    "pre": (
+        "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
+        "normalized, so the stream may grow from layer to layer; the final norm brings it back.",
+        r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
+    ),
+}
+"""What the place of the norms means, and the formula of one sublayer (section 3.1)."""
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+
+
+def stream(run: Run, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
+    """Names of the points along a stack, and the length of each token's vector there: (P, T).
+
+    A layer's input is the output of the one before, so only the first layer's is a point of its own.
+    """
+    records = [r for r in run.trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
+    return [_point(record) for record in records], np.stack(
+        [record.value[0].norm(dim=-1).numpy() for record in records]
+    )
+
+
+def _point(record: ResidualRecord) -> str:
+    return (
+        POINTS[record.name] if record.name == "resid_pre" else f"layer {record.layer} · {POINTS[record.name]}"
+    )
+
+
+@st.fragment
+def residual_section(run: Run) -> None:
+    """Draw how the stream of this run grows through both stacks."""
+    st.subheader("The residual stream along the layers")
+    what, formula = NORM_PLACES[current_model().model.config.norm_position]
+    _, lengths = stream(run, "encoder")
+    explain(
+        what=what,
+        formula=rf"{formula} \qquad \text{{encoder, mean length of }} x: \; "
+        rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f}",
+        look="which sublayers lengthen the stream most, and whether one token runs away from the others.",
+        computed=EncoderLayer.forward,
+        path="encoder.layers.0.resid_pre, …, decoder.layers.0.resid_post, …",
+    )
+    each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
+    for column, stack in zip(st.columns(2), STACKS, strict=True):
+        points, lengths = stream(run, stack)
+        tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
+        with column:
+            st.markdown(f"**{stack.capitalize()}**")
+            show(
+                growth(points, {stack: lengths}, theme=current_theme(), tokens=tokens),
+                name=f"residual-{stack}",
+                caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
+                "last layer.",
+                key=f"residual_{stack}",
+            )
+
+
+@st.fragment
+def pre_and_post_section(run: Run) -> None:
+    """Draw the stream of two untrained models of the same sizes, one pre-norm and one post-norm."""
+    st.subheader("Pre-norm and post-norm before training")
+    seed = st.number_input(
+        "Seed of the random weights", 0, 2**31 - 1, 0, key="norm_seed", bind="query-params"
+    )
+    choice, texts = current_choice(), current_texts()
+    with st.spinner("Running two random models …", show_time=True):
+        twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
+    streams = {name: stream(twin, "decoder")[1] for name, twin in twins.items()}
+    explain(
+        what="Two models of the same sizes as the loaded one, with the same random weights and the same "
+        "sentence; they differ in nothing but the place of their norms. That one choice decides how deep "
+        "a stack can be trained without a warm-up (Xiong et al. 2020). For more layers, choose a random "
+        "model in the sidebar.",
+        formula=r" \qquad ".join(
+            rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \; "
+            rf"(\times {lengths[-1].mean() / lengths[0].mean():.2f})"
+            for name, lengths in streams.items()
+        )
+        + r"\quad \text{(decoder)}",
+        look="the pre-norm stream, to which every sublayer adds, while post-norm brings it back to the "
+        "same length each time.",
+        computed=DecoderLayer.residual,
+    )
+    for column, stack in zip(st.columns(2), STACKS, strict=True):
+        points = stream(twins["pre-norm"], stack)[0]
+        lengths_of = {name: stream(twin, stack)[1] for name, twin in twins.items()}
+        with column:
+            st.markdown(f"**{stack.capitalize()}**")
+            show(
+                growth(points, lengths_of, theme=current_theme()),
+                name=f"pre-and-post-norm-{stack}",
+                caption=f"Euclidean length of the tokens' vectors in the {stack} of both untrained models.",
+                key=f"pre_post_{stack}",
+            )
