@@ -267,6 +267,16 @@ def test_zoom_and_scroll_outlive_new_data(page: Page, url: str) -> None:
     assert before[1:] == [130, 170]
 
 
+def test_a_tooltip_follows_new_data(page: Page, url: str) -> None:
+    view = open_view(page, url, "matrix", "queries=9&keys=9")
+    at_cell(page, view, 2, 0)
+    page.get_by_role("button", name="next head").focus()
+    value = view.locator(".hl-tip .value")
+    expect(value).to_have_text(f"{attention(1, 8, 9, 9, causal=False)[0, 2][2, 0]:.4f}")
+    page.keyboard.press("Enter")
+    expect(value).to_have_text(f"{attention(1, 8, 9, 9, causal=False)[0, 3][2, 0]:.4f}")
+
+
 def test_512_tokens_scroll_in_a_bounded_box(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1300})
     traffic = Traffic(page)

@@ -203,6 +203,11 @@ def test_tokens_travel_as_they_are(mounted: Mounted) -> None:
     assert [token[0] for token in mounted.data["tokens"]] == HOSTILE
 
 
+def test_a_token_too_long_to_read_is_cut_and_says_so(mounted: Mounted) -> None:
+    token_strip([StripToken("x" * 100_000, 3)], colors=COLORS, key="strip")
+    assert mounted.data["tokens"][0][0] == "x" * 200 + "… (99,800 more characters)"
+
+
 def test_the_strip_counts_unknown_words(mounted: Mounted) -> None:
     tokens = [StripToken("a", 4), StripToken("zyx", 3, unknown=True), StripToken("<eos>", 2, special=True)]
     token_strip(tokens, colors=COLORS, key="strip")

@@ -62,6 +62,7 @@ class AttentionGrid {
     this.stage.setAttribute("aria-label", this.data.title + ": arrow keys choose a layer and a head");
     this.measureScale();
     this.layout();
+    if (this.hovered !== NO_MAP) this.hover(this.pointer);
   }
 
   // The colour of every level of every map: by one range for all maps, or by each map's own.
@@ -207,9 +208,11 @@ class AttentionGrid {
   }
 
   hover(event) {
-    const [layer, head] = this.mapAt(event);
-    if (String(this.hovered) !== String([layer, head])) {
-      this.hovered = [layer, head];
+    this.pointer = event;
+    const map = this.mapAt(event);
+    const [layer, head] = map;
+    if (String(this.hovered) !== String(map)) {
+      this.hovered = map;
       this.mark();
     }
     if (layer < 0) return this.tip.hide();

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz.components.client_view import JSON, ClientView, index
 from viz.components.colors import CellColors, color_data
-from viz.components.frame import pack_frame
+from viz.components.frame import brief, pack_frame
 from viz.pooling import PooledMaps
 
 
@@ -81,8 +81,8 @@ def attention_grid(
         "size": [rows, columns],
         "layers": list(layer_labels),
         "heads": list(head_labels),
-        "queries": list(query_tokens),
-        "keys": list(key_tokens),
+        "queries": list(map(brief, query_tokens)),
+        "keys": list(map(brief, key_tokens)),
         "strongest_query": maps.strongest_query.ravel().tolist(),
         "strongest_key": maps.strongest_key.ravel().tolist(),
         "selected": [selected.layer, selected.head] if selected else None,

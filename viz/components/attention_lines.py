@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from viz.components.client_view import ClientView
 from viz.components.colors import CellColors, color_data
-from viz.components.frame import pack_frame
+from viz.components.frame import brief, pack_frame
 
 WINDOW = 64
 """The most tokens shown on either side: more lines than that cannot be told apart."""
@@ -70,8 +70,8 @@ def attention_lines(
         "query_axis": query_axis,
         "key_axis": key_axis,
         "heads": list(head_labels),
-        "queries": list(query_tokens[queries]),
-        "keys": list(key_tokens[keys]),
+        "queries": list(map(brief, query_tokens[queries])),
+        "keys": list(map(brief, key_tokens[keys])),
         "note": _note(shape[1:], (first_query, first_key)),
     }
     levels = np.rint(np.clip(weights[:, queries, keys], 0, 1) * FULL_WEIGHT).astype(np.uint16)

@@ -32,7 +32,7 @@ class AttentionMatrix {
   listen() {
     this.box.onscroll = () => this.paint();
     this.box.onpointermove = (event) => this.point(this.cellAt(event), event);
-    this.box.onpointerleave = () => this.point(NOTHING);
+    this.box.onpointerleave = this.box.onblur = () => this.point(NOTHING);
     this.box.onclick = (event) => {
       const cell = this.cellAt(event);
       if (cell) this.lock(cell);
@@ -87,6 +87,7 @@ class AttentionMatrix {
     this.box.setAttribute("aria-label", data.title + ": arrow keys move, Enter selects, Escape clears");
     this.drawLegend();
     this.layout();
+    if (this.hovered) this.point(this.hovered, this.pointer);
   }
 
   drawLegend() {
@@ -230,7 +231,7 @@ class AttentionMatrix {
     axes.clipped(pen, left - 3, top - 3, view[0] - left + 3, view[1] - top + 3, () => {
       if (focused) this.outline(pen, focused, x, y, data.colors.text, 1.5);
       if (this.locked) this.frame(pen, this.locked, x, y, data.colors.accent, 4);
-      if (focused) this.frame(pen, focused, x, y, data.colors.text, 2);
+      if (this.hovered) this.frame(pen, this.hovered, x, y, data.colors.text, 2);
     });
     if (focused) this.markLabels(pen, focused, x, y, view);
     this.showOnScale(focused);
@@ -288,7 +289,9 @@ class AttentionMatrix {
     return inside ? [query, key] : NOTHING;
   }
 
+  // The cell under the pointer, or the one that arrow keys have reached (there is no event then).
   point(cell, event) {
+    this.pointer = event;
     if (!sameCell(cell, this.hovered)) {
       this.hovered = cell;
       this.mark();

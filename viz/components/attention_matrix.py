@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from viz.components.client_view import JSON, ClientView, index
 from viz.components.colors import CellColors, color_data
-from viz.components.frame import pack_frame
+from viz.components.frame import brief, pack_frame
 
 EXACT_SIDE = 128
 """Up to this many queries and keys, values travel as float32; above it as 16-bit levels."""
@@ -90,8 +90,8 @@ def attention_matrix(
         "title": title,
         "label": value_label,
         "kind": kind,
-        "queries": list(query_tokens),
-        "keys": list(key_tokens),
+        "queries": list(map(brief, query_tokens)),
+        "keys": list(map(brief, key_tokens)),
         "query_axis": query_axis,
         "key_axis": key_axis,
         "range": list(value_range) if value_range else None,

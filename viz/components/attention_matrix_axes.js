@@ -1,7 +1,7 @@
 // Layout and axes of a matrix: how large a cell is, where it lies, and the tokens written beside rows and columns.
 
 const FONT = 15;
-const SMALL = 13;
+const SMALL = 14;
 const SLANT = -Math.PI / 4;
 const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 19 };
 const LABEL_LIMIT = 150;
@@ -22,7 +22,7 @@ class MatrixAxes {
     const longest = (tokens) => Math.max(...tokens.map((token) => this.pen.measureText(token).width));
     const [queries, keys] = [data.queries, data.keys].map((tokens) => Math.min(this.limit, longest(tokens)));
     const digits = this.pen.measureText(String(Math.max(data.queries.length, data.keys.length))).width;
-    this.left = Math.ceil(24 + queries + 8 + digits + 8);
+    this.left = Math.ceil(24 + queries + 10 + digits + 8);
     this.keyWidth = keys;
     this.digits = digits;
   }
@@ -101,7 +101,7 @@ class MatrixAxes {
     pen.fillText(query, this.left - 8, y);
     pen.fillStyle = color;
     pen.font = fontOf(this.root, FONT, weight);
-    pen.fillText(shorten(pen, this.data.queries[query], this.limit), this.left - 14 - this.digits, y);
+    pen.fillText(shorten(pen, this.data.queries[query], this.limit), this.left - 18 - this.digits, y);
   }
 
   // The ground under one column's label, where others may have been written.

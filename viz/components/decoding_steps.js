@@ -27,6 +27,7 @@ class DecodingSteps {
     if (to === undefined) return;
     event.preventDefault();
     this.choose(clamp(to, 0, last), KEY_DELAY);
+    this.list.children[this.chosen].scrollIntoView({ block: "nearest" });
   }
 
   choose(step, delay) {
@@ -50,6 +51,7 @@ class DecodingSteps {
   chip({ word, probability }, i) {
     const chip = element("div", "hl-step");
     chip.setAttribute("role", "option");
+    chip.id = "step" + i;
     chip.onclick = () => this.choose(i);
     element("span", "place", chip, i);
     element("span", "word", chip, word);
@@ -66,6 +68,7 @@ class DecodingSteps {
   draw() {
     const { steps, taken, start } = this.data;
     [...this.list.children].forEach((chip, i) => chip.setAttribute("aria-selected", i === this.chosen));
+    this.list.setAttribute("aria-activedescendant", "step" + this.chosen);
     const step = steps[this.chosen];
     const before = [start, ...steps.slice(0, this.chosen).map(({ word }) => word)].slice(-8);
     const left = this.chosen + 1 > before.length ? "… " : "";
@@ -79,7 +82,7 @@ class DecodingSteps {
     });
     if (rows.length < step.rank) rows.push({ ...step, tag: taken });
     const rest = 1 - sum(rows.map(({ probability }) => probability));
-    rows.push({ rank: "", word: "all other words", probability: Math.max(0, rest), tag: "", rest: true });
+    rows.push({ rank: "", word: "all others", probability: Math.max(0, rest), tag: "", rest: true });
     this.bars.replaceChildren(...rows.map((row) => this.row(row)));
   }
 

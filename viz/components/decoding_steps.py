@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from viz.components.client_view import JSON, ClientView, index
 from viz.components.colors import CellColors, color_data
-from viz.components.frame import pack_frame
+from viz.components.frame import brief, pack_frame
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ def decoding_steps(
         "selected": selected,
         "steps": [
             {
-                "word": step.text,
+                "word": brief(step.text),
                 "probability": step.probability,
                 "rank": step.rank,
-                "best": [[candidate.text, candidate.probability] for candidate in step.best],
+                "best": [[brief(candidate.text), candidate.probability] for candidate in step.best],
             }
             for step in steps
         ],

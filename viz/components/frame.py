@@ -23,6 +23,15 @@ _ALIGNMENT = 8
 _DTYPES = {"uint8": "u1", "uint16": "<u2", "uint32": "<u4", "float32": "<f4"}
 
 
+LONGEST_TOKEN = 200
+
+
+def brief(token: str) -> str:
+    """Cut a token that nobody could read at a glance, and say how much is left out."""
+    left_out = len(token) - LONGEST_TOKEN
+    return token if left_out <= 0 else f"{token[:LONGEST_TOKEN]}… ({left_out:,} more characters)"
+
+
 def pack_frame(data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Pack JSON-serialisable data and named arrays into one frame.
 

@@ -209,8 +209,9 @@ function choiceOf(parent, label, options, onChoose) {
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", label);
   element("span", "hl-choice-label", group, label);
+  const row = element("div", "hl-choice-row", group);
   const buttons = options.map(([value, text]) => {
-    const button = element("button", "", group, text);
+    const button = element("button", "", row, text);
     button.onclick = () => onChoose(value);
     return [value, button];
   });

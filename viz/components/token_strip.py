@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from viz.components.client_view import ClientView
 from viz.components.colors import CellColors, color_data
-from viz.components.frame import pack_frame
+from viz.components.frame import brief, pack_frame
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,6 @@ def token_strip(tokens: Sequence[StripToken], *, colors: CellColors, key: str, t
         "colors": color_data(colors),
         "title": title,
         "note": note,
-        "tokens": [[token.text, token.token_id, token.kind] for token in tokens],
+        "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
     }
     _VIEW.show(pack_frame(data, {}), key=key)

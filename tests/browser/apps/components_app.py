@@ -59,9 +59,9 @@ def show_matrix() -> None:
     n_queries, n_keys = option("queries", 12), option("keys", 12)
     causal = option("causal", 0) == 1
     kind = KINDS[st.query_params.get("kind", "weights")]
-    head = option("head", 2)
+    head = st.session_state.setdefault("head", 2)
     if st.button("next head"):
-        head += 1
+        head = st.session_state["head"] = (head + 1) % 8
     weights = attention(1, 8, n_queries, n_keys, causal=causal)[0, head]
     closed = (
         np.triu(np.ones((n_queries, n_keys), np.uint8), 1)

@@ -1,5 +1,7 @@
 """Sentences and attention of any size, the same at every call, with nothing learnt."""
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,7 @@ def words(count: int) -> list[str]:
     return [WORDS[i % len(WORDS)] for i in range(count - 1)] + ["<eos>"]
 
 
+@cache
 def attention(
     n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool
 ) -> NDArray[np.float32]:
