@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 from transformer.trace import NO_TAP, Tap
 
@@ -32,7 +32,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def open_empty_rows(mask: Tensor) -> Tensor:
-    """The mask with every row that is closed throughout opened, so that its softmax exists and its gradient too.
+    """The mask with every row that is closed throughout opened, so that its softmax and its gradient exist.
 
     What comes out of such a row is to be zeroed afterwards.
     """
@@ -67,14 +67,15 @@ def scaled_dot_product_attention(
 def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
     """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs."""
     if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
-    z = F.scaled_dot_product_attention(q, k, v, attn_mask=open_empty_rows(mask), dropout_p=dropout)
+        return functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+    opened = open_empty_rows(mask)
+    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=opened, dropout_p=dropout)
     return z.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
 
 
 @dataclass
 class KeyValueCache:
-    """One attention's keys and values of the tokens seen so far: (B, H, K, d_head) each, or None before the first."""
+    """One attention's keys and values of the tokens so far: (B, H, K, d_head) each, None before the first."""
 
     k: Tensor | None = None
     v: Tensor | None = None
@@ -106,7 +107,12 @@ class MultiHeadAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None, tap: Tap = NO_TAP, cache: KeyValueCache | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        tap: Tap = NO_TAP,
+        cache: KeyValueCache | None = None,
     ) -> Tensor:
         """Queries from x look at keys and values from memory (x itself in self-attention).
 
@@ -133,7 +139,7 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""
-        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        return torch.unflatten(x, -1, (self.n_heads, x.shape[-1] // self.n_heads)).transpose(1, 2)
 
     def merge_heads(self, z: Tensor) -> Tensor:
         """(B, H, T, d_head) -> (B, T, D): the inverse of `split_heads`."""

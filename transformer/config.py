@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -31,8 +32,10 @@ class TransformerConfig:
         max_len: the longest sentence, in tokens, that is accepted.
         dropout: P_drop of section 5.4, used in training only.
         activation: of the feed-forward.
-        norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); or "pre", x + Sublayer(LayerNorm(x)).
-        final_norm: one more norm after the last layer of each stack (needed by pre-norm, harmless in post-norm).
+        norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); or "pre",
+            x + Sublayer(LayerNorm(x)).
+        final_norm: one more norm after the last layer of each stack (needed by pre-norm, harmless in
+            post-norm).
         norm_eps: added to the variance under the root.
         positions: sinusoidal (section 3.5) or learned.
         position_base: the 10000 of section 3.5's wavelengths; sinusoidal positions only.
@@ -90,14 +93,14 @@ class TransformerConfig:
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise ConfigError(f"The configuration has fields that are not known: {', '.join(unknown)}. Remove them.")
+            raise ConfigError(f"The configuration has unknown fields: {', '.join(unknown)}. Remove them.")
         try:
             return cls(**values)
         except TypeError as error:
             raise ConfigError(f"The configuration is incomplete: {error}. Add what is missing.") from error
 
     def _check_types(self) -> None:
-        expected = {"int": int, "float": (int, float), "bool": bool}
+        expected: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool}
         for field in fields(self):
             value, kind = getattr(self, field.name), expected.get(str(field.type), str)
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -114,14 +117,17 @@ class TransformerConfig:
             raise ConfigError("There are no layers: give the encoder, the decoder or both at least one.")
         if self.d_model % self.n_heads:
             raise ConfigError(
-                f"d_model {self.d_model} can't be split into {self.n_heads} equal heads: choose n_heads that divides it."
+                f"d_model {self.d_model} can't be split into {self.n_heads} equal heads: "
+                "choose n_heads that divides it."
             )
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout is {self.dropout}: it is a probability from 0 to below 1.")
         if not 0 < self.norm_eps < 1:
             raise ConfigError(f"norm_eps is {self.norm_eps}: it must be above 0 and small, such as 1e-5.")
-        if not self.position_base > 1:
-            raise ConfigError(f"position_base is {self.position_base}: it must be above 1; the paper's is 10000.")
+        if not 1 < self.position_base < math.inf:
+            raise ConfigError(
+                f"position_base is {self.position_base}: it must be above 1 and finite; the paper's is 10000."
+            )
 
     def _check_choices(self) -> None:
         choices = {"activation": ACTIVATIONS, "norm_position": NORM_POSITIONS, "positions": POSITION_KINDS}
@@ -129,14 +135,16 @@ class TransformerConfig:
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}: choose one of {', '.join(allowed)}.")
         if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ConfigError(f"d_model {self.d_model} is odd: sinusoidal positions pair sines with cosines, make it even.")
+            raise ConfigError(
+                f"d_model {self.d_model} is odd: sinusoidal positions pair sines with cosines, make it even."
+            )
 
     def _check_vocabularies(self) -> None:
         sides = {"src_vocab_size": self.n_encoder_layers, "tgt_vocab_size": self.n_decoder_layers}
         for name, n_layers in sides.items():
             size = getattr(self, name)
             if n_layers and size < 1:
-                raise ConfigError(f"{name} is {size}: a stack with layers needs a vocabulary of at least one word.")
+                raise ConfigError(f"{name} is {size}: a stack with layers needs at least one word.")
             if not n_layers and size:
                 raise ConfigError(f"{name} is {size} but that side has no layers: set it to 0.")
             if n_layers and not 0 <= self.pad_id < size:
@@ -149,14 +157,35 @@ class TransformerConfig:
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "toy": {"d_model": 128, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 512, "max_len": 128},
-    "small": {"d_model": 256, "n_heads": 4, "n_encoder_layers": 4, "n_decoder_layers": 4, "d_ff": 1024, "max_len": 256},
-    "base": {"d_model": 512, "n_heads": 8, "n_encoder_layers": 6, "n_decoder_layers": 6, "d_ff": 2048, "max_len": 512},
+    "toy": {
+        "d_model": 128,
+        "n_heads": 4,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 2,
+        "d_ff": 512,
+        "max_len": 128,
+    },
+    "small": {
+        "d_model": 256,
+        "n_heads": 4,
+        "n_encoder_layers": 4,
+        "n_decoder_layers": 4,
+        "d_ff": 1024,
+        "max_len": 256,
+    },
+    "base": {
+        "d_model": 512,
+        "n_heads": 8,
+        "n_encoder_layers": 6,
+        "n_decoder_layers": 6,
+        "d_ff": 2048,
+        "max_len": 512,
+    },
 }
 """Sizes by name. `base` is the paper's base model (table 3)."""
 
 
-def preset(name: str, *, src_vocab_size: int, tgt_vocab_size: int, **changes: Any) -> TransformerConfig:
+def preset(name: str, *, src_vocab_size: int, tgt_vocab_size: int, **changes: object) -> TransformerConfig:
     """The configuration of a preset for given vocabularies, with `changes` on top.
 
     Raises:

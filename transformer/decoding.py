@@ -43,7 +43,8 @@ def next_token_probabilities(logits: Tensor, never: Sequence[int]) -> Tensor:
     Returns:
         (..., V).
     """
-    return logits.index_fill(-1, torch.tensor(never, dtype=torch.long, device=logits.device), -math.inf).softmax(-1)
+    closed = torch.tensor(never, dtype=torch.long, device=logits.device)
+    return logits.index_fill(-1, closed, -math.inf).softmax(dim=-1)
 
 
 def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
@@ -97,7 +98,13 @@ def greedy(
 
 @torch.inference_mode()
 def greedy_batch(
-    model: Transformer, src: Tensor, *, bos_id: int, eos_id: int, max_new_tokens: int, never: Sequence[int] = ()
+    model: Transformer,
+    src: Tensor,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_new_tokens: int,
+    never: Sequence[int] = (),
 ) -> list[list[int]]:
     """Greedy targets of many sources at once, each without <bos> and <eos>.
 

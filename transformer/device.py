@@ -25,6 +25,8 @@ def choose_device(name: str | None = None) -> torch.device:
     devices = available_devices()
     if name is None:
         return torch.device(devices[0])
-    if name.partition(":")[0] not in devices:
+    kind, _, index = name.partition(":")
+    count = torch.cuda.device_count() if kind == "cuda" else 1
+    if kind not in devices or (index and index not in map(str, range(count))):
         raise DeviceError(f"There is no device {name!r} here: choose one of {', '.join(devices)}.")
     return torch.device(name)

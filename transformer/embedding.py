@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from transformer.config import TransformerConfig
 from transformer.positions import LearnedPositions, SinusoidalPositions
@@ -29,8 +30,8 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
         """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).
 
-        The tap sees tokens (B, T, D: the scaled embeddings), positions (1, T, D) and out (B, T, D: their sum).
+        The tap sees tokens (B, T, D: scaled), positions (1, T, D) and out (B, T, D: their sum).
         """
-        tokens = tap("tokens", nn.functional.embedding(ids, self.weight) * self.scale)
+        tokens = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
         positions = tap("positions", self.positions(start, ids.shape[1])[None])
         return self.dropout(tap("out", tokens + positions))

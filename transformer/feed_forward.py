@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 from transformer.trace import NO_TAP, Tap
 
-ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+}
 
 
 class FeedForward(nn.Module):
@@ -23,6 +26,6 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """(B, T, D) -> (B, T, D). The tap sees hidden (B, T, d_ff: after the activation) and out (B, T, D)."""
+        """(B, T, D) -> (B, T, D). The tap sees hidden (B, T, d_ff: after the activation) and out."""
         hidden = tap("hidden", self.activation(self.w_1(x)))
         return tap("out", self.w_2(self.dropout(hidden)))

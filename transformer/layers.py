@@ -23,7 +23,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """What both layers share: a sublayer's output is added to the stream and the norm stands before or behind."""
+    """What both layers share: a sublayer's output is added to the stream, with the norm before or behind."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -31,7 +31,10 @@ class _ResidualLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: LayerNorm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """post: LayerNorm(x + Dropout(Sublayer(x))), section 5.4; pre: x + Dropout(Sublayer(LayerNorm(x)))."""
+        """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
+
+        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))).
+        """
         if self.norm_position == "pre":
             return x + self.dropout(sublayer(norm(x, tap)))
         return norm(x + self.dropout(sublayer(x)), tap)
@@ -52,7 +55,10 @@ def _norm(config: TransformerConfig) -> LayerNorm:
 
 
 class EncoderLayer(_ResidualLayer):
-    """resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post."""
+    """Self-attention and feed-forward, each in a residual connection.
+
+    resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
@@ -71,14 +77,17 @@ class EncoderLayer(_ResidualLayer):
             return self.feed_forward(x, tap.at("feed_forward"))
 
         x = tap("resid_pre", x)
-        x = tap("resid_mid", self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention))
-        return tap("resid_post", self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward))
+        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = tap("resid_mid", x)
+        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        return tap("resid_post", x)
 
 
 class DecoderLayer(_ResidualLayer):
-    """resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward -> resid_post.
+    """Self-attention, cross-attention and feed-forward, each in a residual connection.
 
-    Without an encoder there is no cross-attention, and resid_mid goes straight to the feed-forward.
+    resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward ->
+    resid_post. Without an encoder there is no cross-attention: resid_mid goes straight to the feed-forward.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -127,8 +136,10 @@ class DecoderLayer(_ResidualLayer):
             return self.feed_forward(x, tap.at("feed_forward"))
 
         x = tap("resid_pre", x)
-        x = tap("resid_mid", self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention))
+        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = tap("resid_mid", x)
         if memory is not None:
             x = self.residual(x, self.cross_attn_norm, tap.at("cross_attn_norm"), cross_attention)
             x = tap("resid_mid_cross", x)
-        return tap("resid_post", self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward))
+        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        return tap("resid_post", x)

@@ -22,8 +22,8 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 def causal_mask(n_queries: int, n_keys: int | None = None, device: torch.device | None = None) -> Tensor:
     """Open for a position and those before it, closed for what comes later (paper, section 3.2.3).
 
-    The last query is aligned with the last key, so that a decoder that is fed one token at a time and keeps the
-    earlier keys asks for `causal_mask(1, n_keys)`.
+    The last query is aligned with the last key, so that a decoder that is fed one token at a time and keeps
+    the earlier keys asks for `causal_mask(1, n_keys)`.
 
     Args:
         n_queries: Q.

@@ -16,7 +16,7 @@ from transformer.normalization import LayerNorm
 from transformer.trace import NO_TAP, Tap
 
 
-class SequenceTooLong(ValueError):
+class SequenceTooLongError(ValueError):
     """More tokens than the model has positions for."""
 
 
@@ -98,13 +98,14 @@ class Transformer(nn.Module):
         vocab_size = config.tgt_vocab_size or config.src_vocab_size
         self.generator = nn.Linear(config.d_model, vocab_size, bias=config.bias)
         if config.tie_generator:
-            self.generator.weight = (self.tgt_embedding if config.n_decoder_layers else self.src_embedding).weight
+            embedding = self.tgt_embedding if config.n_decoder_layers else self.src_embedding
+            self.generator.weight = embedding.weight
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Fresh weights: Xavier-uniform for matrices, deviation d_model^-1/2 for embeddings, zero for biases.
 
-        With that deviation an embedding times sqrt(d_model) has numbers of size 1, like the position encoding.
+        With that deviation an embedding times sqrt(d_model) has numbers of size 1, like the encoding's.
         """
         for name, parameter in self.named_parameters():
             if name.endswith(".gamma"):
@@ -128,10 +129,14 @@ class Transformer(nn.Module):
             (B, T, V) with a decoder, (B, S, V) without.
 
         Raises:
-            SequenceTooLong: for more tokens than config.max_len.
-            ValueError: when an input is missing that this kind of model needs, or is given that it can't use.
+            SequenceTooLongError: for more tokens than config.max_len.
+            ValueError: when an input is missing that this kind of model needs, or is given that it can't use,
+                or src and tgt are not equally many.
         """
-        self._check_inputs(src, tgt)
+        self._check_side("src", src, self.config.n_encoder_layers)
+        self._check_side("tgt", tgt, self.config.n_decoder_layers)
+        if src is not None and tgt is not None and len(src) != len(tgt):
+            raise ValueError(f"src has {len(src)} sentences and tgt {len(tgt)}: give them pair by pair.")
         memory = memory_mask = None
         if src is not None:
             memory_mask = padding_mask(src, self.config.pad_id)
@@ -152,11 +157,16 @@ class Transformer(nn.Module):
         Args:
             src: (B, S) ids; None without an encoder.
             batch_size: B where there is no source to tell it.
+
+        Raises:
+            SequenceTooLongError: for a source of more tokens than config.max_len.
+            ValueError: without a decoder; for a source where there is no encoder, or none where there is one.
         """
-        if src is None:
-            memory = memory_mask = None
-        else:
-            self._check_length(src)
+        if not self.config.n_decoder_layers:
+            raise ValueError("This encoder-only model can't decode: it has no decoder.")
+        self._check_side("src", src, self.config.n_encoder_layers)
+        memory = memory_mask = None
+        if src is not None:
             memory_mask = padding_mask(src, self.config.pad_id)
             memory, batch_size = self.encode(src, memory_mask), src.shape[0]
         open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.generator.weight.device)
@@ -167,25 +177,26 @@ class Transformer(nn.Module):
         """Feed the newest target tokens (B, T_new) and get the logits behind them (B, T_new, V).
 
         The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
+
+        Raises:
+            SequenceTooLongError: for a target of more tokens than config.max_len; the state stays as it was.
         """
-        start = state.open_keys.shape[1]
+        start, n_keys = state.open_keys.shape[1], state.open_keys.shape[1] + tokens.shape[1]
+        self._check_length(n_keys)
         state.open_keys = torch.cat((state.open_keys, tokens != self.config.pad_id), dim=1)
-        n_keys = state.open_keys.shape[1]
-        self._check_length(state.open_keys)
         mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
         x = self.tgt_embedding(tokens, start=start)
         return self.generator(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
 
-    def _check_inputs(self, src: Tensor | None, tgt: Tensor | None) -> None:
-        needed = {"src": self.config.n_encoder_layers > 0, "tgt": self.config.n_decoder_layers > 0}
-        for (name, is_needed), ids in zip(needed.items(), (src, tgt), strict=True):
-            if is_needed != (ids is not None):
-                raise ValueError(f"This {self.config.kind} model {'needs' if is_needed else 'has no use for'} {name}.")
-            if ids is not None:
-                self._check_length(ids)
+    def _check_side(self, name: str, ids: Tensor | None, n_layers: int) -> None:
+        if (n_layers > 0) != (ids is not None):
+            verb = "needs" if n_layers else "has no use for"
+            raise ValueError(f"This {self.config.kind} model {verb} {name}.")
+        if ids is not None:
+            self._check_length(ids.shape[1])
 
-    def _check_length(self, ids: Tensor) -> None:
-        if ids.shape[1] > self.config.max_len:
-            raise SequenceTooLong(
-                f"{ids.shape[1]} tokens are more than this model's {self.config.max_len} positions."
+    def _check_length(self, n_tokens: int) -> None:
+        if n_tokens > self.config.max_len:
+            raise SequenceTooLongError(
+                f"{n_tokens} tokens are more than this model's {self.config.max_len} positions."
             )

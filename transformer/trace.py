@@ -1,8 +1,9 @@
 """The tap: one mechanism to look at every number of a run, and to change it.
 
-Every forward takes a tap and hands it each tensor by name, going on with what comes back. `NO_TAP` hands the tensor
-back untouched; a `Recorder` keeps it, after an edit if there is one for its path. `tap.at(scope)` goes one module
-down, so that the path of a record is the path of the module in the model and the prefix of its parameters.
+Every forward takes a tap and hands it each tensor by name, going on with what comes back. `NO_TAP` hands the
+tensor back untouched; a `Recorder` keeps it, after an edit if there is one for its path. `tap.at(scope)` goes
+one module down, so that the path of a record is the path of the module in the model and the prefix of its
+parameters.
 """
 
 from __future__ import annotations
@@ -48,22 +49,28 @@ class Recorder:
     """Keeps every tensor by its path, each after the edit for that path.
 
     Args:
-        edits: path -> function of the tensor that returns the tensor to go on with, of the same shape.
+        edits: path -> function of the tensor that returns the tensor to go on with, of the same shape. It is
+            given a copy: written into, the tensor itself would change what was recorded of it before, and
+            positions would change the model.
         keep: whether a path is kept; all are when left out. Keep less to hold a long sentence in less memory.
     """
 
-    def __init__(self, edits: Mapping[str, Edit] | None = None, keep: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, edits: Mapping[str, Edit] | None = None, keep: Callable[[str], bool] | None = None
+    ) -> None:
         self.records: dict[str, Tensor] = {}
         self._edits = dict(edits or {})
         self._keep = keep
         self._scope = ""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Edit the tensor if its path has an edit, keep it, and hand it back."""
         path = self._scope + name
         if path in self._edits:
-            edited = self._edits[path](tensor)
+            edited = self._edits[path](tensor.clone())
             if edited.shape != tensor.shape:
-                raise ValueError(f"The edit of {path} turned {tuple(tensor.shape)} into {tuple(edited.shape)}.")
+                shapes = f"{tuple(tensor.shape)} into {tuple(edited.shape)}"
+                raise ValueError(f"The edit of {path} turned {shapes}: it must keep the shape.")
             tensor = edited
         if self._keep is None or self._keep(path):
             self.records[path] = tensor.detach()
@@ -104,7 +111,7 @@ class AttentionRecord:
 
 @dataclass(frozen=True)
 class NormRecord:
-    """One layer norm of one run: (B, T, D) tensors, and mean and scale (B, T, 1). `scale` is sqrt(variance + eps)."""
+    """One layer norm of one run: (B, T, D), mean and scale (B, T, 1). `scale` is sqrt(variance + eps)."""
 
     path: str
     input: Tensor
@@ -116,7 +123,7 @@ class NormRecord:
 
 @dataclass(frozen=True)
 class ResidualRecord:
-    """The residual stream (B, T, D) at one point; `name` is resid_pre, resid_mid, resid_mid_cross or resid_post."""
+    """The residual stream (B, T, D) at one point: resid_pre, resid_mid, resid_mid_cross or resid_post."""
 
     path: str
     layer: int
