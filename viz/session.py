@@ -27,11 +27,13 @@ from viz.theme import Theme, palette
 RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
 DEFAULT_SENTENCE = "my favourite animal is the raccoon."
-DEFAULT_BATCH = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
+DEFAULT_BATCH = "i like the cats.\nmy favourite animal is the raccoon.\nyesterday i saw a raccoon."
 """The Masks page's sentences, one a line."""
 _DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
+BATCH_LIMIT = 16
+"""Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 URL_TEXT_LIMIT = 1_500
 """Longer texts stay out of the address: servers and browsers refuse addresses of more than some thousand bytes."""
 
@@ -254,6 +256,8 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
     Raises:
         SentenceError: naming the sentence that can't be run.
     """
+    if len(texts) > BATCH_LIMIT:
+        raise SentenceError(f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some.")
     loaded = load_model(choice)
     sources = []
     for number, text in enumerate(texts, start=1):
