@@ -170,7 +170,7 @@ def template(theme: Theme) -> go.layout.Template:
         "tickcolor": theme.muted,
         "ticks": "outside",
         "automargin": True,
-        "title": {"standoff": 12},
+        "title": {"standoff": 12, "font": {"size": FONT_SIZE}},
     }
     font = {"family": FONT_FAMILY, "size": FONT_SIZE, "color": theme.text}
     return go.layout.Template(

@@ -3,12 +3,13 @@
 import plotly.graph_objects as go
 
 from viz.figures.labels import escape
-from viz.theme import Theme, template
+from viz.theme import FONT_SIZE, Theme, template
 
 
 def color_bar(title: str) -> dict[str, object]:
     """Describe the colour bar of a heatmap; the title says what the values are, with their unit."""
-    return {"title": {"text": title, "side": "right"}, "thickness": 16, "outlinewidth": 0}
+    heading = {"text": title, "side": "right", "font": {"size": FONT_SIZE}}
+    return {"title": heading, "thickness": 16, "outlinewidth": 0}
 
 
 def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:

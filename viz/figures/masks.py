@@ -14,18 +14,35 @@ from plotly.subplots import make_subplots
 from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._finish import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
-from viz.figures.attention import KEY_AXIS, QUERY_AXIS
+from viz.figures.attention import KEY_AXIS, MAX_NUMBERED, QUERY_AXIS
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
 from viz.theme import Theme
 
+MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
+"""Tick labels of a mask, of which three stand side by side on a page."""
 MAX_NUMBERED_BARS = 14
 """Bars that have room for their number above them."""
 
 
 def mask_matrix(
-    closed: Closed, query_tokens: Sequence[str], key_tokens: Sequence[str], *, theme: Theme, title: str = ""
+    closed: Closed,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    title: str = "",
+    marked: int | None = None,
 ) -> go.Figure:
-    """Draw one mask: open cells in colour, closed ones grey and hatched, with the reason when pointed at."""
+    """Draw one mask: open cells in colour, closed ones grey and hatched, with the reason when pointed at.
+
+    Args:
+        closed: reason -> (Q, K) True where the mask closes the cell.
+        query_tokens: Q tokens, as typed.
+        key_tokens: K tokens, as typed.
+        theme: the look.
+        title: of the figure.
+        marked: a query whose row is framed.
+    """
     shape = (len(query_tokens), len(key_tokens))
     free = ~any_closed(closed, shape)
     hover = "query: %{y}<br>key: %{x}"
@@ -43,9 +60,19 @@ def mask_matrix(
     )
     add_closed(figure, closed, theme, hover)
     figure.add_trace(Tiles(1, 1, *shape, gap_rows=0, gap_columns=0).frames(1, theme))
-    _token_axis(figure, "x", key_tokens, KEY_AXIS)
-    _token_axis(figure, "y", query_tokens, QUERY_AXIS)
-    return finish(figure, theme, title, pixels(len(query_tokens), per_row=24, most=640))
+    if marked is not None:
+        figure.add_shape(
+            x0=-0.5,
+            x1=shape[1] - 0.5,
+            y0=marked - 0.5,
+            y1=marked + 0.5,
+            line={"color": theme.warning, "width": 3},
+        )
+    _token_axis(figure, "x", key_tokens, KEY_AXIS, MAX_KEYS_LABELLED)
+    _token_axis(figure, "y", query_tokens, QUERY_AXIS, MAX_QUERIES_LABELLED)
+    return finish(
+        figure, theme, title, pixels(len(query_tokens), per_row=26, least=280, most=640, around=170)
+    )
 
 
 def batch_layout(
@@ -64,7 +91,7 @@ def batch_layout(
         go.Heatmap(
             z=np.where(padding, np.float32(np.nan), np.float32(1)),
             text=[[escape(token, 12) for token in sentence] for sentence in tokens],
-            texttemplate="%{text}",
+            texttemplate="%{text}" if padding.shape[1] <= MAX_NUMBERED else None,
             colorscale=[[0, theme.surface], [1, theme.surface]],
             showscale=False,
             hoverongaps=False,
@@ -134,8 +161,8 @@ def softmax_with_without(
     return finish(figure, theme, title, 680)
 
 
-def _token_axis(figure: go.Figure, axis: str, tokens: Sequence[str], title: str) -> None:
-    step = tick_step(len(tokens))
+def _token_axis(figure: go.Figure, axis: str, tokens: Sequence[str], title: str, most: int) -> None:
+    step = tick_step(len(tokens), most)
     drawn: dict[float, str] = {position: escape(tokens[position]) for position in range(0, len(tokens), step)}
     set_ticks(figure, axis, numbered(tokens), title=title, drawn=drawn)
 

@@ -126,9 +126,9 @@ def gamma_beta(gamma: Array, beta: Array, *, theme: Theme, title: str = "") -> g
         )
         figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
-    figure.update_xaxes(title="dimension of the residual stream (0 to d_model − 1)", row=2, col=1)
+    figure.update_xaxes(title="dimension (0 to d_model − 1)", row=2, col=1)
     legend_above(figure)
-    return finish(figure, theme, title, 480)
+    return finish(figure, theme, title, 400)
 
 
 def growth(
@@ -136,7 +136,7 @@ def growth(
     series: Mapping[str, Array],
     *,
     theme: Theme,
-    quantity: str = "Euclidean length of a token's vector (no unit)",
+    quantity: str = "length of a token's vector (no unit)",
     tokens: Sequence[str] | None = None,
     title: str = "",
 ) -> go.Figure:

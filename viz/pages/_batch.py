@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer.masks import padding_mask
 from transformer.run import SentenceError
@@ -57,20 +56,15 @@ def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
 def batch_section(trace: Trace) -> None:
     """Draw the batch on both sides of the model."""
     st.subheader("The batch")
-    left, right = st.columns(2)
-    sides: tuple[tuple[DeltaGenerator, Stack, str], ...] = (
-        (left, "encoder", "source"),
-        (right, "decoder", "target"),
-    )
-    for column, stack, name in sides:
-        with column:
-            st.markdown(f"**The {name} side**, what the {stack} reads")
-            padding = padding_of(trace, stack)
-            show(
-                batch_layout(trace.tokens(stack), padding, theme=current_theme()),
-                name=f"batch-{name}",
-                caption=f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the "
-                f"{padding.size} positions.",
-                key=f"batch_{name}",
-            )
+    sides: tuple[tuple[Stack, str], ...] = (("encoder", "source"), ("decoder", "target"))
+    for stack, name in sides:
+        st.markdown(f"**The {name} side**, what the {stack} reads")
+        padding = padding_of(trace, stack)
+        show(
+            batch_layout(trace.tokens(stack), padding, theme=current_theme()),
+            name=f"batch-{name}",
+            caption=f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the "
+            f"{padding.size} positions.",
+            key=f"batch_{name}",
+        )
     computed_by(padding_mask)

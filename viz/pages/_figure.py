@@ -24,9 +24,8 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
     st.plotly_chart(figure, theme=None, key=key, config=config, alt=caption)
-    left, right = st.columns([6, 1])
-    left.caption(caption)
-    with right:
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.caption(caption)
         save_menu(lambda: figure, name=name, key=f"{key}_save")
 
 
@@ -42,7 +41,14 @@ def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> N
         name: of the files; letters, digits and dashes.
         key: the menu's identity on the page.
     """
-    menu = st.popover("Save", key=key, on_change="rerun", help="Save this figure or its numbers")
+    menu = st.popover(
+        "Save",
+        key=key,
+        width="content",
+        wrap=False,
+        on_change="rerun",
+        help="Save this figure or its numbers",
+    )
     if not menu.open:
         return
     figure = make_figure()

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from transformer.masks import causal_mask
 from transformer.trace import AttentionRecord, Stack, Trace
 from viz.arrays import ATTENTION_LABELS, MODULES, Attention, attention_record, n_layers
-from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.figures.labels import visible
 from viz.figures.masks import mask_matrix
 from viz.pages._batch import padding_of
 from viz.pages._explain import explain
-from viz.pages._figure import save_menu
+from viz.pages._figure import show
 from viz.pages._mask_softmax import softmax_section
-from viz.session import clamp_choice, current_theme, set_choice
+from viz.session import clamp_choice, current_theme
 
+FIRST_QUERY = 2
+"""The query that is followed at first: it has keys before it and after it."""
 FUTURE = "future: comes after the query"
 Closed = dict[str, NDArray[np.bool_]]
 
@@ -36,8 +37,8 @@ def mask_section(trace: Trace) -> None:
     explain(
         what=_what(attention),
         formula=_formula(record, sentence, free),
-        look="the grey cells: point at one, and it says whether padding or the future closes it. A row is "
-        "a query and shows what this token may look at. Click a row to follow its softmax below.",
+        look="the grey cells: point at one, and it says whether padding or the future closes it. A row is a "
+        "query and shows what this token may look at; the framed row is followed below.",
         computed=causal_mask,
         path=f"{record.path}.mask",
     )
@@ -68,16 +69,16 @@ def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Clo
 
 
 def _pick(trace: Trace) -> tuple[Attention, int]:
-    left, right = st.columns([3, 2])
+    left, right = st.columns([2, 1])
     options = get_args(Attention)
-    clamp_choice("attention", options)
+    clamp_choice("mask_attention", options)
     attention: Attention = left.segmented_control(
         "Which attention",
         options,
-        default=options[0],
+        default="decoder",
         required=True,
         format_func=ATTENTION_LABELS.__getitem__,
-        key="attention",
+        key="mask_attention",
         bind="query-params",
     )
     numbers = range(1, len(trace.src_tokens) + 1)
@@ -93,6 +94,7 @@ def _pick_query(tokens: tuple[str, ...]) -> int:
     return st.selectbox(
         "Query: the token that looks",
         range(len(tokens)),
+        min(FIRST_QUERY, len(tokens) - 1),
         format_func=lambda position: f"{position}: {visible(tokens[position])}",
         key="query",
         bind="query-params",
@@ -115,9 +117,9 @@ def _what(attention: Attention) -> str:
 def _formula(record: AttentionRecord, sentence: int, free: int) -> str:
     n_queries, n_keys = record.mask.shape[-2:]
     return (
-        r"\text{combined} = \text{padding} \wedge \text{causal} \qquad "
+        r"\begin{gathered} \text{combined} = \text{padding} \wedge \text{causal} \\ "
         rf"{free} \text{{ of }} {n_queries} \times {n_keys} = {n_queries * n_keys} "
-        rf"\text{{ cells are open in sentence }} {sentence + 1}"
+        rf"\text{{ cells are open in sentence }} {sentence + 1} \end{{gathered}}"
     )
 
 
@@ -125,33 +127,13 @@ def _matrix(record: AttentionRecord, sentence: int, query: int, name: str, close
     queries, keys = record.query_tokens[sentence], record.key_tokens[sentence]
     n_closed = int(sum(where.sum() for where in closed.values()))
     st.markdown(f"**{name}**: {_count(n_closed, len(queries) * len(keys))}")
-
-    def choose(cell: MatrixCell | None) -> None:
-        if cell is not None:
-            set_choice("query", cell.query)
-
-    title = f"{name} mask, sentence {sentence + 1}"
-    codes = sum((where * np.uint8(code) for code, where in enumerate(closed.values(), start=1)), np.uint8(0))
-    attention_matrix(
-        np.ones((len(queries), len(keys)), np.float32),
-        query_tokens=[visible(token) for token in queries],
-        key_tokens=[visible(token) for token in keys],
-        colors=current_theme(),
-        key=f"mask_{name}",
-        kind="mask",
-        closed=np.asarray(codes, np.uint8),
-        reasons=[f"masked: {reason}" for reason in closed],
-        title=title,
-        value_label="open",
-        selected=MatrixCell(query, 0),
-        on_select=choose,
-    )
-    save_menu(
-        lambda: mask_matrix(closed, queries, keys, theme=current_theme(), title=title),
+    show(
+        mask_matrix(closed, queries, keys, theme=current_theme(), marked=query),
         name=f"{name}-mask-{record.path}-sentence-{sentence + 1}",
-        key=f"mask_{name}_save",
+        caption="Blue: open. Grey and hatched: closed.",
+        key=f"mask_{name}",
     )
 
 
 def _count(n_closed: int, n_cells: int) -> str:
-    return f"{n_closed} of {n_cells} cells closed" if n_closed else "nothing is closed"
+    return f"{n_closed} of {n_cells} closed" if n_closed else "nothing is closed"

@@ -40,8 +40,7 @@ def softmax_section(
     lost = float(without[~mask.numpy()].sum())
     explain(
         what="The mask turns the scores of closed keys into −∞, and e to the power of −∞ is 0: the "
-        f"softmax shares the attention among the open keys alone. Without the mask, **{lost:.1%}** of this "
-        "query's attention would go to keys that it must not see.",
+        f"softmax shares the attention among the open keys alone. {_change(lost, bool(mask.all()))}",
         formula=_formula(row.numpy(), mask.numpy(), weights, without),
         look="the striped bars over closed keys: what they hold is given to the open ones, in proportion, "
         "so that the row sums to 1 again.",
@@ -56,6 +55,14 @@ def softmax_section(
         caption="From top to bottom: the scores, the scores after the mask, and the softmax with the mask "
         "beside the one without it.",
         key="mask_softmax",
+    )
+
+
+def _change(lost: float, all_open: bool) -> str:
+    if all_open:
+        return "This query may look at every key, so here the mask changes nothing."
+    return (
+        f"Without the mask, **{lost:.1%}** of this query's attention would go to keys that it must not see."
     )
 
 
@@ -81,9 +88,9 @@ def _formula(
     shifted = np.exp(scores - scores.max())
     top, some, everything = (float(x) for x in (shifted[key], shifted[mask].sum(), shifted.sum()))
     return (
-        rf"\text{{key }} {key}: \quad "
+        rf"\begin{{gathered}} \text{{key }} {key}, \; m = \max_j s_j = {scores.max():.3f} \\ "
         rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{open}}}} e^{{s_j - m}}}} = "
         rf"\frac{{{top:.4f}}}{{{some:.4f}}} = {weights[key]:.4f} \qquad "
-        rf"\text{{without the mask: }} \frac{{{top:.4f}}}{{{everything:.4f}}} = {without[key]:.4f} "
-        rf"\qquad (m = {scores.max():.3f})"
+        rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{all}}}} e^{{s_j - m}}}} = "
+        rf"\frac{{{top:.4f}}}{{{everything:.4f}}} = {without[key]:.4f} \end{{gathered}}"
     )

@@ -68,7 +68,7 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tupl
 
 
 def _in_words(path: str) -> str:
-    """A norm's path as a person says it, with the path behind it."""
+    """A norm's path as a person says it: encoder.layers.0.self_attn_norm and so on."""
     parts = path.split(".")
     names = {
         "self_attn_norm": "norm of self-attention",
@@ -76,8 +76,8 @@ def _in_words(path: str) -> str:
         "feed_forward_norm": "norm of feed-forward",
         "final_norm": "final norm",
     }
-    layer = f", layer {parts[2]}" if len(parts) > 2 else ""
-    return f"{parts[0]}{layer}, {names[parts[-1]]}  ({path})"
+    layer = f", layer {parts[2]}" if "layers" in parts else ""
+    return f"{parts[0].capitalize()}{layer}: {names[parts[-1]]}"
 
 
 def _token_in_words(position: int, tokens: Sequence[str]) -> str:
@@ -95,9 +95,10 @@ def _formula(
     x, result = (float(tensor[0, token, dimension]) for tensor in (record.input, record.result))
     mean, scale = (float(tensor[0, token, 0]) for tensor in (record.mean, record.scale))
     return (
-        r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d \qquad "
+        r"\begin{gathered} \gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d \\ "
         rf"\text{{token }} {token}, d = {dimension}: \quad {gamma[dimension]:.4f} \cdot "
-        rf"\frac{{{x:.4f} - ({mean:.4f})}}{{{scale:.4f}}} + ({beta[dimension]:.4f}) = {result:.4f}"
+        rf"\frac{{{x:.4f} - ({mean:.4f})}}{{{scale:.4f}}} + ({beta[dimension]:.4f}) = {result:.4f} "
+        r"\end{gathered}"
     )
 
 

@@ -18,7 +18,7 @@ from viz.session import current_theme, forget_choice
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 BASES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
-FIRST_DIMENSIONS = [0, 1, 6, 7]
+FIRST_DIMENSIONS = (6, 7, 20, 32)
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,12 @@ def _formula(encoding: Encoding) -> str:
     pos, i, base, width = encoding.position, encoding.pair, encoding.base, encoding.width
     wavelength = float(encoding_wavelengths(width, base)[i])
     angle = pos * 2 * np.pi / wavelength
-    rows = []
-    for name, dimension, part in (("sin", f"{2 * i}", "2i"), ("cos", f"{2 * i + 1}", "2i+1")):
-        value = float(encoding.values[pos, int(dimension)])
-        rows.append(
-            rf"PE(pos, {part}) &= \{name}\left(\frac{{pos}}{{base^{{2i / d_\text{{model}}}}}}\right) "
-            rf"& PE({pos}, {dimension}) &= "
-            rf"\{name}\left(\frac{{{pos}}}{{{base}^{{{2 * i} / {width}}}}}\right) "
-            rf"= \{name}({angle:.4f}) = {value:.4f}"
-        )
+    rows = [
+        rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,2i / d_\text{{model}}}}\right) \\ "
+        rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{2 * i} / {width}}}\right) "
+        rf"= \{name}({angle:.4f}) = {float(encoding.values[pos, dimension]):.4f}"
+        for name, dimension, part in (("sin", 2 * i, "2i"), ("cos", 2 * i + 1, "2i+1"))
+    ]
     return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
 
@@ -102,7 +99,7 @@ def _curves(encoding: Encoding) -> None:
     dimensions = st.multiselect(
         "Dimensions (even ones are sines, odd ones cosines)",
         range(encoding.width),
-        FIRST_DIMENSIONS,
+        [dimension for dimension in FIRST_DIMENSIONS if dimension < encoding.width],
         key="pe_dimensions",
         bind="query-params",
         max_selections=12,

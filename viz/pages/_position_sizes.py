@@ -72,7 +72,10 @@ def _formula(vector: np.ndarray, encoding: np.ndarray, position: int) -> str:
     root = math.sqrt(len(vector))
     size, place, total = (float(np.linalg.norm(x)) for x in (vector, encoding, vector + encoding))
     return (
-        rf"x_{{{position}}} = \text{{embedding}} \cdot \sqrt{{{len(vector)}}} + PE({position}) \qquad "
-        rf"\lVert {size / root:.3f} \cdot {root:.2f} \rVert = {size:.3f}, \quad "
-        rf"\lVert PE({position}) \rVert = {place:.3f}, \quad \lVert x_{{{position}}} \rVert = {total:.3f}"
+        rf"\begin{{gathered}} x_{{{position}}} = "
+        rf"\text{{embedding}} \cdot \sqrt{{{len(vector)}}} + PE({position}) \\ "
+        rf"\lVert \text{{embedding}} \rVert \cdot \sqrt{{{len(vector)}}} = "
+        rf"{size / root:.3f} \cdot {root:.3f} = {size:.3f} \\ "
+        rf"\lVert PE({position}) \rVert = {place:.3f} \qquad "
+        rf"\lVert x_{{{position}}} \rVert = {total:.3f} \end{{gathered}}"
     )

@@ -24,8 +24,8 @@ POINTS = {
 }
 NORM_PLACES = {
     "post": (
-        "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after every sublayer "
-        "the length of a token's vector is set by γ and β alone (√d_model while γ is 1 and β is 0).",
+        "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after each "
+        "sublayer the length of a token's vector is set by γ and β alone (√d_model while γ is 1 and β is 0).",
         r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
     ),
     "pre": (
@@ -63,25 +63,24 @@ def residual_section(run: Run) -> None:
     _, lengths = stream(run, "encoder")
     explain(
         what=what,
-        formula=rf"{formula} \qquad \text{{encoder, mean length of }} x: \; "
-        rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f}",
+        formula=rf"\begin{{gathered}} {formula} \\ \text{{encoder, mean length of }} x: \; "
+        rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \end{{gathered}}",
         look="which sublayers lengthen the stream most, and whether one token runs away from the others.",
         computed=EncoderLayer.forward,
         path="encoder.layers.0.resid_pre, …, decoder.layers.0.resid_post, …",
     )
     each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
-    for column, stack in zip(st.columns(2), STACKS, strict=True):
+    for stack in STACKS:
         points, lengths = stream(run, stack)
         tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
-        with column:
-            st.markdown(f"**{stack.capitalize()}**")
-            show(
-                growth(points, {stack: lengths}, theme=current_theme(), tokens=tokens),
-                name=f"residual-{stack}",
-                caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
-                "last layer.",
-                key=f"residual_{stack}",
-            )
+        st.markdown(f"**{stack.capitalize()}**")
+        show(
+            growth(points, {stack: lengths}, theme=current_theme(), tokens=tokens),
+            name=f"residual-{stack}",
+            caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
+            "last layer.",
+            key=f"residual_{stack}",
+        )
 
 
 @st.fragment
@@ -100,24 +99,24 @@ def pre_and_post_section(run: Run) -> None:
         "sentence; they differ in nothing but the place of their norms. That one choice decides how deep "
         "a stack can be trained without a warm-up (Xiong et al. 2020). For more layers, choose a random "
         "model in the sidebar.",
-        formula=r" \qquad ".join(
-            rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \; "
-            rf"(\times {lengths[-1].mean() / lengths[0].mean():.2f})"
+        formula=r"\begin{gathered} \text{decoder, mean length from its input to its last layer} \\ "
+        + r" \\ ".join(
+            rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} "
+            rf"= {lengths[0].mean():.2f} \cdot {lengths[-1].mean() / lengths[0].mean():.2f}"
             for name, lengths in streams.items()
         )
-        + r"\quad \text{(decoder)}",
+        + r"\end{gathered}",
         look="the pre-norm stream, to which every sublayer adds, while post-norm brings it back to the "
         "same length each time.",
         computed=DecoderLayer.residual,
     )
-    for column, stack in zip(st.columns(2), STACKS, strict=True):
+    for stack in STACKS:
         points = stream(twins["pre-norm"], stack)[0]
         lengths_of = {name: stream(twin, stack)[1] for name, twin in twins.items()}
-        with column:
-            st.markdown(f"**{stack.capitalize()}**")
-            show(
-                growth(points, lengths_of, theme=current_theme()),
-                name=f"pre-and-post-norm-{stack}",
-                caption=f"Euclidean length of the tokens' vectors in the {stack} of both untrained models.",
-                key=f"pre_post_{stack}",
-            )
+        st.markdown(f"**{stack.capitalize()}**")
+        show(
+            growth(points, lengths_of, theme=current_theme()),
+            name=f"pre-and-post-norm-{stack}",
+            caption=f"Euclidean length of the tokens' vectors in the {stack} of both untrained models.",
+            key=f"pre_post_{stack}",
+        )
