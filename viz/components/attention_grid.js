@@ -1,4 +1,4 @@
-// Every layer x head at a glance, on one canvas. Rows are layers, columns are heads; in a map, a row is a query.
+// Every layer x head at a glance, on one canvas: rows are layers, columns are heads.
 
 const CLOSED = 255;
 const TOP = 254;
@@ -99,14 +99,15 @@ class AttentionGrid {
     const side = Math.floor(clamp(Math.min(across, down / aspect, 280), 18 / Math.min(aspect, 1), 280));
     this.box = [side, Math.max(12, Math.round(side * aspect))];
     this.pitch = [this.box[0] + gap, this.box[1] + gap];
-    this.extent = [this.gutter + heads.length * this.pitch[0] + 4, HEADER + layers.length * this.pitch[1] + 4];
+    const [right, bottom] = this.corner(layers.length, heads.length);
+    this.extent = [right + 4, bottom + 4];
     const scale = window.devicePixelRatio || 1;
     this.cells = [0, 1].map((axis) => Math.min(size[1 - axis], Math.round(this.box[axis] * scale)));
     this.rasterize();
     this.paint();
   }
 
-  // One image of all maps, a pixel a block. Shown smaller than that, several blocks share a pixel: their maximum.
+  // One image of all maps, a pixel a block. Shown smaller, a pixel is the maximum of its blocks.
   rasterize() {
     const { levels, low, high, size, layers, heads } = this.data;
     const [rows, columns] = size;
@@ -203,7 +204,8 @@ class AttentionGrid {
     const { left, top } = this.canvas.getBoundingClientRect();
     const head = Math.floor((event.clientX - left - this.gutter) / this.pitch[0]);
     const layer = Math.floor((event.clientY - top - HEADER) / this.pitch[1]);
-    const inside = layer >= 0 && head >= 0 && layer < this.data.layers.length && head < this.data.heads.length;
+    const { layers, heads } = this.data;
+    const inside = layer >= 0 && head >= 0 && layer < layers.length && head < heads.length;
     return inside ? [layer, head] : NO_MAP;
   }
 
@@ -248,7 +250,8 @@ class AttentionGrid {
     const map = layer * heads.length + head;
     const level = levels[(map * size[0] + row) * size[1] + column];
     const span = (tokens, n, i) => {
-      const [first, last] = [Math.floor((i * tokens.length) / n), Math.floor(((i + 1) * tokens.length) / n) - 1];
+      const edge = (block) => Math.floor((block * tokens.length) / n);
+      const [first, last] = [edge(i), edge(i + 1) - 1];
       return first === last ? quoted(tokens[first]) : `${quoted(tokens[first])} to ${quoted(tokens[last])}`;
     };
     const single = queries.length === size[0] && keys.length === size[1];

@@ -99,7 +99,8 @@ class AttentionLines {
     const buttons = this.data.heads.map((label, head) => {
       const button = element("button");
       button.style.borderColor = this.on[head] ? this.color(head) : "";
-      element("span", "stroke" + (this.dashed(head) ? " dashed" : ""), button).style.borderColor = this.color(head);
+      const stroke = element("span", this.dashed(head) ? "stroke dashed" : "stroke", button);
+      stroke.style.borderColor = this.color(head);
       element("span", "", button, label);
       button.setAttribute("aria-pressed", this.on[head]);
       button.onclick = () => this.show(this.on.map((on, i) => (i === head ? !on : on)));
@@ -108,7 +109,7 @@ class AttentionLines {
     });
     const all = element("button", "", null, "all");
     all.onclick = () => this.show(this.on.map(() => true));
-    // The buttons stay where they are when nothing about them changed: a double click needs the same element twice.
+    // Unchanged buttons stay in place: a double click needs the same element twice.
     const look = JSON.stringify([this.data.heads, this.data.colors]);
     if (look !== this.look) this.heads.replaceChildren(...buttons, all);
     this.look = look;
@@ -177,7 +178,7 @@ class AttentionLines {
     this.mark();
   }
 
-  // Each head starts and ends at its own height, so that lines between the same two tokens do not hide each other.
+  // Each head has its own height at a token, so that lines between the same two do not hide each other.
   lineSet(pen, query, wanted) {
     const shown = this.on.flatMap((on, head) => (on ? [head] : []));
     const apart = Math.min(3, (this.pitch - 8) / Math.max(1, shown.length - 1));
@@ -208,7 +209,9 @@ class AttentionLines {
     const focused = this.hovered ?? this.locked;
     this.lines.style.opacity = focused ? 0.06 : 1;
     this.titles(pen, focused);
-    this.tokens.forEach((tokens, side) => tokens.forEach((_, position) => this.token(pen, side, position, focused)));
+    for (const side of [QUERY, KEY]) {
+      this.tokens[side].forEach((_, position) => this.token(pen, side, position, focused));
+    }
     if (!focused) return;
     const [side, position] = focused;
     if (side === QUERY) this.lineSet(pen, position, () => true);
@@ -251,7 +254,8 @@ class AttentionLines {
     if (chosen || mean > 0.005) {
       pen.fillStyle = colors.accent;
       pen.globalAlpha = chosen ? 0.22 : 0.45 * mean;
-      pen.fillRect(right ? edge : 0, y - this.pitch / 2 + 1, right ? this.extent[0] - edge : edge, this.pitch - 2);
+      const [from, to] = right ? [edge, this.extent[0]] : [0, edge];
+      pen.fillRect(from, y - this.pitch / 2 + 1, to - from, this.pitch - 2);
       pen.globalAlpha = 1;
     }
     pen.textBaseline = "middle";

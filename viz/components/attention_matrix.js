@@ -1,4 +1,4 @@
-// One head large: a row is a query (looks from), a column is a key (looked at). Hovering previews, a click locks.
+// One head large: a row is a query, a column is a key. Hovering previews, a click locks.
 
 const NOTHING = null;
 const sameCell = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
@@ -51,7 +51,8 @@ class AttentionMatrix {
     const step = ARROWS[event.key];
     if (step) {
       const [query, key] = this.hovered ?? this.locked ?? [-step[0], -step[1]];
-      const cell = [clamp(query + step[0], 0, this.cells.queries - 1), clamp(key + step[1], 0, this.cells.keys - 1)];
+      const { queries, keys } = this.cells;
+      const cell = [clamp(query + step[0], 0, queries - 1), clamp(key + step[1], 0, keys - 1)];
       this.reveal(cell);
       this.point(cell);
       this.say(this.describe(cell).map(([, text]) => text).join(". "));
@@ -144,80 +145,15 @@ class AttentionMatrix {
     const pen = prepare(this.canvas, ...view);
     const { cell, left, top } = axes;
     const [x, y] = [left - scroll[0], top - scroll[1]];
-    this.visible = [scroll[1], scroll[1] + view[1] - top, scroll[0], scroll[0] + view[0] - left]
+    const visible = [scroll[1], scroll[1] + view[1] - top, scroll[0], scroll[0] + view[0] - left]
       .map((edge, i) => clamp(Math.floor(edge / cell) + (i % 2), 0, i < 2 ? cells.queries : cells.keys));
-    this.paintClosed(pen, x, y);
+    const painter = new MatrixPainter(pen, axes, cells, visible, x, y);
+    painter.closedCells();
     pen.drawImage(this.raster, x, y, cells.keys * cell, cells.queries * cell);
-    if (cell >= 12) this.paintLines(pen, x, y);
-    if (data.kind !== "mask") this.paintNumbers(pen, x, y);
+    if (cell >= 12) painter.gridLines();
+    if (data.kind !== "mask") painter.numbers();
     axes.paint(pen, scroll, view);
     this.mark();
-  }
-
-  paintClosed(pen, x, y) {
-    const { cell } = this.axes;
-    const { colors, reasons } = this.data;
-    const [first, last] = this.visible;
-    const areas = reasons.map(() => new Path2D());
-    for (let query = first; query < last; query++) {
-      for (const [from, to, reason] of this.cells.runs[query]) {
-        areas[reason - 1].rect(x + from * cell, y + query * cell, (to - from) * cell, cell);
-      }
-    }
-    areas.forEach((area, i) => {
-      for (const fill of [colors.masked, hatching(pen, colors.hatch, i + 1)]) {
-        pen.fillStyle = fill;
-        pen.fill(area);
-      }
-    });
-  }
-
-  paintLines(pen, x, y) {
-    const { cell } = this.axes;
-    const [top, bottom, left, right] = this.visible;
-    pen.beginPath();
-    for (let query = top; query <= bottom; query++) {
-      pen.moveTo(x + left * cell, y + query * cell);
-      pen.lineTo(x + right * cell, y + query * cell);
-    }
-    for (let key = left; key <= right; key++) {
-      pen.moveTo(x + key * cell, y + top * cell);
-      pen.lineTo(x + key * cell, y + bottom * cell);
-    }
-    pen.strokeStyle = this.data.colors.grid;
-    pen.stroke();
-  }
-
-  // The first of these sizes and precisions with which every number fits into its cell.
-  numberStyle(pen) {
-    const { cell } = this.axes;
-    for (const [size, digits] of [[15, 2], [14, 2], [13, 2], [13, 1]]) {
-      pen.font = fontOf(this.root, size);
-      const widest = Math.max(...this.cells.range.map((value) => pen.measureText(value.toFixed(digits)).width));
-      if (widest <= cell - 5 && cell >= size + 4) return digits;
-    }
-    return NOTHING;
-  }
-
-  paintNumbers(pen, x, y) {
-    const { cell } = this.axes;
-    const digits = this.numberStyle(pen);
-    if (digits === NOTHING) return;
-    const [top, bottom, left, right] = this.visible;
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    for (let query = top; query < bottom; query++) {
-      for (let key = left; key < right; key++) {
-        const value = this.cells.at(query, key);
-        const closed = this.cells.reason(query, key);
-        if (closed && value === 0) continue;
-        pen.fillStyle = closed ? this.data.colors.text : inkOn(this.cells.color(value));
-        pen.globalAlpha = Math.abs(value) < 0.5 * 10 ** -digits ? 0.5 : 1;
-        const text = Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : format(value);
-        pen.fillText(text, x + (key + 0.5) * cell, y + (query + 0.5) * cell + 1);
-      }
-    }
-    pen.globalAlpha = 1;
   }
 
   // Row and column of what is hovered, else of what is locked; on their own canvas.
@@ -284,7 +220,8 @@ class AttentionMatrix {
     const frame = this.canvas.getBoundingClientRect();
     const { cell, left, top } = this.axes;
     const [x, y] = [event.clientX - frame.left - left, event.clientY - frame.top - top];
-    const [query, key] = [Math.floor((y + this.box.scrollTop) / cell), Math.floor((x + this.box.scrollLeft) / cell)];
+    const query = Math.floor((y + this.box.scrollTop) / cell);
+    const key = Math.floor((x + this.box.scrollLeft) / cell);
     const inside = x >= 0 && y >= 0 && query < this.cells.queries && key < this.cells.keys;
     return inside ? [query, key] : NOTHING;
   }

@@ -27,7 +27,8 @@ class MatrixCell:
     key: int
 
 
-_VIEW = ClientView("attention_matrix", ("attention_matrix_cells.js", "attention_matrix_axes.js"))
+_PARTS = ("attention_matrix_cells.js", "attention_matrix_axes.js", "attention_matrix_paint.js")
+_VIEW = ClientView("attention_matrix", _PARTS)
 
 
 def attention_matrix(

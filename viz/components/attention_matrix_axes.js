@@ -1,4 +1,4 @@
-// Layout and axes of a matrix: how large a cell is, where it lies, and the tokens written beside rows and columns.
+// Layout and axes of a matrix: the size and place of its cells, and the tokens beside rows and columns.
 
 const FONT = 15;
 const SMALL = 14;
@@ -27,7 +27,7 @@ class MatrixAxes {
     this.digits = digits;
   }
 
-  // The largest cell with which the whole matrix can be seen, within limits; few tokens keep all their labels.
+  // The largest cell with which the whole matrix is seen, within limits; few tokens keep all labels.
   fit(width) {
     const { queries, keys } = this.data;
     const across = (width - this.left - this.keyWidth * 0.72) / keys.length;

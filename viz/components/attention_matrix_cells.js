@@ -14,7 +14,7 @@ class MatrixCells {
     this.ramp = ramp(data.kind === "scores" ? data.colors.diverging : data.colors.sequential, 256);
   }
 
-  // More than 128 tokens come as 16-bit levels between low and high; the level above the last is minus infinity.
+  // More than 128 tokens come as 16-bit levels from low to high; the level above the top is minus infinity.
   restored({ levels, top, low, high }) {
     return Float32Array.from(levels, (level) => (level > top ? -Infinity : low + (level / top) * (high - low)));
   }
@@ -73,7 +73,8 @@ class MatrixCells {
     for (let i = 0; i < pixels.length; i++) {
       if (!this.closed[i]) pixels[i] = packed[Math.round(this.share(this.values[i]) * 255) || 0];
     }
-    const canvas = Object.assign(document.createElement("canvas"), { width: this.keys, height: this.queries });
+    const size = { width: this.keys, height: this.queries };
+    const canvas = Object.assign(document.createElement("canvas"), size);
     canvas.getContext("2d").putImageData(image, 0, 0);
     return canvas;
   }

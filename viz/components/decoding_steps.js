@@ -1,4 +1,4 @@
-// What comes out, step by step: the words in a row; for the chosen step, the best next words and their probabilities.
+// What comes out: the words in a row, and for the chosen step the best next words with their probabilities.
 
 // Rounded, but nothing possible is shown as 0 and nothing uncertain as 100.
 function percent(p) {

@@ -18,7 +18,7 @@ function readFrame(bytes) {
 
 const sameBytes = (a, b) => a && a.length === b.length && a.every((x, i) => x === b[i]);
 
-// Streamlit runs the script again at every update, on the same elements: the view is made once and then updated.
+// Streamlit runs the script again at every update, on the same elements: a view is made once, then updated.
 function mountView({ parentElement, data, setTriggerValue }, name, create) {
   const root = parentElement.querySelector(".hl-" + name);
   const view = (root.view ??= create(root));
@@ -39,7 +39,7 @@ function mountView({ parentElement, data, setTriggerValue }, name, create) {
   return view.dispose;
 }
 
-// Tell Python what was selected. Held down, a key repeats faster than pages run: with a delay only the last counts.
+// Tell Python what was selected. A key held down repeats faster than pages run: a delay keeps only the last.
 function report(view, selection, delay = 0) {
   clearTimeout(view.timer);
   const send = () => {
@@ -50,7 +50,7 @@ function report(view, selection, delay = 0) {
   else send();
 }
 
-// Whether Python has moved the selection since the last update, and the person has not moved it further meanwhile.
+// Whether Python moved the selection since the last update, and the person has not moved it further.
 function movedByPython(view, selected) {
   const moved = String(selected) !== view.told && !view.timer;
   view.told = String(selected);
@@ -78,8 +78,9 @@ function format(value, digits = 2) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
   const size = Math.abs(value);
-  if (size > 0 && size < 0.5 * 10 ** -digits) return (value < 0 ? "−" : "") + size.toExponential(1).replace("-", "−");
-  return value.toFixed(size >= 100 ? Math.min(digits, 1) : digits).replace("-", "−");
+  const tiny = size > 0 && size < 0.5 * 10 ** -digits;
+  const text = tiny ? value.toExponential(1) : value.toFixed(size >= 100 ? Math.min(digits, 1) : digits);
+  return text.replaceAll("-", "−");
 }
 
 // Colours: n evenly spaced [r, g, b] along the stops.
@@ -115,7 +116,11 @@ function prepare(canvas, width, height) {
   return context;
 }
 
-// Stripes for closed cells, seen without colour. The first reason has / stripes, the second \, the third both.
+// Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.
+const STRIPES = [["/"], ["\\"], ["/", "\\"]];
+const ANGLES = { "/": 135, "\\": 45 };
+const stripesOf = (reason) => STRIPES[(reason - 1) % 3];
+
 function hatching(context, color, reason = 1) {
   const scale = window.devicePixelRatio || 1;
   const size = Math.round(6 * scale);
@@ -124,10 +129,10 @@ function hatching(context, color, reason = 1) {
   brush.strokeStyle = color;
   brush.lineWidth = scale;
   for (const shift of [-size, 0, size]) {
-    for (const [stripe, from] of [[1, size], [2, 0]]) {
-      if (!(reason & stripe)) continue;
-      brush.moveTo(shift - 1, from + (from ? 1 : -1));
-      brush.lineTo(shift + size + 1, size - from + (from ? -1 : 1));
+    for (const stripe of stripesOf(reason)) {
+      const [left, right] = stripe === "/" ? [size + 1, -1] : [-1, size + 1];
+      brush.moveTo(shift - 1, left);
+      brush.lineTo(shift + size + 1, right);
     }
   }
   brush.stroke();
@@ -178,9 +183,10 @@ function announcerOf(root) {
 
 // The CSS background that looks like hatching().
 function hatchSwatch(colors, reason = 1) {
-  const stripes = [[1, 135], [2, 45]].filter(([stripe]) => reason & stripe);
-  const layers = stripes.map(([, angle]) => `repeating-linear-gradient(${angle}deg,${colors.hatch} 0 1px,#0000 1px 5px)`);
-  return [...layers, colors.masked].join();
+  const lines = `${colors.hatch} 0 1px,#0000 1px 5px`;
+  const angles = stripesOf(reason).map((stripe) => ANGLES[stripe]);
+  const stripes = angles.map((angle) => `repeating-linear-gradient(${angle}deg,${lines})`);
+  return [...stripes, colors.masked].join();
 }
 
 // What the colours mean: a bar with numbers under it, and swatches of [text, CSS background].
@@ -215,5 +221,7 @@ function choiceOf(parent, label, options, onChoose) {
     button.onclick = () => onChoose(value);
     return [value, button];
   });
-  return (chosen) => buttons.forEach(([value, button]) => button.setAttribute("aria-pressed", value === chosen));
+  return (chosen) => {
+    for (const [value, button] of buttons) button.setAttribute("aria-pressed", value === chosen);
+  };
 }
