@@ -1,0 +1,106 @@
+"""Sentence pairs to padded batches of ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import torch
+from torch import Tensor
+
+from transformer.tasks import SentencePair
+from transformer.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary
+
+
+@dataclass(frozen=True)
+class Example:
+    """One pair as ids.
+
+    Attributes:
+        src: the words and <eos>.
+        tgt: <bos>, the words and <eos>: without its last id the decoder's input, without its first the labels.
+    """
+
+    src: tuple[int, ...]
+    tgt: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """Positions that it needs on its longer side."""
+        return max(len(self.src), len(self.tgt) - 1)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids: src (B, S), the decoder's input tgt (B, T), and labels (B, T), one step ahead of tgt."""
+
+    src: Tensor
+    tgt: Tensor
+    labels: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """Copy it to a device."""
+        return Batch(self.src.to(device), self.tgt.to(device), self.labels.to(device))
+
+
+def build_vocabulary(sentences: Iterable[Sequence[str]]) -> Vocabulary:
+    """List every word, the most frequent first."""
+    counts = Counter(word for sentence in sentences for word in sentence)
+    return Vocabulary(word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def encode_pair(pair: SentencePair, source: Vocabulary, target: Vocabulary) -> Example:
+    """Turn a pair of word lists into ids."""
+    return Example(
+        src=(*source.encode(pair.source), EOS_ID), tgt=(BOS_ID, *target.encode(pair.target), EOS_ID)
+    )
+
+
+def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Example:
+    """Replace one content word and its translation by <unk>, if the pair has such words.
+
+    A model trained on some of these learns to carry a word that it doesn't know to its place, and to translate
+    the rest around it, instead of guessing.
+    """
+    if not pair.replaceable:
+        return example
+    i, j = rng.choice(sorted(pair.replaceable))
+    src, tgt = list(example.src), list(example.tgt)
+    src[i], tgt[j + 1] = UNK_ID, UNK_ID  # tgt begins with <bos>
+    return Example(tuple(src), tuple(tgt))
+
+
+def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
+    """Fill up with <pad> to the longest: (B, L) int64."""
+    longest = max(map(len, sequences))
+    return torch.tensor([[*sequence, *[PAD_ID] * (longest - len(sequence))] for sequence in sequences])
+
+
+def make_batch(examples: Sequence[Example]) -> Batch:
+    """Pad examples to one batch."""
+    tgt = pad([example.tgt[:-1] for example in examples])
+    return Batch(
+        src=pad([example.src for example in examples]), tgt=tgt, labels=pad([e.tgt[1:] for e in examples])
+    )
+
+
+def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Generator) -> Iterator[Batch]:
+    """Go through all examples once, in random order, in batches of examples of similar length.
+
+    Args:
+        examples: not empty.
+        tokens: the most positions of a batch, padding included, on its longer side; an example that is longer
+            makes a batch of its own.
+        generator: decides the order.
+    """
+    jitter = torch.rand(len(examples), generator=generator).tolist()
+    order = sorted(range(len(examples)), key=lambda index: examples[index].length + jitter[index])
+    groups: list[list[Example]] = [[]]
+    for index in order:  # ever longer examples: the newest is the longest
+        if groups[-1] and examples[index].length * (len(groups[-1]) + 1) > tokens:
+            groups.append([])
+        groups[-1].append(examples[index])
+    for group in torch.randperm(len(groups), generator=generator).tolist():
+        yield make_batch(groups[group])

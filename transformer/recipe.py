@@ -1,0 +1,123 @@
+"""How a built-in task becomes a trained model: its sizes, its data, its course of learning rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Literal
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.config import TransformerConfig, preset
+from transformer.data import Example, batches, build_vocabulary, encode_pair, with_unknown_word
+from transformer.model import Transformer
+from transformer.schedule import linear_rate
+from transformer.tasks import SentencePair, ToyEnIt
+from transformer.text import SentenceCoder, WordTokenizer
+from transformer.training import TrainingStep, train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The choices of a training.
+
+    Attributes:
+        n_pairs: sentence pairs to train on, each once.
+        batch_tokens: positions of a batch.
+        peak_rate: the highest learning rate.
+        warmup: the share of the steps in which it rises.
+        smoothing: of the labels (paper, section 5.4).
+        unknown: the share of pairs in which one content word and its translation are replaced by <unk>.
+        n_encoder_layers, n_decoder_layers: of the model; its other sizes are those of the preset "toy".
+        norm_position: "pre" or "post".
+    """
+
+    n_pairs: int = 250_000
+    batch_tokens: int = 2048
+    peak_rate: float = 2e-3
+    warmup: float = 0.1
+    smoothing: float = 0.05
+    unknown: float = 0.05
+    n_encoder_layers: int = 2
+    n_decoder_layers: int = 2
+    norm_position: Literal["pre", "post"] = "post"
+
+
+@dataclass
+class Training:
+    """A training that is ready to run: go through `steps`, and `model` learns.
+
+    Attributes:
+        model: with its coders; in training mode until `finish`.
+        n_steps: how many `steps` yields.
+        steps: the updates.
+    """
+
+    model: LoadedModel
+    n_steps: int
+    steps: Iterator[TrainingStep]
+
+    def finish(self) -> LoadedModel:
+        """Freeze the trained model."""
+        freeze(self.model.model)
+        return self.model
+
+
+def training_pairs(task: ToyEnIt, recipe: Recipe, seed: int) -> Iterator[SentencePair]:
+    """Make the pairs to train on."""
+    return islice(task.pairs(seed, held_out=False), recipe.n_pairs)
+
+
+def prepare(
+    task: ToyEnIt, pairs: list[SentencePair], recipe: Recipe, *, seed: int, device: torch.device
+) -> Training:
+    """Get everything ready: vocabularies of the pairs' words, batches, and a model with fresh weights.
+
+    Dropout is 0: each pair is seen once, so there is nothing to learn by heart.
+    """
+    source, target = (
+        SentenceCoder(WordTokenizer(language, lowercase=True), build_vocabulary(sentences))
+        for language, sentences in (
+            (task.source_language, [pair.source for pair in pairs]),
+            (task.target_language, [pair.target for pair in pairs]),
+        )
+    )
+    generator = torch.Generator().manual_seed(seed)
+    examples = _examples(pairs, source, target, recipe, Random(seed))
+    prepared = list(batches(examples, tokens=recipe.batch_tokens, generator=generator))
+    model = Transformer(_config(recipe, source, target), generator).to(device)
+    rate = partial(
+        linear_rate,
+        peak=recipe.peak_rate,
+        warmup_steps=max(1, round(recipe.warmup * len(prepared))),
+        total_steps=len(prepared),
+    )
+    loaded = LoadedModel(name=task.name, model=model, source=source, target=target)
+    return Training(loaded, len(prepared), train(model, prepared, rate=rate, smoothing=recipe.smoothing))
+
+
+def _config(recipe: Recipe, source: SentenceCoder, target: SentenceCoder) -> TransformerConfig:
+    return preset(
+        "toy",
+        src_vocab_size=len(source.vocabulary),
+        tgt_vocab_size=len(target.vocabulary),
+        n_encoder_layers=recipe.n_encoder_layers,
+        n_decoder_layers=recipe.n_decoder_layers,
+        norm_position=recipe.norm_position,
+        final_norm=recipe.norm_position == "pre",
+        dropout=0.0,
+    )
+
+
+def _examples(
+    pairs: list[SentencePair], source: SentenceCoder, target: SentenceCoder, recipe: Recipe, rng: Random
+) -> list[Example]:
+    examples = []
+    for pair in pairs:
+        example = encode_pair(pair, source.vocabulary, target.vocabulary)
+        examples.append(with_unknown_word(pair, example, rng) if rng.random() < recipe.unknown else example)
+    return examples
