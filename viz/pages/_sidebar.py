@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
+from viz.components.whole_characters import whole_characters
 from viz.session import RANDOM, ModelChoice, RandomSizes, choose_model, clamp_choice, current_model, models
 
 LAYERS = (1, 2, 3, 4, 5, 6)
@@ -28,6 +29,7 @@ def sidebar() -> None:
         config = current_model().model.config
         st.caption(describe(config, sum(p.numel() for p in current_model().model.parameters())))
         theme_choice(key="theme")
+        whole_characters(key="whole_characters")
 
 
 def describe(config: TransformerConfig, n_parameters: int) -> str:

@@ -1,0 +1,87 @@
+"""What a person does with the app, and what they see, in the words of the tests."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import Locator, Page, expect
+
+from scripts.browser import wait_until_idle
+
+# Every text on the page, that inside the client-side views included.
+ALL_TEXT = """
+() => {
+  const texts = [];
+  const visit = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) texts.push(node.data);
+    if (node.tagName === "INPUT" || node.tagName === "TEXTAREA") texts.push(node.value);
+    for (const child of [...(node.shadowRoot?.childNodes ?? []), ...node.childNodes]) {
+      if (!["STYLE", "SCRIPT"].includes(child.tagName)) visit(child);
+    }
+  };
+  visit(document.body);
+  return texts.join("\\n");
+}
+"""
+MIDDLE_OF_MAP = """
+(root, [layer, head]) => {
+  root.scrollIntoView({ block: "center" });
+  const { left, top } = root.view.canvas.getBoundingClientRect();
+  const [x, y] = root.view.corner(layer, head);
+  return [left + x + root.view.box[0] / 2, top + y + root.view.box[1] / 2];
+}
+"""
+
+
+def visit(page: Page, address: str) -> None:
+    """Open an address and wait until everything has been drawn, without an exception."""
+    page.goto(address)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the page has run to its end, and look for exceptions."""
+    wait_until_idle(page)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def sentence_box(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="English sentence")
+
+
+def type_sentence(page: Page, text: str) -> None:
+    sentence_box(page).fill(text)
+    sentence_box(page).press("Enter")
+
+
+def source_words(page: Page) -> Locator:
+    """The words that the model was given, one element each."""
+    return page.locator(".hl-token_strip").first.locator("span.word")
+
+
+def expect_sentence(page: Page, letters: str) -> None:
+    """Wait until the model has been given these letters, spaces left out."""
+    deadline = time.monotonic() + 20
+    while (shown := "".join(source_words(page).all_inner_texts()).removesuffix("<eos>")) != letters:
+        assert time.monotonic() < deadline, f"shown: {shown[:100]!r}, typed: {letters[:100]!r}"
+        page.wait_for_timeout(50)
+
+
+def head_map(page: Page) -> Locator:
+    """The chosen head, drawn large."""
+    return page.locator(".hl-attention_matrix").first
+
+
+def picture(view: Locator) -> str:
+    """What a canvas shows, as data that can be compared."""
+    return str(view.evaluate("(root) => root.querySelector('canvas').toDataURL()"))
+
+
+def click_head(page: Page, layer: int, head: int) -> None:
+    """Click a map in the grid of all heads."""
+    x, y = page.locator(".hl-attention_grid").first.evaluate(MIDDLE_OF_MAP, [layer, head])
+    page.mouse.click(x, y)
+
+
+def all_text(page: Page) -> str:
+    return str(page.evaluate(ALL_TEXT))

@@ -1,0 +1,104 @@
+"""The whole app, as a person meets it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ColorScheme, OpenPage
+from tests.browser.headlight import (
+    all_text,
+    click_head,
+    head_map,
+    picture,
+    sentence_box,
+    settle,
+    source_words,
+    type_sentence,
+    visit,
+)
+from viz.theme import palette
+
+PAGES = {"": "Explore", "positions": "Positions", "masks": "Masks", "layer-norm": "Layer norm"}
+
+
+def test_first_visit(page: Page, app_url: str) -> None:
+    visit(page, app_url)
+    type_sentence(page, "yesterday i saw a raccoon.")
+    expect(page.get_by_text("ieri ho visto un procione.", exact=True)).to_be_visible()
+    expect(source_words(page)).to_have_text(["yesterday", "i", "saw", "a", "raccoon", ".", "<eos>"])
+    settle(page)
+    before = picture(head_map(page))
+    click_head(page, 1, 2)
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
+    settle(page)
+    assert picture(head_map(page)) != before
+
+
+def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> None:
+    teacher = open_page()
+    visit(teacher, app_url)
+    type_sentence(teacher, "i like the cats.")
+    teacher.get_by_text("Cross-attention", exact=True).click()
+    settle(teacher)
+    click_head(teacher, 1, 3)
+    expect(teacher.get_by_role("combobox", name="Head")).to_have_value("3")
+    settle(teacher)
+
+    student = open_page()
+    visit(student, teacher.url)
+    expect(sentence_box(student)).to_have_value("i like the cats.")
+    expect(student.get_by_role("combobox", name="Layer")).to_have_value("1")
+    expect(student.get_by_role("combobox", name="Head")).to_have_value("3")
+    expect(student.get_by_role("radio", name="Cross-attention")).to_be_checked()
+    settle(student)
+    assert picture(head_map(student)) == picture(head_map(teacher))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_opens_in_both_themes(
+    open_page: OpenPage, app_url: str, path: str, scheme: ColorScheme
+) -> None:
+    page = open_page(scheme)
+    visit(page, f"{app_url}/{path}")
+    expect(page.get_by_role("heading", name=PAGES[path], level=1)).to_be_visible()
+    red, green, blue = (int(palette(scheme).background[start : start + 2], 16) for start in (1, 3, 5))
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+
+
+def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:
+    visit(page, app_url)
+    type_sentence(page, "the zebra eats apples.")
+    expect(source_words(page).nth(1)).to_have_text("zebra")
+    for title in ("Layer norm", "Masks", "Positions", "Explore"):
+        page.get_by_role("link", name=title).click()
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+        settle(page)
+    expect(sentence_box(page)).to_have_value("the zebra eats apples.")
+    expect(source_words(page).nth(1)).to_have_text("zebra")
+
+
+def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> None:
+    visit(page, app_url)
+    text = "raccoon " * 12_500
+    type_sentence(page, text)
+    expect(page.get_by_text("this model reads at most")).to_be_visible()
+    settle(page)
+    expect(sentence_box(page)).to_have_value(text)
+
+
+def test_two_people_never_see_each_others_sentences(open_page: OpenPage, app_url: str) -> None:
+    words = {"first": "aardvark", "second": "platypus"}
+    people = {name: open_page() for name in words}
+    for person in people.values():
+        visit(person, app_url)
+    for round_ in range(3):
+        for name, person in people.items():
+            type_sentence(person, f"the {words[name]} {name} {round_}.")
+        for name, person in people.items():
+            expect(source_words(person)).to_have_text(["the", words[name], name, str(round_), ".", "<eos>"])
+            settle(person)
+            others = [word for other, word in words.items() if other != name]
+            assert all(word not in all_text(person) + person.url for word in others)
