@@ -94,6 +94,7 @@ def test_512_tokens_scroll_in_a_bounded_box(page: Page, url: str) -> None:
     assert box is not None
     assert box["height"] <= 820
     assert state(view, "view.axes.cell") >= 4
+    expect(view.locator(".hl-note")).to_contain_text("512 queries × 512 keys: scroll")
     view.locator(".hl-box").evaluate("box => box.scrollTo(0, 1e6)")
     at_cell(page, view, 511, 3)
     expect(view.locator(".hl-tip")).to_contain_text("query 511, key 3")

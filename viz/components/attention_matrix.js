@@ -24,6 +24,7 @@ class AttentionMatrix {
     this.window = element("div", "hl-window", this.space);
     this.canvas = element("canvas", "", this.window);
     this.overlay = element("canvas", "hl-overlay", this.window);
+    this.note = element("div", "hl-note", root);
     this.say = announcerOf(root);
     this.tip = tooltipOf(root);
     this.listen();
@@ -115,6 +116,10 @@ class AttentionMatrix {
     Object.assign(this.space.style, { width: this.axes.width + "px", height: this.axes.height + "px" });
     this.box.style.maxHeight = TALLEST + "px";
     this.paint();
+    const { scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
+    const hidden = scrollWidth > clientWidth || scrollHeight > clientHeight;
+    const size = `${this.cells.queries} queries × ${this.cells.keys} keys`;
+    this.note.textContent = hidden ? size + ": scroll to see the rest, or make the cells smaller." : "";
   }
 
   zoomBy(factor, cell, event) {

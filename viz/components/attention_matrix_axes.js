@@ -3,7 +3,11 @@
 const FONT = 15;
 const SMALL = 14;
 const SLANT = -Math.PI / 4;
-const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 19 };
+const COS = Math.cos(SLANT);
+// The axis title, the positions and the space between them, without the tokens.
+const HEADER = 64;
+const MARGIN = 4;
+const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 22 };
 const LABEL_LIMIT = 150;
 const TALLEST = 820;
 const FEW = 48;
@@ -30,8 +34,9 @@ class MatrixAxes {
   // The largest cell with which the whole matrix is seen, within limits; few tokens keep all labels.
   fit(width) {
     const { queries, keys } = this.data;
-    const across = (width - this.left - this.keyWidth * 0.72) / keys.length;
-    const down = (TALLEST - 60 - this.keyWidth * 0.72) / queries.length;
+    const slanted = this.keyWidth * COS;
+    const across = (width - this.left - slanted - MARGIN) / keys.length;
+    const down = (TALLEST - HEADER - slanted - MARGIN) / queries.length;
     const smallest = Math.max(queries.length, keys.length) > FEW ? CELL.smallest : CELL.labelled;
     return clamp(Math.floor(Math.min(across, down)), smallest, CELL.fitted);
   }
@@ -41,12 +46,12 @@ class MatrixAxes {
     const { queries, keys } = this.data;
     this.cell = cell;
     this.upright = this.keyWidth <= cell - 6;
-    this.top = Math.ceil(26 + (this.upright ? FONT + 8 : this.keyWidth * 0.72 + 16) + SMALL + 8);
-    const overhang = this.upright ? 2 : this.keyWidth * 0.72 + 4;
+    this.top = Math.ceil(HEADER + (this.upright ? FONT - 8 : this.keyWidth * COS));
+    const overhang = this.upright ? 0 : this.keyWidth * COS;
     this.everyQuery = Math.ceil((FONT + 3) / cell);
     this.everyKey = Math.ceil(Math.max(FONT + 3, (this.digits * SMALL) / FONT + 3) / cell);
-    this.width = Math.ceil(this.left + keys.length * cell + overhang);
-    this.height = this.top + queries.length * cell + 2;
+    this.width = Math.ceil(this.left + keys.length * cell + overhang + MARGIN);
+    this.height = this.top + queries.length * cell + MARGIN;
   }
 
   paint(pen, scroll, view) {

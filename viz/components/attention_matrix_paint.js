@@ -42,23 +42,25 @@ class MatrixPainter {
     pen.stroke();
   }
 
-  // The first of these sizes and precisions with which every number fits into its cell; -1 for none.
+  // The largest size, and if need be the shorter writing, with which every number fits into its cell.
   numberStyle() {
-    const { pen } = this;
+    const { pen, cells } = this;
     const { cell, root } = this.axes;
-    for (const [size, digits] of [[15, 2], [14, 2], [13, 2], [13, 1]]) {
+    const short = cells.data.kind === "scores" ? (value) => value.toFixed(1) : shortWeight;
+    const full = (value) => value.toFixed(2);
+    for (const [size, write] of [[15, full], [14, full], [13, full], [13, short]]) {
       pen.font = fontOf(root, size);
-      const widths = this.cells.range.map((value) => pen.measureText(value.toFixed(digits)).width);
-      if (Math.max(...widths) <= cell - 5 && cell >= size + 4) return digits;
+      const widths = [...cells.range, 0].map((value) => pen.measureText(write(value)).width);
+      if (Math.max(...widths) <= cell - 5 && cell >= size + 4) return write;
     }
-    return -1;
+    return null;
   }
 
   numbers() {
     const { pen, x, y, cells } = this;
     const { cell } = this.axes;
-    const digits = this.numberStyle();
-    if (digits < 0) return;
+    const write = this.numberStyle();
+    if (!write) return;
     const [top, bottom, left, right] = this.visible;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -67,12 +69,15 @@ class MatrixPainter {
         const value = cells.at(query, key);
         const closed = cells.reason(query, key);
         if (closed && value === 0) continue;
+        const text = Number.isFinite(value) ? write(value).replace("-", "−") : format(value);
         pen.fillStyle = closed ? cells.data.colors.text : inkOn(cells.color(value));
-        pen.globalAlpha = Math.abs(value) < 0.5 * 10 ** -digits ? 0.5 : 1;
-        const text = Number.isFinite(value) ? value.toFixed(digits).replace("-", "−") : format(value);
+        pen.globalAlpha = /[1-9∞]/.test(text) ? 1 : 0.5;
         pen.fillText(text, x + (key + 0.5) * cell, y + (query + 0.5) * cell + 1);
       }
     }
     pen.globalAlpha = 1;
   }
 }
+
+// ".23" for 0.23, and "1" for what is 1.00.
+const shortWeight = (value) => value.toFixed(2).replace(/^0/, "").replace(/^1.00$/, "1");
