@@ -122,15 +122,15 @@ class DecoderLayer(_ResidualLayer):
         Returns:
             (B, Q, D).
         """
-        cache = cache or DecoderLayerCache()
+        self_cache, cross_cache = (None, None) if cache is None else (cache.self_attn, cache.cross_attn)
 
         def self_attention(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, mask, tap.at("self_attn"), cache.self_attn)
+            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache)
 
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None
-            not_yet_cached = memory[:, len(cache.cross_attn) :]
-            return self.cross_attn(x, not_yet_cached, memory_mask, tap.at("cross_attn"), cache.cross_attn)
+            not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
+            return self.cross_attn(x, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
 
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))
