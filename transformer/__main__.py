@@ -72,10 +72,15 @@ class Translate:
     device: str | None = None
 
 
+Commands = (
+    Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
+    | Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status, 1 for what can't be done and 130 after Ctrl-C."""
-    commands = tyro.extras.subcommand_type_from_defaults({"train": Train(), "translate": Translate()})
-    command = tyro.cli(commands, prog="python -m transformer", args=arguments)
+    command: Train | Translate = tyro.cli(Commands, prog="python -m transformer", args=arguments)
     try:
         return run_training(command) if isinstance(command, Train) else run_translation(command)
     except (CommandError, CheckpointError, DeviceError) as error:
@@ -136,7 +141,7 @@ def _reserve(folder: Path, *, overwrite: bool) -> bool:
     """Make the folder before the work begins; tells whether it is new."""
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise CommandError(
-            f"{folder} is not empty: name another folder with --out, or replace the model in it with --overwrite."
+            f"{folder} is not empty: name another folder with --out, or replace the model with --overwrite."
         )
     is_new = not folder.exists()
     try:
@@ -194,8 +199,8 @@ def _evaluate(loaded: LoadedModel, held_out: Sequence[SentencePair], making: Mak
     print(f"Trained in {making.wall_seconds:.0f} s ({making.cpu_seconds:.0f} s of CPU time).")
     print(f"Exact matches: {exact} of {len(translated)} held-out sentences ({exact / len(translated):.1%}).")
     print(
-        f"Cross-attention: layer {heads[0].layer}, head {heads[0].head} looks at the word that the grammar aligns for "
-        f"{heads[0].accuracy:.1%} of the target words."
+        f"Cross-attention: layer {heads[0].layer}, head {heads[0].head} looks at a word that the grammar "
+        f"aligns for {heads[0].accuracy:.1%} of the target words."
     )
     return replace(loaded, card=model_card(loaded, making, translated, heads))
 

@@ -20,7 +20,7 @@ class Example:
 
     Attributes:
         src: the words and <eos>.
-        tgt: <bos>, the words and <eos>: without its last id the decoder's input, without its first the labels.
+        tgt: <bos>, the words and <eos>: without its last id the decoder's input, without its first labels.
     """
 
     src: tuple[int, ...]
@@ -61,8 +61,8 @@ def encode_pair(pair: SentencePair, source: Vocabulary, target: Vocabulary) -> E
 def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Example:
     """Replace one content word and its translation by <unk>, if the pair has such words.
 
-    A model trained on some of these learns to carry a word that it doesn't know to its place, and to translate
-    the rest around it, instead of guessing.
+    A model trained on some of these learns to carry a word that it doesn't know to its place, and to
+    translate the rest around it, instead of guessing.
     """
     if not pair.replaceable:
         return example

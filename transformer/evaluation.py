@@ -1,4 +1,4 @@
-"""How good a translation model is: exact matches, and how well its cross-attention follows the gold alignments."""
+"""How good a translation model is: exact matches, and how its cross-attention follows the gold alignments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HeadAlignment:
     Attributes:
         layer, head: of the decoder, from 0.
         accuracy: the share of target words at which the source word with the head's largest weight is one of
-            those that the gold alignment gives. Counted at the query that predicts the word, the one before it.
+            those that the gold alignment gives. Counted at the query that predicts the word, the one before.
     """
 
     layer: int

@@ -9,8 +9,8 @@ from torch import Tensor
 def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: int) -> Tensor:
     """Measure how far predictions are from the labels, summed over all labels but padding.
 
-    The label's share of the wanted distribution is 1 - smoothing; the rest is spread evenly over all V words, the
-    label among them. Divide by `count_labels` for the mean of a token, in nats.
+    The label's share of the wanted distribution is 1 - smoothing; the rest is spread evenly over all V words,
+    the label among them. Divide by `count_labels` for the mean of a token, in nats.
 
     Args:
         logits: (B, T, V).

@@ -11,7 +11,7 @@ def paper_rate(step: int, *, d_model: int, warmup_steps: int) -> float:
 def linear_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Rise linearly to the peak, then fall linearly to almost 0 at the last step.
 
-    For a training whose length is known this ends better than equation 3, whose rate is still high at the end.
+    For a training whose length is known this ends better than equation 3, whose rate is high to the end.
     """
     rise = step / warmup_steps
     fall = (total_steps + 1 - step) / (total_steps + 1 - warmup_steps)

@@ -42,7 +42,7 @@ def train(
 ) -> Iterator[TrainingStep]:
     """Update an encoder-decoder model once a batch, with Adam as in the paper (section 5.3).
 
-    The model is in training mode at each step. Dropout, if the model has any, draws from torch's own generator.
+    The model is in training mode at each step. Dropout, if it has any, draws from torch's own generator.
 
     Args:
         model: its parameters change; batches are copied to its device.
@@ -66,7 +66,7 @@ def train(
             cross_entropy(model(moved.src, moved.tgt), moved.labels, smoothing=smoothing, pad_id=pad_id)
             / n_tokens
         )
-        loss.backward()
+        torch.autograd.backward(loss)
         gradient_norm = nn.utils.clip_grad_norm_(model.parameters(), max_gradient_norm)
         optimizer.step()
         yield TrainingStep(step, float(loss.detach()), n_tokens, learning_rate, float(gradient_norm))

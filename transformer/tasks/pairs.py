@@ -39,6 +39,9 @@ class Phrase:
         return Phrase(self.source + other.source, self.target + other.target)
 
 
+NOTHING = Phrase()
+
+
 def source_words(text: str, *, content: bool = False) -> tuple[SourceWord, ...]:
     """Make source words of a text in which a space separates them."""
     return tuple(SourceWord(word, content) for word in text.split())
@@ -62,13 +65,16 @@ def idiom(source: str, target: str) -> Phrase:
     in the morning, la mattina: morning with mattina, in and the with la. A single word goes with all.
     """
     words, translations = source_words(source), target.split()
+    origins: list[tuple[SourceWord, ...]]
     if len(words) == len(translations):
         origins = [(word,) for word in words]
     elif 1 in (len(words), len(translations)):
         origins = [words] * len(translations)
     else:
         origins = [words[:-1]] * (len(translations) - 1) + [words[-1:]]
-    return Phrase(words, tuple(TargetWord(text, origin) for text, origin in zip(translations, origins, strict=True)))
+    return Phrase(
+        words, tuple(TargetWord(text, origin) for text, origin in zip(translations, origins, strict=True))
+    )
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class SentencePair:
         source: words, as `transformer.text` splits them; lower case.
         target: the same for the translation.
         alignment: pairs (source index, target index); every word of both sides is in one.
-        replaceable: the pairs of the alignment that join one content word with one other, both in no other pair:
-            the word could be any other of its kind.
+        replaceable: the pairs of the alignment that join one content word with one other, both in no other
+            pair: the word could be any other of its kind.
     """
 
     source: tuple[str, ...]

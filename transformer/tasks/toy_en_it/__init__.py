@@ -1,11 +1,16 @@
 """The built-in English-Italian task: a small synchronous grammar that makes sentence pairs without end.
 
-Each English sentence has one translation. Where English leaves open what Italian must say, these conventions hold:
-you is one person called tu; i, you, we, they, it and them are masculine; friend, teacher, doctor and other persons
-are masculine unless English has a word of its own (actress, waitress, queen; nurse is infermiera); past tense and
-present perfect are both the passato prossimo, but was and were the imperfect; can is potere; what is "che cosa";
-they like is "a loro piace"; a pronoun goes before a modal verb (lo posso vedere); lo and la are elided before every
-vowel and h; questo never is, quello and bello always.
+Each English sentence has one translation. Where English leaves open what Italian must say, it is decided:
+
+- you is one person, called tu; i, you, we, they and them are masculine, and so is "it" as an object;
+- friend, teacher, doctor and other persons are masculine unless English has a word of its own (actress,
+  waitress, queen); nurse is infermiera;
+- the past tense and the present perfect are both the passato prossimo, but was and were the imperfect; the
+  present progressive is stare with the gerund; can is potere, also where one has learnt it (sapere);
+- what is "che cosa"; they like is "a loro piace"; to live is abitare;
+- an object pronoun goes before a modal verb (lo posso vedere); after avere the participle agrees with lo, la
+  and li, but not with mi, ti and ci;
+- lo and la are elided before every vowel and h; questo and buona never are, quello and bello always.
 """
 
 from __future__ import annotations

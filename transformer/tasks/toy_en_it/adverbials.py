@@ -80,7 +80,9 @@ def destination(rng: Random) -> Phrase:
 def town(rng: Random, preposition: str) -> Phrase:
     """Name a town, in or to which Italian says a: to rome, a roma."""
     words = rng.choice(list(TOWNS))
-    return phrase(preposition, italian.euphonic("a", TOWNS[words])) + phrase(words, TOWNS[words], content=True)
+    return phrase(preposition, italian.euphonic("a", TOWNS[words])) + phrase(
+        words, TOWNS[words], content=True
+    )
 
 
 def company(rng: Random) -> Phrase:

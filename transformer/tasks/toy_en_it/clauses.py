@@ -1,11 +1,11 @@
-"""Verb groups and clauses: tenses, negation, object pronouns, adverbs, and the order of words around the verb."""
+"""Verb groups and clauses: tenses, negation, object pronouns, adverbs, and the order around the verb."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from transformer.tasks.pairs import Phrase, SourceWord, TargetWord, source_words, target_words
+from transformer.tasks.pairs import NOTHING, Phrase, SourceWord, TargetWord, source_words, target_words
 from transformer.tasks.toy_en_it import conjugation, english, italian
 from transformer.tasks.toy_en_it.lexicon import Verb
 from transformer.tasks.toy_en_it.noun_phrases import NounPhrase
@@ -55,7 +55,9 @@ def verb_group(verb: Verb, tense: Tense, subject: NounPhrase, *, support: bool) 
         )
     if tense == "future":
         origins = auxiliary + main
-        return VerbGroup(auxiliary, main, TargetWord(conjugation.future(verb.italian, subject.person), origins))
+        return VerbGroup(
+            auxiliary, main, TargetWord(conjugation.future(verb.italian, subject.person), origins)
+        )
     if tense == "want":  # i do not want | to buy: the first word of main is the one that is conjugated
         wanting, buying = main[:1], main[1:]
         finite_word = TargetWord(conjugation.present("volere", subject.person), auxiliary + wanting)
@@ -118,8 +120,8 @@ class Clause:
 
     subject: NounPhrase
     verb: VerbGroup
-    complements: Phrase = Phrase()
-    clitic: Phrase = Phrase()
+    complements: Phrase = NOTHING
+    clitic: Phrase = NOTHING
     negative: bool = False
     adverb: str = ""
     tense: Tense = "present"
@@ -146,7 +148,7 @@ def yes_no_question(clause: Clause) -> Phrase:
 
 
 def wh_question(question: Phrase, clause: Clause) -> Phrase:
-    """Put a question about something else than the subject in order: what did the dog eat?
+    """Put a question about something else than the subject in order, as in what did the dog eat.
 
     In Italian a subject that is said follows the verb: che cosa ha mangiato il cane?
     """
@@ -160,17 +162,15 @@ def wh_question(question: Phrase, clause: Clause) -> Phrase:
 
 def _italian_predicate(clause: Clause, negation: Phrase, adverb: Phrase) -> tuple[TargetWord, ...]:
     """Order non, object pronoun, conjugated verb, adverb, and the rest of the verb."""
-    finite = clause.verb.finite
-    finite = TargetWord(finite.text, finite.origins + clause.subject.dropped)
+    finite = TargetWord(clause.verb.finite.text, clause.verb.finite.origins + clause.subject.dropped)
     before = negation.target
     after = adverb.target
     if clause.adverb == "never":
         before, after = adverb.target[:1], adverb.target[1:]
     clitic = tuple(elided(word, finite.text) for word in clause.clitic.target)
-    if len(clause.verb.rest) == 1 and clause.clitic.target and clause.verb.finite.text in _HAVE:
-        rest = (_agreeing_participle(clause.verb.rest[0], clause.clitic),)
-    else:
-        rest = clause.verb.rest
+    rest = clause.verb.rest
+    if rest and clitic and finite.text in _HAVE:
+        rest = tuple(_agreeing_participle(word, clause.clitic) for word in rest)
     return (*before, *clitic, finite, *after, *rest)
 
 
@@ -185,7 +185,7 @@ def elided(clitic: TargetWord, following: str) -> TargetWord:
 
 
 def _agreeing_participle(participle: TargetWord, clitic: Phrase) -> TargetWord:
-    """Agree the participle after avere with lo, la, li before it: l'ho vista, li ho visti. Not with mi, ti, ci."""
+    """Agree the participle after avere with lo, la or li before it: l'ho vista, li ho visti."""
     pronoun = clitic.target[0].text
     if pronoun not in ("la", "li"):
         return participle

@@ -99,5 +99,5 @@ def enclitic(infinitive: str, clitic: str) -> str:
 
 
 def participle(base: str, auxiliary: str, gender: Gender, plural: bool) -> str:
-    """Agree a past participle: with the subject after essere (sono andate), not at all after avere (ha visto)."""
+    """Agree a past participle with the subject after essere (sono andate), not after avere (hanno visto)."""
     return inflect(base, gender, plural) if auxiliary == "essere" else base

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 _AN = ("a", "e", "i", "o", "u")
 _A_ALTHOUGH_VOWEL = ("uni", "one")
 _DOUBLING = {"run": "running", "swim": "swimming", "forget": "forgetting", "travel": "travelling"}
@@ -64,8 +66,8 @@ _AFTER_PRONOUN = {
     "who": {"is": "'s", "has": "'s"},
 }
 _BEFORE_NOT = {
-    "do": "do", "does": "does", "did": "did", "is": "is", "are": "are", "was": "was", "were": "were", "have": "have", "has": "has",
-    "will": "wo", "can": "ca", "must": "must",
+    "do": "do", "does": "does", "did": "did", "is": "is", "are": "are", "was": "was", "were": "were",
+    "have": "have", "has": "has", "will": "wo", "can": "ca", "must": "must",
 }  # fmt: skip
 
 
@@ -77,7 +79,7 @@ def contract(words: list[str], fixed: set[int]) -> list[str]:
         fixed: indices of words that stay as they are, such as have as a main verb.
     """
     contracted = list(words)
-    for index, (word, following) in enumerate(zip(words, words[1:], strict=False)):
+    for index, (word, following) in enumerate(pairwise(words)):
         if following == "not" and word in _BEFORE_NOT:
             contracted[index : index + 2] = [_BEFORE_NOT[word], "n't"]
         elif following in _AFTER_PRONOUN.get(word, {}) and index + 1 not in fixed:

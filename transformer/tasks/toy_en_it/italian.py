@@ -68,7 +68,7 @@ def partitive(gender: Gender, plural: bool, following: str) -> str:
 
 
 def that(gender: Gender, plural: bool, following: str) -> str:
-    """Choose quel, quello, quell', quella, quei, quegli or quelle: formed as the articulated prepositions are."""
+    """Choose quel, quello, quell', quella, quei, quegli or quelle, which are formed as nel and nello are."""
     return "que" + _AFTER_PREPOSITION[definite_article(gender, plural, following)]
 
 

@@ -40,7 +40,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective; `comparative` is empty where none is used. `describes`: the tags of nouns that it suits."""
+    """An adjective; `comparative` is empty where none is used, `describes` holds tags of nouns it suits."""
 
     english: str
     comparative: str
@@ -51,10 +51,10 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb; its past and participle are empty where the past is not used (Italian would take the imperfect).
+    """A verb; its past and participle are empty where Italian would need the imperfect.
 
-    `subject` and `object` are tags of nouns. For intransitive verbs `object` is empty or tells which places may
-    follow. States have no progressive form, events no habitual present; giving needs someone to give to.
+    `subject` and `object` are tags of nouns. For intransitive verbs `object` is empty or tells which places
+    may follow. States have no progressive form, events no habitual present; giving needs someone to give to.
     """
 
     english: str
@@ -160,13 +160,15 @@ PAST_TIMES = {
 }  # fmt: skip
 PRESENT_TIMES = {
     "today": "oggi", "in the morning": "la mattina", "in the evening": "la sera", "on sundays": "la domenica",
-    "on saturdays": "il sabato", "at night": "di notte", "every day": "ogni giorno", "every week": "ogni settimana",
+    "on saturdays": "il sabato", "at night": "di notte", "every day": "ogni giorno",
+    "every week": "ogni settimana",
     "every morning": "ogni mattina", "every evening": "ogni sera", "sometimes": "a volte",
 }  # fmt: skip
 PROGRESSIVE_TIMES = {"now": "adesso"}
 FUTURE_TIMES = {
     "tomorrow": "domani", "tonight": "stasera", "tomorrow morning": "domani mattina", "soon": "presto",
-    "tomorrow evening": "domani sera", "on monday": "lunedì", "on tuesday": "martedì", "on wednesday": "mercoledì",
+    "tomorrow evening": "domani sera", "on monday": "lunedì", "on tuesday": "martedì",
+    "on wednesday": "mercoledì",
     "on thursday": "giovedì", "on friday": "venerdì", "on saturday": "sabato", "on sunday": "domenica",
 }  # fmt: skip
 

@@ -7,7 +7,13 @@ from random import Random
 from transformer.tasks.pairs import Phrase, SourceWord, TargetWord, source_words, target_words
 from transformer.tasks.toy_en_it import conjugation
 from transformer.tasks.toy_en_it.lexicon import DATIVE_OF_SUBJECT
-from transformer.tasks.toy_en_it.noun_phrases import NounPhrase, determine, noun_phrase, pick_noun, prepositional
+from transformer.tasks.toy_en_it.noun_phrases import (
+    NounPhrase,
+    determine,
+    noun_phrase,
+    pick_noun,
+    prepositional,
+)
 from transformer.tasks.toy_en_it.noun_phrases import subject as pick_subject
 from transformer.tasks.toy_en_it.states import generic
 from transformer.tasks.toy_en_it.verbal import INTRANSITIVE
@@ -45,7 +51,9 @@ def _liked(rng: Random, who: NounPhrase) -> tuple[Phrase, bool]:
     """Pick what is liked, and whether the Italian verb is plural."""
     kind = rng.random()
     if kind < 0.25:
-        verb = rng.choice([verb for verb in INTRANSITIVE if verb.aspect == "action" and verb.subject & who.tags])
+        verb = rng.choice(
+            [verb for verb in INTRANSITIVE if verb.aspect == "action" and verb.subject & who.tags]
+        )
         words = source_words("to") + source_words(verb.english, content=True)
         return Phrase(words, target_words(verb.italian, words)), False
     if kind < 0.6:

@@ -1,4 +1,4 @@
-"""Noun phrases: nouns with their adjectives and determiners, names, pronouns, and what prepositions do to them."""
+"""Noun phrases: nouns, adjectives, determiners, names, pronouns, and what prepositions do to them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from transformer.tasks.toy_en_it.lexicon import (
     Noun,
 )
 
-COLOURS = frozenset(
-    ["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"]
-)
+COLOURS = frozenset(["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"])
 _MASS = {"the": 5, "my": 2, "this": 1, "that": 1, "some": 3}
 _SINGULAR = {"the": 12, "a": 9, "my": 6, "this": 2, "that": 2, "every": 1}
 _PLURAL = {"the": 10, "my": 5, "this": 2, "that": 2, "number": 3, "the number": 1, "some": 3, "many": 2}
@@ -62,7 +60,9 @@ def pick_noun(rng: Random, tags: Collection[str], *, countable: bool = False) ->
     return rng.choice([noun for noun in NOUNS if noun.tags & wanted and (noun.countable or not countable)])
 
 
-def pick_adjective(rng: Random, tags: Collection[str], *, among: Collection[str] | None = None) -> Adjective | None:
+def pick_adjective(
+    rng: Random, tags: Collection[str], *, among: Collection[str] | None = None
+) -> Adjective | None:
     """Pick an adjective that suits a noun of these tags; None when none does."""
     fitting = [
         adjective
@@ -75,7 +75,9 @@ def pick_adjective(rng: Random, tags: Collection[str], *, among: Collection[str]
 def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -> Phrase:
     """Put a noun and up to two adjectives in each language's order: big black dog, grande cane nero."""
     gender = noun.gender_of(plural=plural)
-    head = phrase(noun.plural if plural else noun.english, noun.plurale if plural else noun.italian, content=True)
+    head = phrase(
+        noun.plural if plural else noun.english, noun.plurale if plural else noun.italian, content=True
+    )
     if not adjectives or rng.random() > 0.4:
         return head
     first = pick_adjective(rng, noun.tags)
@@ -247,7 +249,9 @@ def noun_phrase(
 def name(rng: Random) -> NounPhrase:
     """Pick a first name."""
     first_name = rng.choice(list(NAMES))
-    return NounPhrase(phrase(first_name, first_name, content=True), NAMES[first_name], 2, frozenset({"person"}))
+    return NounPhrase(
+        phrase(first_name, first_name, content=True), NAMES[first_name], 2, frozenset({"person"})
+    )
 
 
 def pronoun(word: str) -> NounPhrase:
@@ -270,7 +274,7 @@ def coordinated(first: NounPhrase, second: NounPhrase) -> NounPhrase:
 
 
 def subject(rng: Random, tags: Collection[str], *, joined: bool = True) -> NounPhrase:
-    """Pick a subject: for people often a pronoun, sometimes a name; now and then, if `joined`, two subjects."""
+    """Pick a subject: of people often a pronoun, sometimes a name; now and then two, if `joined`."""
     kind = rng.random()
     people = frozenset({"person", "kin"}) & frozenset(tags)
     if people and kind < 0.5:

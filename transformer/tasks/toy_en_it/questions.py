@@ -35,12 +35,15 @@ def wh(rng: Random) -> Phrase:
 
 
 def what(rng: Random) -> Phrase:
-    """Ask what: what did the dog eat? che cosa ha mangiato il cane?"""
+    """Ask what: what did the dog eat, che cosa ha mangiato il cane."""
     return wh_question(phrase("what", "che cosa"), bare_clause(rng, rng.choice(_WHAT), question=True))
 
 
 def whom(rng: Random) -> Phrase:
-    """Ask whom: who did you see? chi hai visto? Of pronouns only: chi ha visto maria? would ask who saw her, too."""
+    """Ask whom: who did you see, chi hai visto.
+
+    Only pronouns are asked about: chi ha visto maria could be asking who saw her.
+    """
     asked = _with_pronoun(rng, _WHOM)
     return wh_question(phrase("who", "chi"), asked)
 
@@ -51,7 +54,7 @@ def _with_pronoun(rng: Random, verbs: tuple[Verb, ...]) -> Clause:
 
 
 def who_does(rng: Random) -> Phrase:
-    """Ask who: who ate the apple? chi ha mangiato la mela?"""
+    """Ask who: who ate the apple, chi ha mangiato la mela."""
     return doing(rng, NounPhrase(phrase("who", "chi"), "m", 2, frozenset({"person"})))
 
 
@@ -65,7 +68,7 @@ def doing(rng: Random, who: NounPhrase) -> Phrase:
 
 
 def which(rng: Random) -> Phrase:
-    """Ask which: which book did you buy? quale libro hai comprato?"""
+    """Ask which: which book did you buy, quale libro hai comprato."""
     verb = rng.choice(_WHICH)
     noun = pick_noun(rng, verb.object, countable=True)
     plural = bool(noun.plural) and rng.random() < 0.4
@@ -74,7 +77,7 @@ def which(rng: Random) -> Phrase:
 
 
 def how_many(rng: Random) -> Phrase:
-    """Ask how many: how many cats do you have? quanti gatti hai?"""
+    """Ask how many: how many cats do you have, quanti gatti hai."""
     verb = rng.choice(_WHICH)
     noun = pick_noun(rng, verb.object, countable=True)
     while not noun.plural:
@@ -84,13 +87,13 @@ def how_many(rng: Random) -> Phrase:
 
 
 def where_is(rng: Random) -> Phrase:
-    """Ask where something is: where are the keys? dove sono le chiavi?"""
+    """Ask where something is: where are the keys, dove sono le chiavi."""
     asked = located(rng, place=rng.random() < 0.3)
     return wh_question(_where(asked), replace(asked, complements=Phrase()))
 
 
 def where(rng: Random) -> Phrase:
-    """Ask where someone does something: where did the cat go? dov'è andato il gatto?"""
+    """Ask where someone does something: where did the cat go, dov'è andato il gatto."""
     asked = bare_clause(rng, rng.choice(_WHERE), question=True)
     return wh_question(_where(asked), asked)
 
@@ -101,23 +104,23 @@ def _where(asked: Clause) -> Phrase:
 
 
 def when(rng: Random) -> Phrase:
-    """Ask when: when did the train leave? quando è partito il treno?"""
+    """Ask when: when did the train leave, quando è partito il treno."""
     return wh_question(phrase("when", "quando"), bare_clause(rng, rng.choice(_WHEN), question=True))
 
 
 def why(rng: Random) -> Phrase:
-    """Ask why: why is the child crying? perché il bambino sta piangendo?"""
+    """Ask why: why is the child crying, perché il bambino sta piangendo."""
     return phrase("why", "perché") + yes_no_question(clause(rng, question=True))
 
 
 def how_old(rng: Random) -> Phrase:
-    """Ask how old: how old is your sister? quanti anni ha tua sorella?"""
+    """Ask how old: how old is your sister, quanti anni ha tua sorella."""
     how, old = source_words("how"), source_words("old")
     question = Phrase(how + old, target_words("quanti", how) + target_words("anni", old))
     return wh_question(question, replace(aged(rng), complements=Phrase()))
 
 
 def what_favourite(rng: Random) -> Phrase:
-    """Ask what is liked best: what is your favourite animal? qual è il tuo animale preferito?"""
+    """Ask what is liked best: what is your favourite animal, qual è il tuo animale preferito."""
     thing = favourite_of(rng, rng.choice(favourite_categories()))
     return wh_question(phrase("what", "qual"), Clause(thing, being(thing, "present")))

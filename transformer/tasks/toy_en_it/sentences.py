@@ -1,4 +1,4 @@
-"""Whole sentences: the rules and how often each is used, and the finish: punctuation, contractions, spelling."""
+"""Whole sentences: the rules, how often each is used, and the finish: marks, contractions, spelling."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from transformer.tasks.pairs import Phrase, SentencePair, TargetWord, phrase, sentence_pair, source_words, target_words
+from transformer.tasks.pairs import (
+    Phrase,
+    SentencePair,
+    TargetWord,
+    phrase,
+    sentence_pair,
+    source_words,
+    target_words,
+)
 from transformer.tasks.toy_en_it import conjugation, english
 from transformer.tasks.toy_en_it.clauses import Clause, declarative, yes_no_question
 from transformer.tasks.toy_en_it.liking import liking
-from transformer.tasks.toy_en_it.noun_phrases import NounPhrase, determine, name, noun_phrase, pick_noun, subject
+from transformer.tasks.toy_en_it.noun_phrases import (
+    NounPhrase,
+    determine,
+    name,
+    noun_phrase,
+    pick_noun,
+    subject,
+)
 from transformer.tasks.toy_en_it.questions import doing, wh
 from transformer.tasks.toy_en_it.states import described, described_as, existence, located, state
 from transformer.tasks.toy_en_it.verbal import GIVING, TRANSITIVE, bare_clause, clause, timed
@@ -23,7 +38,8 @@ _CALLED = {
 }  # fmt: skip
 _ASKING = frozenset({"how", "what", "do"})
 _AMERICAN = {
-    "favourite": "favorite", "colour": "color", "neighbour": "neighbor", "neighbours": "neighbors", "grey": "gray",
+    "favourite": "favorite", "colour": "color", "neighbour": "neighbor", "neighbours": "neighbors",
+    "grey": "gray",
     "theatre": "theater", "theatres": "theaters", "travelled": "traveled", "travelling": "traveling",
 }  # fmt: skip
 
@@ -42,7 +58,11 @@ def being_statement(rng: Random) -> Phrase:
     if rng.random() > 0.1:
         return declarative(state(rng))
     made = described(rng) if rng.random() < 0.5 else located(rng)
-    return timed(rng, declarative(made), made.tense, always=True) if made.tense != "present" else _today(rng, made)
+    return (
+        timed(rng, declarative(made), made.tense, always=True)
+        if made.tense != "present"
+        else _today(rng, made)
+    )
 
 
 def _today(rng: Random, made: Clause) -> Phrase:
@@ -135,7 +155,9 @@ def imperative(rng: Random) -> Phrase:
     if kind < 0.25:
         made = _ask_for_me(rng)
     else:
-        verb = rng.choice([verb for verb in TRANSITIVE if verb.aspect == "action" and "person" in verb.subject])
+        verb = rng.choice(
+            [verb for verb in TRANSITIVE if verb.aspect == "action" and "person" in verb.subject]
+        )
         thing = noun_phrase(rng, verb.object).phrase
         words = source_words(verb.english, content=True)
         if kind < 0.45:
@@ -151,7 +173,7 @@ def imperative(rng: Random) -> Phrase:
 
 
 def _ask_for_me(rng: Random) -> Phrase:
-    """Ask for oneself: Italian joins the pronoun to the verb: help me, aiutami; give us the key, dacci la chiave."""
+    """Ask for oneself; Italian joins the pronoun to the verb: help me, aiutami; give us tea, dacci il tè."""
     if rng.random() < 0.4:
         verb = rng.choice([verb for verb in TRANSITIVE if verb.english in _HELPFUL])
         thing, who = Phrase(), "me"
@@ -182,18 +204,21 @@ def idiomatic(rng: Random) -> Phrase:
 
 def _read_idioms() -> tuple[tuple[str, str, str], ...]:
     with (Path(__file__).parent / "idioms.tsv").open(encoding="utf-8", newline="") as file:
-        return tuple((row["english"], row["italian"], row["links"]) for row in csv.DictReader(file, delimiter="\t"))
+        return tuple(
+            (row["english"], row["italian"], row["links"]) for row in csv.DictReader(file, delimiter="\t")
+        )
 
 
 IDIOMS = _read_idioms()
 """English, Italian, and which word goes with which."""
 
 _STATEMENTS = {
-    statement: 38, being_statement: 16, existence: 5, liking: 7, joined: 6, reported: 3, with_relative: 7, answer: 1,
+    statement: 38, being_statement: 16, existence: 5, liking: 7, joined: 6, reported: 3, with_relative: 7,
+    answer: 1,
     naming: 1,
 }  # fmt: skip
 _QUESTIONS = {question: 12, wh: 11}
-_OTHERS = {imperative: 4, idiomatic: 1}
+_OTHERS = {imperative: 4, idiomatic: 3}
 _RULES = _STATEMENTS | _QUESTIONS | _OTHERS
 
 

@@ -1,4 +1,4 @@
-"""Clauses about how things are: to be somewhere or something, to be older, hungry or ten years old, there is."""
+"""Clauses about how things are: to be something, somewhere, older, hungry, ten years old; there is."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _EVERYTHING = frozenset().union(*(noun.tags for noun in NOUNS))
 _LOCATABLE = frozenset({"animal", "person", "kin", "portable", "press"})
 _LIVING = frozenset({"animal", "person", "kin"})
 _FEELINGS = {
-    "hungry": "fame", "thirsty": "sete", "sleepy": "sonno", "cold": "freddo", "hot": "caldo", "right": "ragione",
-    "wrong": "torto", "afraid": "paura",
+    "hungry": "fame", "thirsty": "sete", "sleepy": "sonno", "cold": "freddo", "hot": "caldo",
+    "right": "ragione", "wrong": "torto", "afraid": "paura",
 }  # fmt: skip
 """With avere in Italian: i am hungry, ho fame."""
 
 
 def being(who: NounPhrase, tense: Tense, *, infinitive: str = "essere") -> VerbGroup:
-    """Conjugate to be; as essere, or as avere where Italian has it so. The past is the imperfect, of essere only."""
+    """Conjugate to be, as essere, or as avere where Italian says so. The past is the imperfect of essere."""
     if tense == "past":
         words = source_words(english.was(who.person))
         return VerbGroup(words, (), target_words(conjugation.was(who.person), words)[0])
@@ -85,7 +85,9 @@ def located(rng: Random, *, place: bool = False) -> Clause:
     """Say where someone or something is, or, if `place`, a place: the bank is near the station."""
     tense = _tense(rng)
     if place:
-        where_to_go = determine(rng, "the", pick_noun(rng, {"at", "in", "to"}), plural=False, adjectives=False)
+        where_to_go = determine(
+            rng, "the", pick_noun(rng, {"at", "in", "to"}), plural=False, adjectives=False
+        )
         return Clause(
             where_to_go, being(where_to_go, "present"), adverbials.place(rng, "near", among={"place"})
         )
@@ -168,13 +170,13 @@ def favourite(rng: Random) -> Clause:
 
 _CATEGORIES: dict[str, tuple[str, italian.Gender]] = {
     "animal": ("animale", "m"), "food": ("cibo", "m"), "drink": ("bevanda", "f"), "fruit": ("frutto", "m"),
-    "instrument": ("strumento", "m"), "colour": ("colore", "m"), "city": ("città", "f"), "day": ("giorno", "m"),
-    "season": ("stagione", "f"),
+    "instrument": ("strumento", "m"), "colour": ("colore", "m"), "city": ("città", "f"),
+    "day": ("giorno", "m"), "season": ("stagione", "f"),
 }  # fmt: skip
 _SEASONS = {"spring": "primavera", "summer": "estate", "autumn": "autunno", "winter": "inverno"}
 _DAYS = {
-    "monday": "lunedì", "tuesday": "martedì", "wednesday": "mercoledì", "thursday": "giovedì", "friday": "venerdì",
-    "saturday": "sabato", "sunday": "domenica",
+    "monday": "lunedì", "tuesday": "martedì", "wednesday": "mercoledì", "thursday": "giovedì",
+    "friday": "venerdì", "saturday": "sabato", "sunday": "domenica",
 }  # fmt: skip
 _FEMININE = frozenset({"primavera", "estate", "domenica"})
 
@@ -196,7 +198,7 @@ def favourite_of(rng: Random, category: str) -> NounPhrase:
 
 
 def _member(rng: Random, category: str) -> NounPhrase:
-    """Pick one of a category. What English leaves bare has its article in Italian: tea, il tè; red, il rosso."""
+    """Pick one of a category. What English leaves bare gets an article: tea, il tè; red, il rosso."""
     if category == "city":
         town = rng.choice(list(TOWNS))
         return NounPhrase(phrase(town, TOWNS[town], content=True), "f", 2, frozenset())
@@ -205,10 +207,15 @@ def _member(rng: Random, category: str) -> NounPhrase:
     if category in ("food", "drink"):
         tasty = [noun for noun in NOUNS if category in noun.tags and not noun.countable]
         noun = rng.choice(tasty)
-        return generic(NounPhrase(phrase(noun.english, noun.italian, content=True), noun.gender_of(plural=False), 2,
-                                  noun.tags))
+        return generic(
+            NounPhrase(
+                phrase(noun.english, noun.italian, content=True), noun.gender_of(plural=False), 2, noun.tags
+            )
+        )
     if category == "colour":
-        colours = {adjective.english: adjective.italian for adjective in ADJECTIVES if adjective.english in COLOURS}
+        colours = {
+            adjective.english: adjective.italian for adjective in ADJECTIVES if adjective.english in COLOURS
+        }
         return _named(rng, colours)
     return _named(rng, _DAYS if category == "day" else _SEASONS)
 

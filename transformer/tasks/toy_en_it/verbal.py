@@ -29,7 +29,9 @@ _FOR_SOMEONE = frozenset({"buy", "cook", "prepare", "sing", "write", "build", "c
 _NOT_ONESELF = {"i": {"me", "us"}, "you": {"you"}, "we": {"me", "us"}}
 _PLACES = frozenset({"to", "at", "in"})
 
-TRANSITIVE = tuple(verb for verb in VERBS if verb.object and not verb.object & _PLACES and verb.aspect != "giving")
+TRANSITIVE = tuple(
+    verb for verb in VERBS if verb.object and not verb.object & _PLACES and verb.aspect != "giving"
+)
 INTRANSITIVE = tuple(verb for verb in VERBS if not verb.object or verb.object & _PLACES)
 GIVING = tuple(verb for verb in VERBS if verb.aspect == "giving")
 
@@ -76,7 +78,7 @@ def clause_of(rng: Random, verb: Verb, who: NounPhrase, *, question: bool = Fals
 
 
 def bare_clause(rng: Random, verb: Verb, *, question: bool) -> Clause:
-    """Make a clause of a subject and a verb, whose object or place stands in front of it: (what) did you eat?"""
+    """Make a clause of a subject and a verb, whose object or place is said elsewhere: (what) did you eat."""
     who = subject(rng, verb.subject)
     tense = pick_tense(rng, verb, who)
     group = verb_group(verb, tense, who, support=question)
@@ -128,7 +130,11 @@ def _circumstances(rng: Random, verb: Verb, who: NounPhrase) -> Phrase:
         added += adverbials.beneficiary(rng)
     if verb.aspect in _TIMES_WITH_PLACE and rng.random() < (0.12 if verb.object else 0.35):
         added += adverbials.location(rng)
-    if verb.aspect == "action" and who.tags & {"person", "kin"} and rng.random() < (0.05 if verb.object else 0.15):
+    if (
+        verb.aspect == "action"
+        and who.tags & {"person", "kin"}
+        and rng.random() < (0.05 if verb.object else 0.15)
+    ):
         added += adverbials.company(rng)
     return added
 
