@@ -62,7 +62,7 @@ class AttentionGrid {
     this.stage.setAttribute("aria-label", this.data.title + ": arrow keys choose a layer and a head");
     this.measureScale();
     this.layout();
-    if (this.hovered !== NO_MAP) this.hover(this.pointer);
+    if (this.pointer) this.hover(this.pointer);
   }
 
   // The colour of every level of every map: by one range for all maps, or by each map's own.
@@ -225,6 +225,7 @@ class AttentionGrid {
   }
 
   leave() {
+    this.pointer = null;
     this.hovered = NO_MAP;
     this.mark();
     this.tip.hide();
