@@ -15,7 +15,17 @@ FORBIDDEN = {
     "viz": ("app", "tests", "bench", "scripts", "transformer", "streamlit", "torch", "spacy"),
     "viz.pages": ("app", "tests", "bench", "scripts", "torch", "spacy"),
     "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.arrays": ("app", "viz.pages", "viz.session", "tests", "bench", "scripts", "streamlit", "torch", "spacy"),
+    "viz.arrays": (
+        "app",
+        "viz.pages",
+        "viz.session",
+        "tests",
+        "bench",
+        "scripts",
+        "streamlit",
+        "torch",
+        "spacy",
+    ),
     "viz.components": (
         "app",
         "viz.pages",
@@ -41,11 +51,14 @@ FORBIDDEN = {
 
 # The order inside transformer: a module may import from the groups before its own, and from its own.
 ORDER = (
-    ("config", "masks", "trace", "device"),
+    ("config", "masks", "trace", "device", "text", "tasks"),
     ("attention", "positions", "embedding", "feed_forward", "normalization"),
     ("layers",),
     ("model",),
-    ("text", "tasks", "data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints", "run"),
+    ("data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints"),
+    ("run",),
+    ("evaluation", "recipe"),
+    ("card",),
     ("__main__",),
 )
 

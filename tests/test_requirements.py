@@ -1,0 +1,43 @@
+"""requirements.txt pins what the program imports: all of it, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PIN = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+)==\S+ +# \S", re.MULTILINE)
+OWN = {"app", "viz", "transformer"}
+
+
+def pinned(name: str) -> set[str]:
+    return {match["name"].lower() for match in PIN.finditer((ROOT / name).read_text(encoding="utf-8"))}
+
+
+def imported() -> set[str]:
+    """The distributions that the program imports from."""
+    modules: set[str] = set()
+    for path in (ROOT / "app.py", *(ROOT / "viz").rglob("*.py"), *(ROOT / "transformer").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module.partition(".")[0])
+    distributions = packages_distributions()
+    foreign = modules - OWN - sys.stdlib_module_names
+    return {distributions[module][0].lower() for module in foreign}
+
+
+def test_what_is_imported_is_pinned() -> None:
+    assert imported() == pinned("requirements.txt")
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-bench.txt"])
+def test_every_line_is_a_pin_with_a_reason(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert all(line.startswith(("#", "-r ")) or PIN.match(line) for line in lines if line)
