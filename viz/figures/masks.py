@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._finish import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
-from viz.figures.attention import KEY_AXIS, MAX_NUMBERED, QUERY_AXIS
+from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
 from viz.theme import Theme
 
@@ -68,8 +68,8 @@ def mask_matrix(
             y1=marked + 0.5,
             line={"color": theme.warning, "width": 3},
         )
-    _token_axis(figure, "x", key_tokens, KEY_AXIS, MAX_KEYS_LABELLED)
-    _token_axis(figure, "y", query_tokens, QUERY_AXIS, MAX_QUERIES_LABELLED)
+    _token_axis(figure, "x", key_tokens, "key (looked at)", MAX_KEYS_LABELLED)
+    _token_axis(figure, "y", query_tokens, "query (looks)", MAX_QUERIES_LABELLED)
     return finish(
         figure, theme, title, pixels(len(query_tokens), per_row=26, least=280, most=640, around=170)
     )

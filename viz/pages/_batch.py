@@ -14,9 +14,6 @@ from viz.pages._explain import computed_by
 from viz.pages._figure import show
 from viz.session import batch_of, current_batch, current_choice, current_theme, texts_to_address
 
-MAX_SENTENCES = 12
-"""More would be a picture nobody reads."""
-
 
 def batch_box() -> Trace | None:
     """Draw the box, run its lines as one batch, return the trace; None, with a sentence that says why."""
@@ -29,9 +26,6 @@ def batch_box() -> Trace | None:
     )
     texts_to_address()
     sentences = current_batch()
-    if len(sentences) > MAX_SENTENCES:
-        st.warning(f"There are {len(sentences):,} sentences: keep at most {MAX_SENTENCES} of them.")
-        return None
     try:
         with st.spinner("Running the batch …", show_time=True):
             trace = batch_of(current_choice(), sentences)

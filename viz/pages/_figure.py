@@ -24,9 +24,10 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
     st.plotly_chart(figure, theme=None, key=key, config=config, alt=caption)
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.caption(caption)
-        save_menu(lambda: figure, name=name, key=f"{key}_save")
+    with st.container(horizontal=True):
+        st.caption(caption, width="stretch")
+        with st.container(width="content"):
+            save_menu(lambda: figure, name=name, key=f"{key}_save")
 
 
 @st.fragment

@@ -15,6 +15,11 @@ from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.session import clamp_choice, current_model, current_theme
 
+LOOK = {
+    "sinusoidal": "which words are longest, and that the encoding has the same length at every position, "
+    "√(d_model / 2), because sin² + cos² = 1: it changes direction, not size.",
+    "learned": "which words are longest, and how the lengths of the learned vectors differ by position.",
+}
 SIDES = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
 
 
@@ -42,15 +47,15 @@ def sizes_section(run: Run) -> None:
         key="pe_token",
         bind="query-params",
     )
+    kind = current_model().model.config.positions
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
     explain(
         what="The model that is loaded adds the two: each word's embedding, times √d_model, and the "
-        f"{_kind()} encoding of its place. Here the embeddings are "
+        f"{kind} encoding of its place. Here the embeddings are "
         f"{token_norms.mean() / position_norms.mean():.2f} times as long as the encodings on average. "
         "Without the factor √d_model the words would drown.",
         formula=_formula(vectors[token], encodings[token], token),
-        look="which words are longest, and that the encoding has nearly the same length at every "
-        "position: it changes direction, not size.",
+        look=LOOK[kind],
         computed=Embedding.forward,
         path=f"{side}.tokens, {side}.positions",
     )
@@ -62,10 +67,6 @@ def sizes_section(run: Run) -> None:
         "encoding that is added to it.",
         key="pe_sizes",
     )
-
-
-def _kind() -> str:
-    return "sinusoidal" if current_model().model.config.positions == "sinusoidal" else "learned"
 
 
 def _formula(vector: np.ndarray, encoding: np.ndarray, position: int) -> str:

@@ -96,9 +96,9 @@ def pre_and_post_section(run: Run) -> None:
     streams = {name: stream(twin, "decoder")[1] for name, twin in twins.items()}
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
-        "sentence; they differ in nothing but the place of their norms. That one choice decides how deep "
-        "a stack can be trained without a warm-up (Xiong et al. 2020). For more layers, choose a random "
-        "model in the sidebar.",
+        "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm behind "
+        "its last layer). That one choice decides how deep a stack can be trained without a warm-up "
+        "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
         formula=r"\begin{gathered} \text{decoder, mean length from its input to its last layer} \\ "
         + r" \\ ".join(
             rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} "

@@ -1,0 +1,104 @@
+"""Layer norm: every norm of the run, the residual stream, and pre- against post-norm."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from tests.models import tiny_model
+from tests.pages.app import open_app, texts
+from tests.pages.figures import array, trace
+from transformer.checkpoints.folder import open_model
+from transformer.run import run_sentence
+from viz.pages._residual import stream
+
+TEXT = "yesterday i saw a raccoon."
+
+
+def test_every_norm_of_the_model_can_be_looked_at() -> None:
+    app = open_app("layer_norm")
+    records = run_sentence(open_model("toy-en-it"), "my favourite animal is the raccoon.").trace.norms()
+    paths = [record.path for record in records]
+    assert len(app.selectbox(key="norm").options) == len(paths)
+    for path in paths:
+        app.selectbox(key="norm").set_value(path).run()
+        assert not app.exception
+        assert f"recorded as `{path}`" in texts(app)
+
+
+def test_statistics_are_the_runs_own() -> None:
+    app = open_app("layer_norm", text=TEXT)
+    app.selectbox(key="norm").set_value("decoder.layers.1.cross_attn_norm").run()
+    record = run_sentence(open_model("toy-en-it"), TEXT).trace.norm("decoder.layers.1.cross_attn_norm")
+    before = array(trace(app, "norm_statistics", "before")["y"])
+    np.testing.assert_allclose(before, record.mean[0, :, 0].numpy(), atol=1e-5)
+    normalized = array(trace(app, "norm_statistics", "normalized: (x − μ) / σ")["y"])
+    np.testing.assert_allclose(normalized, 0, atol=1e-5)
+
+
+def test_the_formula_holds_for_the_chosen_token_and_dimension() -> None:
+    app = open_app("layer_norm", text=TEXT)
+    app.selectbox(key="norm_token").set_value(3)
+    app.slider(key="norm_dimension").set_value(17).run()
+    formula = app.latex[0].value
+    assert r"\text{token } 3, d = 17" in formula
+    gamma, x, mean, scale, beta, result = (
+        float(number) for number in re.findall(r"-?\d+\.\d{4}", formula.split("d = 17")[1])
+    )
+    assert gamma * (x - mean) / scale + beta == pytest.approx(result, abs=5e-4)
+    record = run_sentence(open_model("toy-en-it"), TEXT).trace.norms()[0]
+    assert result == pytest.approx(float(record.result[0, 3, 17]), abs=1e-4)
+
+
+def test_distribution_of_one_token() -> None:
+    app = open_app("layer_norm")
+    app.selectbox(key="norm_token").set_value(0).run()
+    assert not app.exception
+    assert "the token at position 0" in texts(app)
+
+
+def test_a_line_for_each_token_when_asked() -> None:
+    app = open_app("layer_norm", text=TEXT)
+    with pytest.raises(KeyError):
+        trace(app, "residual_encoder", "0 yesterday")
+    app.toggle(key="norm_tokens").set_value(True).run()
+    line = array(trace(app, "residual_encoder", "0 yesterday")["y"])
+    _, lengths = stream(run_sentence(open_model("toy-en-it"), TEXT), "encoder")
+    np.testing.assert_allclose(line, lengths[:, 0], rtol=1e-5)
+
+
+def test_stream_has_every_point_once_and_in_order() -> None:
+    run = run_sentence(tiny_model(), "the cat saw a dog.")
+    points, lengths = stream(run, "decoder")
+    assert points[:4] == [
+        "input",
+        "layer 0 · after self-attention",
+        "layer 0 · after cross-attention",
+        "layer 0 · after feed-forward",
+    ]
+    assert len(points) == len(set(points)) == 1 + 3 * 3
+    assert lengths.shape == (len(points), len(run.target_ids))
+    expected = run.trace["decoder.layers.2.resid_post"][0].norm(dim=-1).numpy()
+    np.testing.assert_allclose(lengths[-1], expected, rtol=1e-6)
+
+
+def test_untrained_post_norm_keeps_its_length_and_pre_norm_grows() -> None:
+    app = open_app("layer_norm", model="random", enc="6", dec="6")
+    assert not app.exception
+    post = array(trace(app, "pre_post_decoder", "post-norm: mean over tokens")["y"])
+    pre = array(trace(app, "pre_post_decoder", "pre-norm: mean over tokens")["y"])
+    assert post[0] == pytest.approx(pre[0], rel=1e-5)
+    np.testing.assert_allclose(post[1:], math.sqrt(128), rtol=1e-3)
+    assert pre[-1] > 1.5 * pre[0]
+    assert (np.diff(pre[::3]) > 0).all()
+
+
+def test_another_seed_gives_another_model() -> None:
+    app = open_app("layer_norm")
+    first = array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"])
+    app.number_input(key="norm_seed").set_value(7).run()
+    assert not app.exception
+    assert not np.allclose(first, array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"]))

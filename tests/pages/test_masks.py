@@ -1,0 +1,124 @@
+"""Masks: the batch, its three attentions, and what a mask does to one query."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.models import tiny_model
+from tests.pages.app import HOSTILE, open_app, texts
+from tests.pages.figures import array, figure, trace
+from transformer.checkpoints.folder import open_model
+from transformer.run import encode_sentence, trace_batch
+from transformer.trace import Trace
+from viz.arrays import ATTENTION_LABELS, MODULES, Attention
+from viz.pages._batch import padding_of
+from viz.pages._mask_parts import FUTURE, masks_of
+
+SENTENCES = ["the cat saw a dog.", "i see.", "yesterday i saw a cat."]
+
+
+@pytest.fixture(scope="module")
+def batch() -> Trace:
+    model = tiny_model()
+    return trace_batch(model, [encode_sentence(model, model.source, text, "sentence") for text in SENTENCES])
+
+
+def test_padding_is_read_from_the_models_masks(batch: Trace) -> None:
+    expected = [[token == "<pad>" for token in sentence] for sentence in batch.src_tokens]
+    assert padding_of(batch, "encoder").tolist() == expected
+    assert padding_of(batch, "encoder").any()
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+@pytest.mark.parametrize("sentence", range(3))
+def test_the_three_masks_fit_together(batch: Trace, attention: Attention, sentence: int) -> None:
+    masks = masks_of(batch, attention, sentence)
+    stack, name = MODULES[attention]
+    recorded = batch.attention(stack, 1, name).mask[sentence, 0].numpy()
+    reason = f"padding of sentence {sentence + 1}"
+    padding, causal = masks["Padding"][reason], masks["Causal"][FUTURE]
+    np.testing.assert_array_equal(padding | causal, ~recorded)
+    assert np.sum(list(masks["Combined"].values()), axis=0).max() <= 1
+    np.testing.assert_array_equal(np.any(list(masks["Combined"].values()), axis=0), ~recorded)
+    assert causal.any() == (attention == "decoder")
+
+
+def test_first_visit_shows_padding_and_future() -> None:
+    app = open_app("masks")
+    assert not app.exception
+    names = {drawn.get("name") for drawn in figure(app, "mask_Combined")["data"]}
+    assert f"masked: {FUTURE}" in names
+    assert any("padding of sentence 1" in str(name) for name in names)
+    assert "transformer/masks.py:" in texts(app)
+    assert "of this query's attention would go to keys that it must not see" in texts(app)
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+def test_the_softmax_is_the_models_own(attention: Attention) -> None:
+    app = open_app(
+        "masks",
+        batch="i like the cats.\nmy favourite animal is the raccoon.",
+        mask_attention=ATTENTION_LABELS[attention],
+        layer="1",
+        head="3",
+    )
+    app.selectbox(key="query").set_value(1).run()
+    assert not app.exception
+    model = open_model("toy-en-it")
+    lines = ["i like the cats.", "my favourite animal is the raccoon."]
+    run = trace_batch(model, [encode_sentence(model, model.source, line, "sentence") for line in lines])
+    stack, name = MODULES[attention]
+    record = run.attention(stack, 1, name)
+    drawn = array(trace(app, "mask_softmax", "softmax with the mask")["y"])
+    np.testing.assert_allclose(drawn, record.weights[0, 3, 1].numpy(), atol=1e-5)
+    drawn = array(trace(app, "mask_softmax", "softmax without the mask")["y"])
+    np.testing.assert_allclose(drawn, record.scores[0, 3, 1].softmax(-1).numpy(), atol=1e-5)
+
+
+def test_a_query_that_may_see_everything_says_so() -> None:
+    app = open_app("masks", mask_attention=ATTENTION_LABELS["encoder"], sentence="2")
+    assert not app.exception
+    assert "here the mask changes nothing" in texts(app)
+
+
+def test_a_single_sentence_says_that_it_needs_no_padding() -> None:
+    app = open_app("masks", batch="i like the cats.")
+    assert not app.exception
+    assert "needs no padding" in app.info[0].value
+
+
+@pytest.mark.parametrize("text, answer", [("", "at least one sentence"), ("a cat.\n" * 100, "at most")])
+def test_no_sentence_and_too_many_are_answered(text: str, answer: str) -> None:
+    app = open_app("masks")
+    app.text_area(key="batch").set_value(text).run()
+    assert not app.exception
+    assert answer in app.warning[0].value
+    assert app.text_area(key="batch").value == text
+
+
+def test_hostile_lines_are_shown_literally() -> None:
+    app = open_app("masks")
+    lines = [HOSTILE[name] for name in ("script", "bold", "formula", "directive", "remote picture")]
+    app.text_area(key="batch").set_value("\n".join(lines)).run()
+    assert not app.exception
+    assert "<script>" not in texts(app)
+    assert "example.com" not in texts(app)
+    tokens = [token for row in figure(app, "batch_source")["data"][0]["text"] for token in row]
+    assert "&lt;" in "".join(tokens)
+    assert "<" not in "".join(tokens)
+
+
+def test_fewer_sentences_let_go_of_the_chosen_one() -> None:
+    app = open_app("masks")
+    app.button_group(key="sentence").set_value(3).run()
+    app.text_area(key="batch").set_value("i like the cats.").run()
+    assert not app.exception
+    assert app.button_group(key="sentence").value == 1
+
+
+def test_the_batch_goes_into_the_address() -> None:
+    app = open_app("masks")
+    assert "batch" not in app.query_params
+    app.text_area(key="batch").set_value("a cat.\nthe big dog.").run()
+    assert app.query_params["batch"] == "a cat.\nthe big dog."
