@@ -37,14 +37,14 @@ class Recipe:
     """
 
     n_pairs: int = 250_000
-    batch_tokens: int = 2048
-    peak_rate: float = 2e-3
-    warmup: float = 0.1
+    batch_tokens: int = 1024
+    peak_rate: float = 3e-3
+    warmup: float = 0.05
     smoothing: float = 0.05
     unknown: float = 0.05
     n_encoder_layers: int = 2
     n_decoder_layers: int = 2
-    norm_position: Literal["pre", "post"] = "post"
+    norm_position: Literal["pre", "post"] = "pre"
 
 
 @dataclass

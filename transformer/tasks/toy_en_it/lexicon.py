@@ -137,7 +137,8 @@ NUMBERS = {
     "eight": "otto", "nine": "nove", "ten": "dieci",
 }  # fmt: skip
 
-AGES = NUMBERS | {"twelve": "dodici", "twenty": "venti", "thirty": "trenta", "forty": "quaranta"}
+AGES = NUMBERS | {"twelve": "dodici", "twenty": "vent'", "thirty": "trent'", "forty": "quarant'"}
+"""Before anni, which elides the tens: vent'anni."""
 
 SUBJECT_PRONOUNS: dict[str, tuple[int, Gender]] = {
     "i": (0, "m"), "you": (1, "m"), "he": (2, "m"), "she": (2, "f"), "we": (3, "m"), "they": (5, "m"),

@@ -117,8 +117,25 @@ def _very(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) -> P
     return Phrase(words.source + head.source, head.target + words.target)
 
 
-def determine(rng: Random, kind: str, noun: Noun, *, plural: bool, adjectives: bool = True) -> NounPhrase:
-    """Give a noun a determiner of that kind, one of the keys of the tables above, "bare" or "genitive"."""
+def determine(
+    rng: Random,
+    kind: str,
+    noun: Noun,
+    *,
+    plural: bool,
+    adjectives: bool = True,
+    without: Collection[str] = (),
+) -> NounPhrase:
+    """Give a noun a determiner of that kind, one of the keys of the tables above, "bare" or "genitive".
+
+    Args:
+        rng: makes the choices.
+        kind: of the determiner; "my" stands for any owner.
+        noun: to determine.
+        plural: its number.
+        adjectives: whether it may have some; relatives have none.
+        without: owners that are not to be picked.
+    """
     gender = noun.gender_of(plural=plural)
     kin = "kin" in noun.tags
     head = nominal(rng, noun, plural=plural, adjectives=adjectives and not kin)
@@ -126,8 +143,10 @@ def determine(rng: Random, kind: str, noun: Noun, *, plural: bool, adjectives: b
     if kind == "bare":
         return result
     if kind == "my":
-        owner = rng.choice(list(italian.POSSESSIVES))
-        return possessed(owner, result, without_article=kin and not plural)
+        owners = [owner for owner in italian.POSSESSIVES if owner not in without]
+        if "spouse" in noun.tags:
+            owners = [owner for owner in owners if owner not in ("our", "their")]
+        return possessed(rng.choice(owners), result, without_article=kin and not plural)
     if kind == "genitive":
         return genitive(possessor(rng), result)
     if kind == "the number":
@@ -243,6 +262,8 @@ def noun_phrase(
         kinds = {kind: weight for kind, weight in kinds.items() if kind != "some"}
     if noun.countable and "place" not in noun.tags:
         kinds = kinds | {"genitive": 3}
+    if "person" in noun.tags and not noun.tags & {"job", "related"}:
+        kinds = {kind: weight for kind, weight in kinds.items() if kind not in ("my", "genitive")}
     return determine(rng, rng.choices(list(kinds), list(kinds.values()))[0], noun, plural=plural)
 
 

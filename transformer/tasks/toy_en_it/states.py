@@ -107,10 +107,11 @@ def profession(rng: Random) -> Clause:
 def presented(rng: Random) -> Clause:
     """Say who or what it is: this is my house, questa è la mia casa; he is my brother, è mio fratello."""
     if rng.random() < 0.4:
-        who = pronoun(rng.choice(["i", "you", "he", "she", "they"]))
+        who = pronoun(rng.choice(["you", "he", "she", "they"]))
         related = [noun for noun in NOUNS if noun.tags & {"kin", "related"} and noun.gender == who.gender]
         noun = rng.choice([noun for noun in related if noun.plural or not who.plural])
-        return Clause(who, being(who, "present"), determine(rng, "my", noun, plural=who.plural).phrase)
+        relative = determine(rng, "my", noun, plural=who.plural, without={"your"})
+        return Clause(who, being(who, "present"), relative.phrase)
     noun = pick_noun(rng, _EVERYTHING - {"place"})
     plural = bool(noun.plural) and rng.random() < 0.35
     kinds = ["the", "my", "genitive"] if plural or not noun.countable else ["the", "a", "a", "my", "genitive"]

@@ -130,11 +130,8 @@ def _circumstances(rng: Random, verb: Verb, who: NounPhrase) -> Phrase:
         added += adverbials.beneficiary(rng)
     if verb.aspect in _TIMES_WITH_PLACE and rng.random() < (0.12 if verb.object else 0.35):
         added += adverbials.location(rng)
-    if (
-        verb.aspect == "action"
-        and who.tags & {"person", "kin"}
-        and rng.random() < (0.05 if verb.object else 0.15)
-    ):
+    sociable = verb.aspect == "action" and verb.english != "sleep" and who.tags & {"person", "kin"}
+    if sociable and rng.random() < (0.05 if verb.object else 0.15):
         added += adverbials.company(rng)
     return added
 
