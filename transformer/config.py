@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+NormPosition = Literal["pre", "post"]
 
 ACTIVATIONS = ("relu", "gelu")
 NORM_POSITIONS = ("pre", "post")
@@ -55,7 +56,7 @@ class TransformerConfig:
     max_len: int
     dropout: float = 0.1
     activation: Literal["relu", "gelu"] = "relu"
-    norm_position: Literal["pre", "post"] = "post"
+    norm_position: NormPosition = "post"
     final_norm: bool = False
     norm_eps: float = 1e-5
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"

@@ -13,7 +13,7 @@ from transformer.text import BOS_ID, EOS_ID, PAD_ID, EncodedSentence, SentenceCo
 from transformer.trace import Recorder, Trace
 
 NO_WORDS = (PAD_ID, BOS_ID)
-"""Ids that a target never goes on with: <pad> would be taken for padding, <bos> stands at the beginning only."""
+"""Ids that a target never goes on with: <pad> would be taken for padding, <bos> only begins."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the most steps there can be."""
@@ -81,8 +81,8 @@ def encode_sentence(loaded: LoadedModel, coder: SentenceCoder, text: str, what: 
         raise SentenceError(f"The {what} has no words: type at least one.")
     if len(encoded.ids) > longest:
         raise SentenceError(
-            f"The {what} has {len(encoded.ids):,} words and punctuation marks; this model reads at most {longest}. "
-            "Shorten it, or choose a model with more positions."
+            f"The {what} has {len(encoded.ids):,} words and punctuation marks; this model reads at most "
+            f"{longest}. Shorten it, or choose a model with more positions."
         )
     return encoded
 

@@ -84,5 +84,8 @@ def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int
 
 
 def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
-    """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool. Without padding, only the future is."""
+    """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool.
+
+    Without padding, only the future is.
+    """
     return {} if maps.allowed.all() else {"future: comes after the query": ~maps.allowed}

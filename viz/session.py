@@ -1,4 +1,4 @@
-"""What the server keeps: models and runs, shared and never changed; and what one person has chosen, theirs alone.
+"""What the server keeps: models and runs, shared and never changed; and what a person has chosen, theirs.
 
 The only home of `st.cache_resource` and `st.session_state`. Pages read `current_model()`, `current_run()` and
 `current_theme()`; the sidebar and the sentence box write what these read under the keys named here.
@@ -16,7 +16,7 @@ import torch
 from cachetools import LRUCache
 
 from transformer.checkpoints.folder import LoadedModel, freeze, open_model, shipped_models
-from transformer.config import TransformerConfig
+from transformer.config import NormPosition, TransformerConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, force, run_sentence, trace_batch
@@ -30,12 +30,13 @@ DEFAULT_SENTENCE = "my favourite animal is the raccoon."
 DEFAULT_BATCH = "i like the cats.\nmy favourite animal is the raccoon.\nyesterday i saw a raccoon."
 """The Masks page's sentences, one a line."""
 _DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
+RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 URL_TEXT_LIMIT = 1_500
-"""Longer texts stay out of the address: servers and browsers refuse addresses of more than some thousand bytes."""
+"""Longer texts stay out of the address: servers refuse addresses of more than some thousand bytes."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +109,15 @@ def load_model(choice: ModelChoice) -> LoadedModel:
     if choice.random is None:
         return opened
     sizes = choice.random
-    changes = {
-        "n_encoder_layers": sizes.encoder_layers,
-        "n_decoder_layers": sizes.decoder_layers,
-        "n_heads": sizes.n_heads,
-        "d_model": sizes.d_model,
-        "d_ff": 4 * sizes.d_model,
-        "max_len": 512,
-    }
-    config = replace(opened.model.config, **changes)
+    config = replace(
+        opened.model.config,
+        n_encoder_layers=sizes.encoder_layers,
+        n_decoder_layers=sizes.decoder_layers,
+        n_heads=sizes.n_heads,
+        d_model=sizes.d_model,
+        d_ff=4 * sizes.d_model,
+        max_len=RANDOM_MAX_LEN,
+    )
     return replace(opened, name=RANDOM, model=random_model(config, sizes.seed, device))
 
 
@@ -126,8 +127,10 @@ def random_model(config: TransformerConfig, seed: int, device: torch.device) -> 
 
 
 @st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
-def load_random_twin(choice: ModelChoice, seed: int, norm_position: str | None = None) -> LoadedModel:
-    """A model of the same configuration as a choice's, with random weights and, if given, the other norm position.
+def load_random_twin(
+    choice: ModelChoice, seed: int, norm_position: NormPosition | None = None
+) -> LoadedModel:
+    """A model with a choice's configuration and random weights, and the other norm position if one is given.
 
     Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
     """
@@ -190,7 +193,7 @@ def use_sentence(text: str, target: str = "") -> None:
 
 
 def current_texts() -> tuple[str, str]:
-    """The source and the target sentence in the boxes, as typed; the target is blank when the model is to make it."""
+    """The source and the target sentence as typed; the target is blank when the model is to make it."""
     return clean(st.session_state["text"]), clean(st.session_state["target"])
 
 
@@ -200,9 +203,8 @@ def current_batch() -> list[str]:
 
 
 def clamp_choice(key: str, options: Sequence[Any]) -> None:
-    """Let a picker whose remembered or linked value is not among its options now begin with the first of them."""
-    if key in st.session_state and st.session_state[key] not in options:
-        st.session_state[key] = options[0]
+    """Let a picker whose remembered or linked value is none of its options now begin with its default."""
+    forget_choice(key, options.__contains__)
 
 
 def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
@@ -222,7 +224,7 @@ def examples() -> list[str]:
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:
-    """The cell that this person has clicked, as (query, key); None when there is none in maps of this size."""
+    """The cell that this person has clicked, as (query, key); None without one in maps of this size."""
     cell = st.session_state.get("focus")
     return cell if cell and cell[0] < n_queries and cell[1] < n_keys else None
 
@@ -235,12 +237,15 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
     """
     loaded = load_model(choice)
     return _run_cache().get(
-        ("run", choice, text, target), lambda: run_sentence(loaded, text, target, top_k=TOP_K, on_step=on_step)
+        ("run", choice, text, target),
+        lambda: run_sentence(loaded, text, target, top_k=TOP_K, on_step=on_step),
     )
 
 
-def twin_run(choice: ModelChoice, text: str, target: str, seed: int, norm_position: str | None = None) -> Run:
-    """The same source and target as `run_of` in a random model of the same configuration (teacher forcing)."""
+def twin_run(
+    choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
+) -> Run:
+    """The same source and target as `run_of`, forced, in a random model of the same configuration."""
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
     words = original.trace.tgt_tokens[0]
@@ -257,7 +262,9 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
         SentenceError: naming the sentence that can't be run.
     """
     if len(texts) > BATCH_LIMIT:
-        raise SentenceError(f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some.")
+        raise SentenceError(
+            f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some."
+        )
     loaded = load_model(choice)
     sources = []
     for number, text in enumerate(texts, start=1):

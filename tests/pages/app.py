@@ -45,4 +45,4 @@ def open_app(page: str = "explore", **address: str) -> AppTest:
 def texts(app: AppTest) -> str:
     """All the words that the page shows outside its views."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
-    return "\n".join(str(element.value) for kind in kinds for element in app.get(kind))
+    return "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))

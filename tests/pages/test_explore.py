@@ -72,7 +72,7 @@ def test_the_address_opens_the_sentence() -> None:
 def test_a_linked_layer_that_the_model_lacks_falls_back() -> None:
     app = open_app(layer="11", head="99")
     assert not app.exception
-    assert app.selectbox(key="layer").value == 0
+    assert app.selectbox(key="layer").value == 1
 
 
 def test_the_sentence_goes_into_the_address_and_the_default_does_not() -> None:

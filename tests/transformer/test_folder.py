@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from tests.models import tiny_model
-from transformer.checkpoints.folder import CheckpointError, model_folder, open_model, save_model, shipped_models
+from transformer.checkpoints.folder import (
+    CheckpointError,
+    model_folder,
+    open_model,
+    save_model,
+    shipped_models,
+)
 
 Break = Callable[[Path], object]
 
@@ -31,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=["tied", "untied, learned positions", "pre-norm without biases"],
 )
-def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, Any]) -> None:
     saved = tiny_model(**changes)
     save_model(tmp_path / "tiny", saved)
     opened = open_model(str(tmp_path / "tiny"))
@@ -101,7 +108,7 @@ def with_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Break:
 
 
 @pytest.mark.parametrize(
-    ("break_it", "sentence"),
+    "break_it,sentence",
     [
         (without("config.json"), "has no config.json"),
         (without("vocabulary.json"), "has no vocabulary.json"),

@@ -91,7 +91,9 @@ def test_no_words_are_refused(text: str) -> None:
 def test_too_long_says_how_long_it_may_be() -> None:
     loaded = tiny_model()
     assert run_sentence(loaded, "cat " * 18).trace["logits"].shape[0] == 1
-    with pytest.raises(SentenceError, match="has 19 words and punctuation marks; this model reads at most 18"):
+    with pytest.raises(
+        SentenceError, match="has 19 words and punctuation marks; this model reads at most 18"
+    ):
         run_sentence(loaded, "cat " * 19)
     with pytest.raises(SentenceError, match="The target sentence has 19 words"):
         run_sentence(loaded, "cat", "gatto " * 19)

@@ -1,4 +1,4 @@
-"""From a trace to arrays: the right attention, layer, head and sentence, with its own tokens and closed cells."""
+"""From a trace to arrays: the right attention, layer, head and sentence, its own tokens and closed cells."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ RUN = run_sentence(tiny_model(2), "yesterday i saw the dog.", "ho visto il cane"
 def test_weights_are_the_traces(attention: Attention) -> None:
     maps = attention_maps(RUN.trace, attention, "weights")
     stack, name = MODULES[attention]
-    assert maps.values.shape == (n_layers(RUN.trace, attention), 3, len(maps.query_tokens), len(maps.key_tokens))
+    assert maps.values.shape == (
+        n_layers(RUN.trace, attention),
+        3,
+        len(maps.query_tokens),
+        len(maps.key_tokens),
+    )
     for layer in range(len(maps.values)):
         np.testing.assert_array_equal(maps.values[layer], RUN.trace.attention(stack, layer, name).weights[0])
     np.testing.assert_allclose(maps.values.sum(-1), 1, atol=1e-6)
-    assert maps.query_tokens == (RUN.trace.src_tokens[0] if attention == "encoder" else RUN.trace.tgt_tokens[0])
+    assert maps.query_tokens == (
+        RUN.trace.src_tokens[0] if attention == "encoder" else RUN.trace.tgt_tokens[0]
+    )
     assert maps.key_tokens == (RUN.trace.tgt_tokens[0] if attention == "decoder" else RUN.trace.src_tokens[0])
 
 
@@ -30,7 +37,9 @@ def test_scores_before_the_mask_have_no_closed_cell_and_after_it_are_minus_infin
     assert np.isfinite(raw.values).all()
     assert np.array_equal(masked.allowed, np.tril(np.ones_like(masked.allowed)))
     assert np.isneginf(masked.values[..., ~masked.allowed]).all()
-    np.testing.assert_array_equal(masked.values[..., masked.allowed], raw.values[..., raw.allowed & masked.allowed])
+    np.testing.assert_array_equal(
+        masked.values[..., masked.allowed], raw.values[..., raw.allowed & masked.allowed]
+    )
 
 
 def test_softmax_of_the_masked_scores_is_the_weights() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -14,7 +15,8 @@ from viz.session import RunCache
 
 
 def test_the_same_key_is_computed_once() -> None:
-    cache, computed = RunCache(10**9), []
+    cache = RunCache(10**9)
+    computed: list[int] = []
 
     def compute() -> Run:
         computed.append(1)
@@ -31,8 +33,13 @@ def test_the_oldest_runs_go_when_there_are_too_many_bytes() -> None:
     for key in "abc":
         cache.get(key, lambda: run)
     computed: list[str] = []
+
+    def compute(key: str) -> Run:
+        computed.append(key)
+        return run
+
     for key in "cba":
-        cache.get(key, lambda key=key: computed.append(key) or run)  # type: ignore[misc]
+        cache.get(key, partial(compute, key))
     assert computed == ["a"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def model_folder(name_or_path: str) -> Path:
     if not path.is_dir():
         names = ", ".join(shipped_models()) or "none"
         raise CheckpointError(
-            f"There is no model {name_or_path!r}: name a shipped one ({names}) or the path of a model's folder."
+            f"There is no model {name_or_path!r}: name a shipped one ({names}) or the path of a folder."
         )
     return path
 
@@ -75,9 +74,13 @@ def save_model(folder: Path, loaded: LoadedModel) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     tied = _tied_names(loaded.model.config)
-    weights = {name: w.detach().cpu().contiguous() for name, w in loaded.model.state_dict().items() if name not in tied}
+    weights = {
+        name: w.detach().cpu().contiguous()
+        for name, w in loaded.model.state_dict().items()
+        if name not in tied
+    }
     save_file(weights, folder / f"{WEIGHTS}.part")
-    os.replace(folder / f"{WEIGHTS}.part", folder / WEIGHTS)
+    (folder / f"{WEIGHTS}.part").replace(folder / WEIGHTS)
     sides = {"source": _side(loaded.source), "target": _side(loaded.target)}
     _write(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
     _write(folder / CARD, loaded.card)
@@ -137,7 +140,9 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         values = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise CheckpointError(f"{folder} has no {name}: choose the folder that a model was saved into.") from error
+        raise CheckpointError(
+            f"{folder} has no {name}: choose the folder that a model was saved into."
+        ) from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CheckpointError(f"{folder / name} can't be read ({error}): save the model again.") from error
     if not isinstance(values, dict):
@@ -160,7 +165,9 @@ def _open_coders(folder: Path, config: TransformerConfig) -> tuple[SentenceCoder
             tokenizer = WordTokenizer(sides[side]["language"], lowercase=sides[side]["lowercase"])
             vocabulary = Vocabulary.from_list(sides[side]["words"])
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{folder / VOCABULARY}: its {side} side is not valid ({error}).") from error
+            raise CheckpointError(
+                f"{folder / VOCABULARY}: its {side} side is not valid ({error})."
+            ) from error
         if len(vocabulary) != size:
             raise CheckpointError(
                 f"{folder / VOCABULARY} has {len(vocabulary)} {side} words, but {CONFIG} says {size}: "
@@ -178,12 +185,18 @@ def _open_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Te
         with safe_open(folder / WEIGHTS, framework="pt") as file:
             found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (no mapping)
             if found != shapes:
-                raise CheckpointError(f"{folder / WEIGHTS} is not the model of {CONFIG}: {_difference(found, shapes)}.")
+                raise CheckpointError(
+                    f"{folder / WEIGHTS} is not the model of {CONFIG}: {_difference(found, shapes)}."
+                )
             return {name: file.get_tensor(name) for name in shapes}
     except FileNotFoundError as error:
-        raise CheckpointError(f"{folder} has no {WEIGHTS}: choose the folder that a model was saved into.") from error
+        raise CheckpointError(
+            f"{folder} has no {WEIGHTS}: choose the folder that a model was saved into."
+        ) from error
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{folder / WEIGHTS} can't be read ({error}): copy or save it again.") from error
+        raise CheckpointError(
+            f"{folder / WEIGHTS} can't be read ({error}): copy or save it again."
+        ) from error
 
 
 def _difference(found: dict[str, list[int]], expected: dict[str, list[int]]) -> str:

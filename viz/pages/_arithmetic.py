@@ -18,7 +18,7 @@ from viz.pages._figure import show
 from viz.session import current_theme
 
 READABLE_EXPONENT = 6.0
-"""Scores above it have their row's largest subtracted first, as the softmax does: e^6 is 403, e^20 unreadable."""
+"""Above it the row's largest score is subtracted first, as the softmax does: e^6 is 403, e^20 unreadable."""
 
 
 def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, cell: tuple[int, int]) -> None:
@@ -34,7 +34,8 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
     weight = float(record.weights[0, head, i, j])
     st.markdown("**The arithmetic of one cell.** Click another cell to see its own.")
     st.text(
-        f"query {i}, “{visible(record.query_tokens[0][i])}”, looks at key {j}, “{visible(record.key_tokens[0][j])}”"
+        f"query {i}, “{visible(record.query_tokens[0][i])}”, "
+        f"looks at key {j}, “{visible(record.key_tokens[0][j])}”"
     )
     st.latex(score_formula(float(q @ k), len(q), float(scores[j])))
     st.latex(weight_formula(scores, allowed, j, weight))
@@ -43,7 +44,7 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
         show(
             figure,
             name=f"dot-product-layer{layer}-head{head}",
-            caption="Each dimension of the head adds its term; the line is their sum so far, and ends at the score.",
+            caption="Each dimension adds its term; the line, their sum so far, ends at the score.",
             key="dot_product",
         )
     computed_by(scaled_dot_product_attention, record.path)
@@ -64,11 +65,10 @@ def weight_formula(scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: i
     largest = float(scores[allowed].max())
     shift = largest if largest > READABLE_EXPONENT else 0.0
     numerator, total = math.exp(scores[j] - shift), float(np.exp(scores[allowed] - shift).sum())
-    minus = f" - {shift:.3f}" if shift else ""
-    symbol = r" - \text{largest}" if shift else ""
+    minus, symbol = (f" - {shift:.3f}", r" - \text{largest}") if shift else ("", "")
+    power = rf"e^{{\text{{score}}{symbol}}}"
     return (
-        r"\begin{aligned} \text{weight} &= "
-        rf"\frac{{e^{{\text{{score}}{symbol}}}}}{{\sum_{{\text{{open keys}}}} e^{{\text{{score}}{symbol}}}}} \\ &= "
-        rf"\frac{{e^{{{scores[j]:.3f}{minus}}}}}{{{total:.3f}}} = \frac{{{numerator:.3f}}}{{{total:.3f}}} = {weight:.3f}"
-        r" \end{aligned}"
+        rf"\begin{{aligned}} \text{{weight}} &= \frac{{{power}}}{{\sum_{{\text{{open keys}}}} {power}}} \\"
+        rf" &= \frac{{e^{{{scores[j]:.3f}{minus}}}}}{{{total:.3f}}}"
+        rf" = \frac{{{numerator:.3f}}}{{{total:.3f}}} = {weight:.3f} \end{{aligned}}"
     )

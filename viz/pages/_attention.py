@@ -74,7 +74,8 @@ def _pick_head(n_layers: int, n_heads: int) -> tuple[int, int]:
     left, right = st.columns(2)
     clamp_choice("layer", range(n_layers))
     clamp_choice("head", range(n_heads))
-    layer = left.selectbox("Layer", range(n_layers), key="layer", bind="query-params")
+    last = n_layers - 1  # where cross-attention is clearest
+    layer = left.selectbox("Layer", range(n_layers), index=last, key="layer", bind="query-params")
     head = right.selectbox("Head", range(n_heads), key="head", bind="query-params")
     return layer, head
 

@@ -1,4 +1,4 @@
-"""The ways to look at a chosen head: alone and large, beside its layer's heads, beside an untrained model's."""
+"""The ways to look at a chosen head: alone, beside its layer's heads, beside an untrained model's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from viz.pooling import pool_maps
 from viz.session import current_choice, current_texts, current_theme, set_choice, twin_run
 
 MATRICES_UP_TO = 48
-"""Tokens a side up to which the heads of a layer are drawn with their words; longer ones as maps without words."""
+"""Tokens a side up to which the heads of a layer are drawn with their words; longer ones without."""
 WORDLESS_SIDE = 128
 """Pixels that such a map is pooled to."""
 RANDOM_SEED = 1
@@ -32,7 +32,7 @@ QUANTITIES = {"weights": figures.WEIGHTS, "scores": figures.SCORES, "masked": fi
 
 @dataclass(frozen=True)
 class Shown:
-    """What is to be drawn: one attention of a run, in one measure, and which head and cell of it are chosen."""
+    """What is to be drawn: one attention of a run, in one measure, with the head and cell that are chosen."""
 
     run: Run
     attention: Attention
@@ -119,7 +119,9 @@ def lines(shown: Shown) -> None:
     if max(weights.shape[1:]) > WINDOW:
         st.caption(f"The {WINDOW} words around the chosen cell are shown: choose another under One head.")
     save_menu(
-        lambda: figures.layer_heads(weights, **_looks(shown) | {"quantity": figures.WEIGHTS}, title=shown.title),
+        lambda: figures.layer_heads(
+            weights, **_looks(shown) | {"quantity": figures.WEIGHTS}, title=shown.title
+        ),
         name=f"{shown.slug}-lines",
         key="save_lines",
     )
@@ -138,8 +140,8 @@ def trained_and_random(shown: Shown) -> None:
         st.markdown("**Random weights**, nothing learned")
         matrix(shown, random_values, "random_matrix", "the same model with random weights")
     st.markdown(
-        "Both have the same sizes, read the same words and are given the same target. What both show comes from "
-        "the architecture and the positions; what only the trained one shows was learned."
+        "Both have the same sizes, read the same words and are given the same target. What both show comes "
+        "from the architecture and the positions; what only the trained one shows was learned."
     )
     save_menu(
         lambda: figures.compare(values, random_values, **_looks(shown), title=shown.title),
@@ -187,7 +189,6 @@ def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> N
         selected=MatrixCell(*shown.cell),
         on_select=choose,
     )
-
 
 
 def _looks(shown: Shown) -> dict[str, Any]:

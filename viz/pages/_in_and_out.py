@@ -20,7 +20,12 @@ def in_and_out(run: Run) -> None:
     """Draw both halves of a run."""
     loaded = current_model()
     st.subheader("What goes in")
-    token_strip(source_tokens(run), colors=current_theme(), key="source_strip", title="The source as the model gets it")
+    token_strip(
+        source_tokens(run),
+        colors=current_theme(),
+        key="source_strip",
+        title="The source as the model gets it",
+    )
     st.subheader("What comes out")
     _translation(run)
     decoding_steps(
@@ -57,11 +62,15 @@ def _translation(run: Run) -> None:
     if run.generated:
         st.markdown("The model chose the most probable word at each step (greedy decoding). Its translation:")
     else:
-        st.markdown("You gave the target; the model was shown its words so far at each step (teacher forcing):")
+        st.markdown(
+            "You gave the target; the model was shown its words so far at each step (teacher forcing):"
+        )
     with st.container(border=True):
         st.text(visible(run.translation, limit=len(run.translation)) or "(nothing)")
     if not run.finished:
-        st.caption("It did not come to an end by itself and was stopped at the most tokens that are generated.")
+        st.caption(
+            "It did not come to an end by itself and was stopped at the most tokens that are generated."
+        )
 
 
 def _label(loaded: LoadedModel, token_id: int) -> str:

@@ -24,19 +24,27 @@ PATIENCE_SECONDS = 0.3
 
 
 def sentence_box() -> Run | None:
-    """Draw the box, run what is in it, and return the run; None, with a sentence that says why, if it can't be run."""
+    """Draw the box, run what is in it, and return the run.
+
+    None, with a sentence on the page that says why, if it can't be run.
+    """
     loaded = current_model()
     source = LANGUAGES.get(loaded.source.tokenizer.language, loaded.source.tokenizer.language)
     target = LANGUAGES.get(loaded.target.tokenizer.language, loaded.target.tokenizer.language)
     left, right = st.columns([3, 2])
-    left.text_input(f"{source} sentence", key="text", persist_state="session", placeholder="Type a sentence and press Enter")
+    left.text_input(
+        f"{source} sentence",
+        key="text",
+        persist_state="session",
+        placeholder="Type a sentence and press Enter",
+    )
     right.text_input(
         f"{target} sentence (optional)",
         key="target",
         persist_state="session",
         placeholder="Left empty, the model writes it",
-        help="Type a target to see what the model thinks of it: it is then given the right words so far at each "
-        "step (teacher forcing). Left empty, the model goes on with its own words.",
+        help="Type a target to see what the model thinks of it: it is then given your words so far at "
+        "each step (teacher forcing). Left empty, the model goes on with its own words.",
     )
     st.pills(
         "Examples",
@@ -63,7 +71,9 @@ def _run() -> Run | None:
     def show_progress(step: DecodingStep, limit: int) -> None:
         if time.monotonic() - started > PATIENCE_SECONDS:
             done = step.position + 1
-            waiting.progress(done / limit, text=f"The model is writing: {done} words so far, {limit} at the most")
+            waiting.progress(
+                done / limit, text=f"The model is writing: {done} words so far, {limit} at the most"
+            )
 
     try:
         with st.spinner("Running the model …", show_time=True):

@@ -17,14 +17,17 @@ LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
+MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
+
 
 def sidebar() -> None:
     """Draw the pickers, and make what they say this person's choice."""
     with st.sidebar:
-        name = _pick("Model", models(), "model", "Trained, to see what training found; or random, to see what the "
-                     "architecture does by itself.")  # fmt: skip
+        name = _pick("Model", models(), "model", MODEL_NOTE)
         sizes = _random_sizes() if name == RANDOM else None
-        device = _pick("Device", available_devices(), "device", "Where the model runs. The fastest stands first.")
+        device = _pick(
+            "Device", available_devices(), "device", "Where the model runs. The fastest stands first."
+        )
         choose_model(ModelChoice(name=models()[0] if name == RANDOM else name, random=sizes, device=device))
         config = current_model().model.config
         st.caption(describe(config, sum(p.numel() for p in current_model().model.parameters())))
@@ -35,9 +38,9 @@ def sidebar() -> None:
 def describe(config: TransformerConfig, n_parameters: int) -> str:
     """A model in one line."""
     return (
-        f"{n_parameters / 1e6:.1f} M parameters, {config.n_encoder_layers} encoder and {config.n_decoder_layers} "
-        f"decoder layers of {config.n_heads} heads, d_model {config.d_model}, {config.norm_position}-norm, "
-        f"at most {config.max_len} tokens"
+        f"{n_parameters / 1e6:.1f} M parameters, {config.n_encoder_layers} encoder and "
+        f"{config.n_decoder_layers} decoder layers of {config.n_heads} heads, d_model {config.d_model}, "
+        f"{config.norm_position}-norm, at most {config.max_len} tokens"
     )
 
 
@@ -49,7 +52,9 @@ def _random_sizes() -> RandomSizes:
     with right:
         decoder_layers = _pick("Decoder layers", LAYERS, "dec", default=2)
         d_model = _pick("d_model", D_MODELS, "d_model", "Width of the residual stream.", 128)
-    seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params", help="Other seed, other weights.")
+    seed = st.number_input(
+        "Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params", help="Other seed, other weights."
+    )
     return RandomSizes(encoder_layers, decoder_layers, n_heads, d_model, seed)
 
 

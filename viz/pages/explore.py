@@ -1,4 +1,4 @@
-"""Explore, the start page: a sentence goes in, a translation comes out, and every head shows where it looked."""
+"""Explore, the start page: a sentence goes in, a translation comes out, every head shows where it looked."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from viz.pages._sentence import sentence_box
 st.title("Explore")
 st.markdown(
     "Type a sentence: the model reads it, writes its translation, and shows every number on the way. "
-    "Each picture below was computed by the model that is chosen in the sidebar, from the sentence in the box."
+    "Each picture was computed by the model that is chosen in the sidebar, from the sentence in the box."
 )
 run = sentence_box()
 if run is not None:
