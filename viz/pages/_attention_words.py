@@ -13,7 +13,7 @@ WHAT: dict[Attention, str] = {
 
 LOOK: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same word (the diagonal), a column that all "
-    "rows share (often the full stop or `<eos>`, where a head rests that has nothing to find), and adjectives "
+    "rows share (often the full stop or `<eos>`, where a head rests that has nothing to find), adjectives "
     "that look at their noun.",
     "decoder": "the stripe under the diagonal (a head that always looks one word back), `<bos>` as a resting "
     "place, and articles or adjectives that look for the gender and number they must agree with.",
