@@ -9,6 +9,8 @@ PYTEST_OPTIONS ?=
 
 BIN := .venv/bin
 export TORCH_INDEX
+# PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
+export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := run
 .PHONY: run test check format bench screenshot clean help

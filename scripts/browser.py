@@ -44,7 +44,8 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
     command += ["--server.port", str(port)]
-    environment = os.environ | {f"STREAMLIT_{name}": value for name, value in settings.items()}
+    environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
+    environment |= {f"STREAMLIT_{name}": value for name, value in settings.items()}
     with tempfile.TemporaryFile("w+") as log:
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:

@@ -1,0 +1,34 @@
+"""The benchmarks still run, at their smallest size; no time is judged here."""
+
+from __future__ import annotations
+
+from bench.app_view import AppView
+from bench.computing import measure_computing
+from bench.measurement import Painted
+from bench.report import app_table, comparison_table, computing_table
+from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
+
+
+def test_a_sentence_has_the_length_that_is_measured() -> None:
+    loaded = random_model(32)
+    assert len(loaded.source.encode(sentence(16, 1)).ids) == 15, "and <eos>"
+    assert loaded.source.encode(sentence(16, 1)).unknown == [False] * 15
+    config = loaded.model.config
+    assert (config.n_encoder_layers, config.n_decoder_layers, config.n_heads) == (N_LAYERS, N_LAYERS, N_HEADS)
+
+
+def test_python_alone() -> None:
+    measured = measure_computing(16, 32)
+    assert min(measured.trace, measured.grid, measured.figure) > 0
+    assert measured.grid_bytes > N_LAYERS * N_HEADS * 16 * 16
+    assert " 16 " in computing_table([measured])
+
+
+def test_tables_say_what_never_was_painted() -> None:
+    ours, theirs = Painted(512, 0.9, 450_000), Painted(512, None, 900_000_000, "not painted after 120 s")
+    table = comparison_table([ours], [theirs])
+    assert "900 ms" in table
+    assert "not painted after 120 s" in table
+    assert table.endswith("2000")
+    row = app_table([AppView(d_model=256, sentence=ours, head=ours, layer=ours, page_bytes=1_000_000)])
+    assert "1.0 MB" in row
