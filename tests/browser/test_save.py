@@ -1,0 +1,74 @@
+"""A person saves a figure and its numbers, in every format."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.headlight import settle, visit
+
+BEGINNINGS = {
+    "PNG image": b"\x89PNG",
+    "SVG image": b"<svg",
+    "HTML page": b"<!doctype html>",
+    "CSV numbers": b"\xef\xbb\xbf",
+}
+
+
+def save(page: Page, menu: int, label: str, folder: Path) -> Path:
+    """Open a figure's menu, click a format, and return the file that came."""
+    page.get_by_role("button", name="Save").nth(menu).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    page.keyboard.press("Escape")
+    return path
+
+
+@pytest.mark.parametrize("label", BEGINNINGS)
+def test_every_format_comes_with_the_figure_in_it(
+    page: Page, app_url: str, tmp_path: Path, label: str
+) -> None:
+    visit(page, f"{app_url}/positions?pe_length=5")
+    path = save(page, 1, label, tmp_path)
+    assert path.name == f"headlight-positions-map.{label[:4].strip().lower()}"
+    assert path.read_bytes().startswith(BEGINNINGS[label])
+
+
+def test_numbers_are_those_of_the_figure(page: Page, app_url: str, tmp_path: Path) -> None:
+    visit(page, f"{app_url}/positions?pe_length=5&pe_width=8")
+    with save(page, 1, "CSV numbers", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0][1:] == [
+        "position (token index)",
+        "dimension of the encoding (0 to d_model − 1)",
+        "value (no unit)",
+    ]
+    assert len(rows) == 1 + 5 * 8
+    assert [float(number) for number in rows[2][1:]] == [0, 1, 1]
+
+
+def test_a_saved_page_opens_without_the_app(page: Page, app_url: str, tmp_path: Path) -> None:
+    visit(page, f"{app_url}/layer-norm")
+    path = save(page, 0, "HTML page", tmp_path)
+    page.goto("about:blank")
+    page.set_content(path.read_text(encoding="utf-8"))
+    expect(page.get_by_text("7 <eos>", exact=True)).to_be_visible()
+
+
+def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/masks")
+    page.get_by_text("Cross-attention", exact=True).click()
+    settle(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("2", exact=True).click()
+    settle(page)
+    address = page.url
+    page.goto("about:blank")
+    visit(page, address)
+    assert page.get_by_role("radio", name="Cross-attention").is_checked()
+    assert page.get_by_role("radio", name="2", exact=True).is_checked()
+    assert page.get_by_text("recorded as decoder.layers.0.cross_attn.mask").is_visible()

@@ -1,0 +1,26 @@
+"""The example notebook runs from its first cell to its last, and draws what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "figures.ipynb"
+PLOTLY = "application/vnd.plotly.v1+json"
+
+
+def test_notebook_runs_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    drawn_before = sum("image/png" in output.get("data", {}) for output in outputs(notebook))
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    figures = [output for output in outputs(notebook) if PLOTLY in output.get("data", {})]
+    assert len(figures) == drawn_before > 0
+    assert "il mio animale preferito è il procione." in str(outputs(notebook)[0])
+
+
+def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
