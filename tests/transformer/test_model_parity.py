@@ -20,13 +20,13 @@ from transformer.model import Decoder, Encoder
 from transformer.normalization import LayerNorm
 from transformer.trace import Trace
 
-TOLERANCE = 1e-5
+TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-12}
 
 FORMS: list[dict[str, object]] = [
     {"norm_position": "post", "activation": "relu"},
     {"norm_position": "post", "activation": "gelu", "final_norm": True},
     {"norm_position": "pre", "activation": "relu", "final_norm": True},
-    {"norm_position": "pre", "activation": "gelu"},
+    {"norm_position": "pre", "activation": "gelu", "n_encoder_layers": 1, "n_decoder_layers": 2},
     {"norm_position": "pre", "activation": "relu", "final_norm": True, "bias": False, "norm_eps": 1e-3},
     {"norm_position": "post", "activation": "gelu", "n_encoder_layers": 3, "n_decoder_layers": 1},
     {"norm_position": "post", "activation": "relu", "positions": "learned", "tie_generator": False},
@@ -95,6 +95,7 @@ def torch_stack(ours: Encoder | Decoder, config: TransformerConfig) -> nn.Transf
     layer = nn.TransformerEncoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
     norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
     theirs = nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)
+    theirs.to(next(ours.parameters()).dtype)
     for mine, other in zip(ours.layers, theirs.layers, strict=True):
         assert isinstance(mine, EncoderLayer | DecoderLayer)
         assert isinstance(other, nn.TransformerEncoderLayer)
@@ -109,6 +110,7 @@ def torch_decoder(ours: Decoder, config: TransformerConfig) -> nn.TransformerDec
     layer = nn.TransformerDecoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
     norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
     theirs = nn.TransformerDecoder(layer, len(ours.layers), norm)
+    theirs.to(next(ours.parameters()).dtype)
     for mine, other in zip(ours.layers, theirs.layers, strict=True):
         assert isinstance(mine, DecoderLayer)
         assert isinstance(other, nn.TransformerDecoderLayer)
@@ -148,7 +150,7 @@ def embed(ours: Embedding, ids: Tensor, config: TransformerConfig) -> Tensor:
             angle = position / 10_000 ** (2 * i / d_model)
             row += [math.sin(angle), math.cos(angle)]
         rows.append(row)
-    positions = torch.tensor(rows)
+    positions = torch.tensor(rows).to(ours.weight.dtype)  # rounded to float32 first, as ours are
     if config.positions == "learned":
         positions = ours.positions.get_parameter("weight")[: ids.shape[1]]
     return nn.functional.embedding(ids, ours.weight) * math.sqrt(d_model) + positions
@@ -161,17 +163,20 @@ def stack_result(trace: Trace, stack: str, config: TransformerConfig) -> Tensor:
     return trace[f"{stack}.layers.{last}.resid_post"]
 
 
-def assert_attentions_equal(trace: Trace, weights: Mapping[str, Tensor], names: Mapping[str, str]) -> None:
+def assert_attentions_equal(
+    trace: Trace, weights: Mapping[str, Tensor], names: Mapping[str, str], tolerance: float
+) -> None:
     """`names` says what our path calls torch's module: the same number of attentions on both sides."""
     ours = {path.removesuffix(".weights") for path in trace if path.endswith(".weights")}
     assert {names[path] for path in ours} == set(weights)
     for path in ours:
-        assert deviation(trace[f"{path}.weights"], weights[names[path]]) < TOLERANCE, path
+        assert deviation(trace[f"{path}.weights"], weights[names[path]]) < tolerance, path
 
 
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_encoder_decoder_equals_torch(form: dict[str, object]) -> None:
-    model = tiny_transformer(**form)
+def test_encoder_decoder_equals_torch(form: dict[str, object], dtype: torch.dtype) -> None:
+    model, tolerance = tiny_transformer(**form).to(dtype), TOLERANCES[dtype]
     config = model.config
     src, tgt = pair_batch(config)
     encoder, decoder = torch_stack(model.encoder, config), torch_decoder(model.decoder, config)
@@ -190,24 +195,23 @@ def test_encoder_decoder_equals_torch(form: dict[str, object]) -> None:
     logits = decoded @ model.generator.weight.T + (model.generator.bias if config.bias else 0)
 
     trace = trace_of(model, src, tgt)
-    assert deviation(stack_result(trace, "encoder", config), memory) < TOLERANCE
-    assert deviation(stack_result(trace, "decoder", config), decoded) < TOLERANCE
-    assert deviation(trace["logits"], logits) < TOLERANCE
-    assert deviation(model(src, tgt), logits) < TOLERANCE, "without a tap"
+    assert deviation(stack_result(trace, "encoder", config), memory) < tolerance
+    assert deviation(stack_result(trace, "decoder", config), decoded) < tolerance
+    assert deviation(trace["logits"], logits) < tolerance
+    assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
     theirs = {f"encoder.{name}": weights for name, weights in encoder_weights.items()}
     theirs |= {f"decoder.{name}": weights for name, weights in decoder_weights.items()}
     ours = [path.removesuffix(".weights") for path in trace if path.endswith(".weights")]
     assert len(ours) == config.n_encoder_layers + 2 * config.n_decoder_layers
-    assert_attentions_equal(
-        trace, theirs, {path: path.replace("cross_attn", "multihead_attn") for path in ours}
-    )
+    names = {path: path.replace("cross_attn", "multihead_attn") for path in ours}
+    assert_attentions_equal(trace, theirs, names, tolerance)
 
 
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only"])
-def test_one_stack_equals_torch(kind: str, form: dict[str, object]) -> None:
-    changes = {name: value for name, value in form.items() if not name.startswith("n_")}
-    model = tiny_transformer(**changes, **KINDS[kind])
+def test_one_stack_equals_torch(kind: str, form: dict[str, object], dtype: torch.dtype) -> None:
+    model, tolerance = tiny_transformer(**form | KINDS[kind]).to(dtype), TOLERANCES[dtype]
     config = model.config
     src, tgt = batch(config)
     causal = src is None
@@ -225,11 +229,11 @@ def test_one_stack_equals_torch(kind: str, form: dict[str, object]) -> None:
 
     trace = trace_of(model, src, tgt)
     name = "decoder" if causal else "encoder"
-    assert deviation(stack_result(trace, name, config), expected) < TOLERANCE
-    assert deviation(trace["logits"], logits) < TOLERANCE
-    assert deviation(model(src, tgt), logits) < TOLERANCE, "without a tap"
+    assert deviation(stack_result(trace, name, config), expected) < tolerance
+    assert deviation(trace["logits"], logits) < tolerance
+    assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
     assert len(weights) == len(stack.layers)
-    assert_attentions_equal(trace, weights, {f"{name}.{path}": path for path in weights})
+    assert_attentions_equal(trace, weights, {f"{name}.{path}": path for path in weights}, tolerance)
 
 
 def test_another_weight_is_noticed() -> None:
@@ -243,4 +247,7 @@ def test_another_weight_is_noticed() -> None:
     expected = theirs(
         embed(model.src_embedding, src, model.config), src_key_padding_mask=src == model.config.pad_id
     )
-    assert deviation(trace_of(model, src, None)["encoder.layers.1.resid_post"], expected) > TOLERANCE
+    assert (
+        deviation(trace_of(model, src, None)["encoder.layers.1.resid_post"], expected)
+        > TOLERANCES[torch.float32]
+    )
