@@ -24,7 +24,7 @@ from viz.pages._attention_words import LOOK, WHAT
 from viz.pooling import pool_maps
 from viz.session import clamp_choice, current_theme, focus, set_choice
 
-GRID_SIDE = 64
+GRID_SIDE = 48
 """Pixels of one map in the grid, at most; a larger one is pooled to them."""
 
 
