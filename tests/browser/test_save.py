@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import settle, visit
+from viz.figures import export
+from viz.figures.attention import attention_heatmap
+from viz.theme import palette
 
 BEGINNINGS = {
     "PNG image": b"\x89PNG",
@@ -72,3 +79,15 @@ def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
     assert page.get_by_role("radio", name="Cross-attention").is_checked()
     assert page.get_by_role("radio", name="2", exact=True).is_checked()
     assert page.get_by_text("recorded as decoder.layers.0.cross_attn.mask").is_visible()
+
+
+@pytest.mark.usefixtures("chromium")
+def test_png_and_svg_show_the_figure() -> None:
+    weights = np.array([[0.25, 0.75], [0.5, 0.5]])
+    figure = attention_heatmap(weights, ["=cmd()", "il"], ["<b>", "the"], theme=palette("light"))
+    image = Image.open(io.BytesIO(export.to_png(figure)))
+    assert image.size == (2 * export.IMAGE_WIDTH, 2 * figure.layout.height)
+    assert len(image.convert("RGB").getcolors(maxcolors=2**24) or []) > 20
+    texts = "".join(ElementTree.fromstring(export.to_svg(figure)).itertext())
+    assert "=cmd()" in texts
+    assert "<b>" in texts

@@ -8,6 +8,7 @@ import csv
 import html
 import os
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ CONFIG = {"showSendToCloud": False, "displaylogo": False, "typesetMath": False, 
 """plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels."""
 IMAGE_WIDTH = 1200
 """Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Each image starts a Chromium: people who save at once wait for each other and don't fill the memory."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """What makes a spreadsheet read a cell as a formula."""
 
@@ -75,9 +78,10 @@ def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
     if not has_chromium():
         raise NoChromiumError
     size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
-    image: bytes = kaleido.calc_fig_sync(
-        figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts={"mathjax": False}
-    )
+    with _ONE_AT_A_TIME:
+        image: bytes = kaleido.calc_fig_sync(
+            figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts={"mathjax": False}
+        )
     return image
 
 
