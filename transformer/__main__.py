@@ -91,10 +91,6 @@ def main(arguments: list[str] | None = None) -> int:
 def run_translation(command: Translate) -> int:
     """Translate the sentences of a command or of standard input; a line that can't be is left empty."""
     loaded = open_model(command.model, choose_device(command.device))
-    if loaded.model.config.kind != "encoder-decoder":
-        raise CommandError(
-            f"{loaded.name} is an {loaded.model.config.kind} model: it has nothing to translate into."
-        )
     status = 0
     for number, sentence in enumerate(command.sentences or _lines_of_standard_input(), start=1):
         try:
