@@ -63,11 +63,12 @@ def test_distribution_of_one_token() -> None:
 def test_a_line_for_each_token_when_asked() -> None:
     app = open_app("layer_norm", text=TEXT)
     with pytest.raises(KeyError):
-        trace(app, "residual_encoder", "0 yesterday")
+        trace(app, "residual_encoder", "encoder: each token")
     app.toggle(key="norm_tokens").set_value(True).run()
-    line = array(trace(app, "residual_encoder", "0 yesterday")["y"])
-    _, lengths = stream(run_sentence(open_model("toy-en-it"), TEXT), "encoder")
-    np.testing.assert_allclose(line, lengths[:, 0], rtol=1e-5)
+    lines = trace(app, "residual_encoder", "encoder: each token")
+    points, lengths = stream(run_sentence(open_model("toy-en-it"), TEXT), "encoder")
+    np.testing.assert_allclose(array(lines["y"])[: len(points)], lengths[:, 0], rtol=1e-5)
+    assert lines["text"][0] == "0 yesterday"
 
 
 def test_stream_has_every_point_once_and_in_order() -> None:

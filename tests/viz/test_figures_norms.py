@@ -66,9 +66,11 @@ def test_growth_breaks_long_names_and_draws_tokens_when_asked() -> None:
     values = np.array([[1.0, 3.0], [2.0, 6.0]])
     figure = growth(["input", "layer 0 · <end>"], {"x": values}, theme=LIGHT, tokens=["a", "%{x}"])
     assert figure.layout.xaxis.ticktext[1] == "layer 0<br>&lt;end&gt;"
-    lines = {trace.name: trace for trace in figure.data}
-    assert list(lines["0 a"].y) == [1, 2]
-    assert "%{x}<br>" not in lines["1 %{x}"].hovertemplate
+    lines = next(trace for trace in figure.data if trace.name == "x: each token")
+    np.testing.assert_array_equal(lines.y, [1, 2, np.nan, 3, 6, np.nan])
+    assert list(lines.text) == ["0 a"] * 3 + ["1 %{x}"] * 3
+    table = numbers(figure)
+    assert table[table["text"] == "1 %{x}"].iloc[:, -1].tolist() == [3, 6]
 
 
 def test_two_models_differ_by_more_than_color() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from choreographer.browsers.chromium import Chromium
+from numpy.typing import NDArray
 from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
 from viz.figures.labels import DECORATION, axis_title
@@ -29,6 +30,8 @@ IMAGE_WIDTH = 1200
 """Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
 """Each image starts a Chromium: people who save at once wait for each other and don't fill the memory."""
+Column = tuple[str, NDArray[Any], str]
+"""A title, the values, and the axis they stand on; "" for what stands on none."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """What makes a spreadsheet read a cell as a formula."""
 
@@ -109,6 +112,8 @@ def numbers(figure: go.Figure) -> pd.DataFrame:
     if not frames:
         return pd.DataFrame(columns=["trace", "x", "y"])
     table = pd.concat(frames, ignore_index=True)
+    if "text" in table:
+        table.insert(1, "text", table.pop("text").fillna(""))
     for column in table.columns:
         if not pd.api.types.is_numeric_dtype(table[column]):
             table[column] = table[column].map(_neutral)
@@ -121,30 +126,44 @@ def to_csv(figure: go.Figure) -> bytes:
 
 
 def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
-    x_title, y_title = _title(figure, trace, "x"), _title(figure, trace, "y")
-    name = _plain(trace.name) if trace.name else trace.type
-    if trace.type == "heatmap":
-        values = np.asarray(trace.z, dtype=float)
-        rows, columns = np.nonzero(np.isfinite(values))
-        y = rows if trace.y is None else np.asarray(trace.y)[rows]
-        x = columns if trace.x is None else np.asarray(trace.x)[columns]
-        value_title = _plain(_value_title(figure, trace)) or "value"
-        cells = [(y_title, y, "y"), (x_title, x, "x"), (value_title, values[rows, columns], "")]
-    else:
-        y = np.asarray(trace.y)
-        x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
-        drawn = np.array([value is not None and value == value for value in y], dtype=bool)
-        cells = [(x_title, x[drawn], "x"), (y_title, y[drawn], "y")]
-    table: dict[str, Any] = {"trace": name}
-    if trace.type == "heatmap" and trace.text is not None:
-        table["text"] = [_plain(trace.text[row][column]) for row, column in zip(rows, columns, strict=True)]
-    for title, values_of_axis, axis in cells:
+    table: dict[str, Any] = {"trace": _plain(trace.name) if trace.name else trace.type}
+    cells, texts = _heatmap_cells(figure, trace) if trace.type == "heatmap" else _points(figure, trace)
+    if texts:
+        table["text"] = [_plain(text) for text in texts]
+    for title, values, axis in cells:
         column = title if title not in table else f"{title} ({axis})"
-        table[column] = values_of_axis
+        table[column] = values
         labels = dict(_tick_labels(figure, trace, axis)) if axis else {}
         if labels:
-            table[f"{column} (label)"] = [labels.get(value, "") for value in values_of_axis.tolist()]
+            table[f"{column} (label)"] = [labels.get(value, "") for value in values.tolist()]
     return pd.DataFrame(table)
+
+
+def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
+    """Each cell that has a number: its row, its column, its value, and its text if it has one."""
+    values = np.asarray(trace.z, dtype=float)
+    rows, columns = np.nonzero(np.isfinite(values))
+    cells = [
+        (_title(figure, trace, "y"), rows, "y"),
+        (_title(figure, trace, "x"), columns, "x"),
+        (_plain(_value_title(figure, trace)) or "value", values[rows, columns], ""),
+    ]
+    texts = trace.text if trace.text is not None else []
+    return cells, [texts[row][column] for row, column in zip(rows, columns, strict=True)] if len(
+        texts
+    ) else []
+
+
+def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
+    """Each point or bar that has a number: where it stands, how high, and its text if it has one."""
+    y = np.asarray(trace.y)
+    x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
+    drawn = np.array([value is not None and value == value for value in y], dtype=bool)
+    cells = [(_title(figure, trace, "x"), x[drawn], "x"), (_title(figure, trace, "y"), y[drawn], "y")]
+    texts = (
+        [] if trace.text is None or isinstance(trace.text, str) else np.asarray(trace.text)[drawn].tolist()
+    )
+    return cells, texts
 
 
 def _axis(figure: go.Figure, trace: BaseTraceType, axis: str) -> BaseLayoutHierarchyType:
