@@ -7,7 +7,7 @@ contrast best come first.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import plotly.graph_objects as go
@@ -53,12 +53,6 @@ class Theme:
     def dash(self, index: int) -> str:
         """Return a line style for the series with this number; it changes as soon as the colours repeat."""
         return DASHES[index // len(self.categorical) % len(DASHES)]
-
-    def as_data(self) -> dict[str, str | list[str]]:
-        """Return the same colours as plain JSON data, for a component in the browser."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
 
 
 PALETTES: Mapping[ThemeName, Theme] = {

@@ -69,13 +69,6 @@ def test_template_has_readable_text_and_no_remote_font() -> None:
         assert "http" not in go.Figure(layout={"template": template(theme)}).to_json()
 
 
-def test_as_data_is_plain_and_complete() -> None:
-    data = palette("dark").as_data()
-    assert data["name"] == "dark"
-    assert data["sequential"] == list(palette("dark").sequential)
-    assert all(isinstance(value, str | list) for value in data.values())
-
-
 def test_color_scale_spaces_its_stops_evenly() -> None:
     assert color_scale(("#000000", "#777777", "#ffffff")) == [
         [0, "#000000"],

@@ -56,7 +56,6 @@ def attention_heatmap(
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
     title: str = "",
-    limit: float | None = None,
 ) -> go.Figure:
     """One head: which query looks at which key.
 
@@ -68,7 +67,6 @@ def attention_heatmap(
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
         title: of the figure; plain text.
-        limit: end of the colour range; None takes it from the values.
 
     Raises:
         ValueError: the values are not a matrix of these tokens.
@@ -77,7 +75,7 @@ def attention_heatmap(
     numbers = opened(values, closed)
     hover = "query: %{y}<br>key: %{x}"
     figure = go.Figure()
-    figure.add_trace(_heatmap(numbers, quantity, hover, theme, limit))
+    figure.add_trace(_heatmap(numbers, quantity, hover, theme))
     add_closed(figure, closed, theme, hover)
     figure.add_trace(Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0).frames(1, theme))
     set_ticks(figure, "x", numbered(key_tokens), title=KEY_AXIS, drawn=_tokens_only(key_tokens))
@@ -169,7 +167,7 @@ def side_by_side(
     tiles = Tiles(rows, columns, queries, keys, ceil(queries / 5), ceil(keys / 12))
     figure = go.Figure()
     hover = "query: %{y}<br>key: %{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, None))
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme))
     add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), count), theme, hover)
     figure.add_trace(tiles.frames(count, theme))
     _label_tiles(figure, tiles, query_tokens, key_tokens, side)
@@ -212,7 +210,7 @@ def attention_grid(
     tiles = Tiles(layers, heads, len(queries), len(keys), ceil(len(queries) / 12), ceil(len(keys) / 12))
     figure = go.Figure()
     hover = "%{y}<br>%{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, None))
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme))
     add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), len(maps)), theme, hover)
     figure.add_trace(tiles.frames(len(maps), theme))
     columns = tiles.column_labels([f"head {head}, key: " for head in range(heads)], keys)
@@ -232,10 +230,8 @@ def _check(shape: tuple[int, ...], query_tokens: Sequence[str], key_tokens: Sequ
         )
 
 
-def _heatmap(
-    numbers: NDArray[np.float32], quantity: Quantity, hover: str, theme: Theme, limit: float | None
-) -> go.Heatmap:
-    end = limit if limit is not None else _limit(numbers)
+def _heatmap(numbers: NDArray[np.float32], quantity: Quantity, hover: str, theme: Theme) -> go.Heatmap:
+    end = _limit(numbers)
     fits = numbers.shape[1] <= MAX_NUMBERED
     return go.Heatmap(
         z=numbers,

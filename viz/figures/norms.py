@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from viz.figures._band import band, translucent
 from viz.figures._finish import finish, legend_above
 from viz.figures.labels import escape, numbered, tick_step
-from viz.theme import Theme
+from viz.theme import DASHES, Theme
 
 Array = NDArray[np.floating]
 LINE_BREAK = " · "
@@ -162,7 +162,7 @@ def growth(
                 x=places,
                 y=np.nanmean(values, 1).astype(np.float32),
                 mode="lines+markers",
-                line={"color": color, "width": 3, "dash": theme.dash(8 * index)},
+                line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
                 marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
                 name=f"{name}: mean over tokens",
                 hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
