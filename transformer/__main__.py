@@ -86,6 +86,11 @@ def main(arguments: list[str] | None = None) -> int:
     except (CommandError, CheckpointError, DeviceError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def run_translation(command: Translate) -> int:
@@ -122,7 +127,10 @@ def run_training(command: Train) -> int:
         kept = "nothing was saved" if is_new else f"nothing was saved, and {folder} is as it was"
         print(f"\nStopped before the training was over: {kept}.", file=sys.stderr)
         return STOPPED
-    save_model(folder, loaded)
+    try:
+        save_model(folder, loaded)
+    except OSError as error:
+        raise CommandError(f"The model can't be written to {folder} ({error.strerror}).") from error
     print(f"Saved in {folder}.")
     return 0
 
@@ -131,6 +139,8 @@ def _check_settings(command: Train) -> None:
     for name in ("pairs", "threads"):
         if getattr(command, name) < 1:
             raise CommandError(f"--{name} is {getattr(command, name)}: it must be at least 1.")
+    if not 0 <= command.seed < 2**63:
+        raise CommandError(f"--seed is {command.seed}: it must be from 0 to 2^63 - 1.")
 
 
 def _reserve(folder: Path, *, overwrite: bool) -> bool:

@@ -1,3 +1,4 @@
+import csv
 import io
 import sys
 from collections.abc import Iterator
@@ -8,8 +9,8 @@ import torch
 
 from transformer import __main__ as command_line
 from transformer.__main__ import main
-from transformer.checkpoints.folder import open_model, save_model, shipped_models
-from transformer.evaluation import translations
+from transformer.checkpoints.folder import MODELS, open_model, save_model, shipped_models
+from transformer.evaluation import translate, translations
 from transformer.tasks import ToyEnIt
 from transformer.training import TrainingStep
 
@@ -80,6 +81,7 @@ def test_a_model_is_named_by_a_path_too(capsys: pytest.CaptureFixture[str], tmp_
         (["translate", "--device", "abacus", "hello"], "There is no device 'abacus'"),
         (["train", "--pairs", "0"], "--pairs is 0"),
         (["train", "--threads", "0"], "--threads is 0"),
+        (["train", "--seed", "-1"], "--seed is -1"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
@@ -167,3 +169,13 @@ def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_shipped_model_translates_held_out_sentences() -> None:
     made = list(translations(open_model("toy-en-it"), ToyEnIt().held_out(100, seed=99)))
     assert sum(translation.exact for translation in made) >= 95
+
+
+def test_the_example_sentences_are_translated_as_said() -> None:
+    with (MODELS.parent / "examples.tsv").open(encoding="utf-8", newline="") as file:
+        examples = list(csv.DictReader(file, delimiter="\t"))
+    loaded = open_model("toy-en-it")
+    assert len(examples) >= 5
+    for example in examples:
+        assert translate(loaded, example["english"]) == example["italian"]
+        assert example["shows"]
