@@ -81,16 +81,16 @@ def _formula(
     weights: NDArray[np.floating],
     without: NDArray[np.floating],
 ) -> str:
-    """The weight of the strongest open key, over the open keys and over all; m keeps exponents small."""
+    """The weight of the strongest open key, over the open keys and over all; m is its own score."""
     if not mask.any():
         return r"\text{no key is open: the weights are all } 0"
     key = int(np.where(mask, scores, -np.inf).argmax())
-    shifted = np.exp(scores - scores.max())
+    shifted = np.exp(scores.astype(np.float64) - scores[key])
     top, some, everything = (float(x) for x in (shifted[key], shifted[mask].sum(), shifted.sum()))
     return (
-        rf"\begin{{gathered}} \text{{key }} {key}, \; m = \max_j s_j = {scores.max():.3f} \\ "
+        rf"\begin{{gathered}} \text{{key }} {key}, \; m = s_{{{key}}} = {scores[key]:.3f} \\ "
         rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{open}}}} e^{{s_j - m}}}} = "
-        rf"\frac{{{top:.4f}}}{{{some:.4f}}} = {weights[key]:.4f} \qquad "
+        rf"\frac{{{top:.4g}}}{{{some:.5g}}} = {weights[key]:.4f} \text{{ with the mask}} \\ "
         rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{all}}}} e^{{s_j - m}}}} = "
-        rf"\frac{{{top:.4f}}}{{{everything:.4f}}} = {without[key]:.4f} \end{{gathered}}"
+        rf"\frac{{{top:.4g}}}{{{everything:.5g}}} = {without[key]:.4f} \text{{ without it}} \end{{gathered}}"
     )
