@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -26,6 +27,8 @@ from viz.theme import Theme, palette
 
 RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
+EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
+"""A line each: English, tab, its translation."""
 DEFAULT_SENTENCE = "my favourite animal is the raccoon."
 DEFAULT_BATCH = "i like the cats.\nmy favourite animal is the raccoon.\nyesterday i saw a raccoon."
 """The Masks page's sentences, one a line."""
@@ -219,8 +222,9 @@ def set_choice(key: str, value: Any) -> None:
 
 
 def examples() -> list[str]:
-    """Sentences to try."""
-    return ["my favourite animal is the raccoon.", "yesterday i saw a raccoon.", "i like the cats."]
+    """English sentences to try, each with something to see: word order, agreement, elision, a clitic."""
+    lines = EXAMPLES.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t")[0] for line in lines]
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from tests.pages.app import open_app, texts
 from transformer.checkpoints.folder import open_model
 from transformer.run import run_sentence
 from viz.arrays import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
+from viz.session import EXAMPLES, examples
 
 
 def test_first_visit_shows_a_translation() -> None:
@@ -31,6 +32,15 @@ def test_an_example_is_one_click_away() -> None:
     example.set_value(chosen).run()
     assert app.text_input(key="text").value == chosen
     assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
+
+
+def test_the_model_translates_every_example_right() -> None:
+    loaded = open_model("toy-en-it")
+    pairs = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    assert [source for source, _ in pairs] == examples()
+    assert len(pairs) >= 6
+    for source, target in pairs:
+        assert run_sentence(loaded, source).translation == target
 
 
 def test_a_typed_target_is_forced() -> None:

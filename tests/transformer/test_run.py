@@ -99,6 +99,13 @@ def test_too_long_says_how_long_it_may_be() -> None:
         run_sentence(loaded, "cat", "gatto " * 19)
 
 
+def test_a_trace_equals_itself_alone() -> None:
+    first, second = (run_sentence(tiny_model(), "the cat").trace for _ in range(2))
+    assert first == first
+    assert first != second
+    assert len({first, second}) == 2
+
+
 def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
     trace = run_sentence(tiny_model(), "the cat").trace
     assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
