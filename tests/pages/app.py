@@ -18,7 +18,6 @@ HOSTILE = {
     "right to left": "i saw \u202eraccoon\u202c שלום مرحبا",
     "zero width": "rac\u200bcoon \u200d\u2060 cat",
     "control": "cat\x00\x07\x1b[31m dog",
-    "lone surrogate": "cat \ud800 dog",
     "script": "<script>alert(1)</script>",
     "bold": "<b>cat</b>",
     "formula": "$x$ and $$\\frac{1}{0}$$",
