@@ -3,11 +3,14 @@
 
 PYTHON ?= python3
 PORT ?=
+# This machine's address in a network, to let others use the app; left empty, it is for this machine only.
+ADDRESS ?=
 # Where PyTorch comes from: empty lets scripts/install.py choose, "pip" is pip's own index, or an address.
 TORCH_INDEX ?=
 PYTEST_OPTIONS ?=
 
 BIN := .venv/bin
+OPEN_TO_OTHERS = --server.address $(ADDRESS) --browser.serverAddress $(ADDRESS) --server.allowedHosts $(ADDRESS)
 export TORCH_INDEX
 # PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -16,7 +19,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 .PHONY: run test check format bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
-	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT))
+	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
