@@ -19,15 +19,16 @@ _TEMPLATE = """\
 # {name}
 
 A small Transformer that translates simple English sentences into Italian, made to be looked into. It reads
-whole words in lower case: {n_source} of English and {n_target} of Italian, all that a grammar written for
-it (`transformer/tasks`) uses. Other words are `<unk>` to it, and other constructions it has never seen.
+whole words in lower case: {n_source} of English and {n_target} of Italian, all that a grammar written for it
+(`transformer/tasks`) uses. Other words are `<unk>` to it, and other constructions it has never seen.
 
 ## Score
 
 - {exact} of {n} held-out sentences translated exactly ({percent:.1f} %), greedily decoded. No held-out
   sentence is in the training data, neither its Italian nor any English form of it.
 - Cross-attention against the grammar's word alignments: head {head} of decoder layer {layer} (counted from 0)
-  looks at a right source word for {accuracy:.1%} of the target words. All heads, as layer.head: {heads}.
+  looks at a right source word for {accuracy:.1%} of the target words. All heads, as layer.head:
+  {heads}.
 
 ## How it was made
 
@@ -35,14 +36,13 @@ it (`transformer/tasks`) uses. Other words are `<unk>` to it, and other construc
 
 - Data: {n_pairs:,} generated sentence pairs (seed {seed}), each seen once; in {unknown:.0%} of them one
   content word and its translation are `<unk>`.
-- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads}
-  heads, d_ff {d_ff}, {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters (float32), first
-  weights from seed {seed}.
+- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads, d_ff {d_ff},
+  {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters in float32.
 - Training: {n_steps:,} updates of up to {batch_tokens:,} positions; Adam (0.9, 0.98); learning rate up to
   {peak_rate} and down to 0, linearly; label smoothing {smoothing}; no dropout. Loss at the end
   {final_loss:.3f} nats a word.
-- Time: {wall_seconds:.0f} s of wall time and {cpu_seconds:.0f} s of CPU time, data included, with {n_threads}
-  threads (PyTorch {torch}, {machine}). {load}
+- Time: {wall_seconds:.0f} s of wall time and {cpu_seconds:.0f} s of CPU time, making the sentences included;
+  PyTorch {torch} on {machine}, threads: {n_threads}. {load}
 
 ## Translations of held-out sentences
 
@@ -125,7 +125,7 @@ def _load(making: Making) -> str:
     if making.other_load < 0.5:
         return "The machine was otherwise quiet."
     return (
-        f"Other programs were busy on the machine ({making.other_load:.1f} of them on average): on a quiet one "
+        f"Other programs were busy on the machine ({making.other_load:.1f} on average): on a quiet one "
         f"the wall time would be about {making.cpu_seconds / making.n_threads:.0f} s."
     )
 

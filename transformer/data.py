@@ -95,8 +95,8 @@ def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Genera
             makes a batch of its own.
         generator: decides the order.
     """
-    jitter = torch.rand(len(examples), generator=generator).tolist()
-    order = sorted(range(len(examples)), key=lambda index: examples[index].length + jitter[index])
+    order = torch.randperm(len(examples), generator=generator).tolist()
+    order.sort(key=lambda index: (examples[index].length, len(examples[index].src), len(examples[index].tgt)))
     groups: list[list[Example]] = [[]]
     for index in order:  # ever longer examples: the newest is the longest
         if groups[-1] and examples[index].length * (len(groups[-1]) + 1) > tokens:

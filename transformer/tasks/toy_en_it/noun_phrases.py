@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 from transformer.tasks.pairs import Phrase, SourceWord, TargetWord, phrase, source_words, target_words
@@ -56,20 +57,29 @@ class NounPhrase:
 
 def pick_noun(rng: Random, tags: Collection[str], *, countable: bool = False) -> Noun:
     """Pick a noun that has one of the tags."""
-    wanted = frozenset(tags)
-    return rng.choice([noun for noun in NOUNS if noun.tags & wanted and (noun.countable or not countable)])
+    return rng.choice(_nouns(frozenset(tags), countable))
+
+
+@cache
+def _nouns(tags: frozenset[str], countable: bool) -> tuple[Noun, ...]:
+    return tuple(noun for noun in NOUNS if noun.tags & tags and (noun.countable or not countable))
 
 
 def pick_adjective(
     rng: Random, tags: Collection[str], *, among: Collection[str] | None = None
 ) -> Adjective | None:
     """Pick an adjective that suits a noun of these tags; None when none does."""
-    fitting = [
+    fitting = _adjectives(frozenset(tags), None if among is None else frozenset(among))
+    return rng.choice(fitting) if fitting else None
+
+
+@cache
+def _adjectives(tags: frozenset[str], among: frozenset[str] | None) -> tuple[Adjective, ...]:
+    return tuple(
         adjective
         for adjective in ADJECTIVES
-        if adjective.describes & frozenset(tags) and (among is None or adjective.english in among)
-    ]
-    return rng.choice(fitting) if fitting else None
+        if adjective.describes & tags and (among is None or adjective.english in among)
+    )
 
 
 def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -> Phrase:
