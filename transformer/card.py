@@ -36,8 +36,8 @@ whole words in lower case: {n_source} of English and {n_target} of Italian, all 
 
 - Data: {n_pairs:,} generated sentence pairs (seed {seed}), each seen once; in {unknown:.0%} of them one
   content word and its translation are `<unk>`.
-- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads, d_ff {d_ff},
-  {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters in float32.
+- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
+  d_ff {d_ff}, {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters in float32.
 - Training: {n_steps:,} updates of up to {batch_tokens:,} positions; Adam (0.9, 0.98); learning rate up to
   {peak_rate} and down to 0, linearly; label smoothing {smoothing}; no dropout. Loss at the end
   {final_loss:.3f} nats a word.
