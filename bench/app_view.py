@@ -15,6 +15,7 @@ from bench.sentences import N_HEADS, N_LAYERS, sentence
 from scripts.browser import wait_until_idle
 
 REPEATS = 5
+"""Rounds of which the median counts; at most one fewer than there are layers, and than there are heads."""
 LIMIT_MILLISECONDS = 60_000
 QUIET_MILLISECONDS = 300
 """After this long without a run, nothing of the last one is still on its way to the screen."""
@@ -91,7 +92,7 @@ class AppView:
     page_bytes: int
 
 
-def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int) -> AppView:
+def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int, repeats: int = REPEATS) -> AppView:
     """Open the app on a random model, submit sentences of one length, and click in the grid.
 
     The target is given, and as long as the source, so that a run is one forward: what a random model would
@@ -107,9 +108,9 @@ def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int) -> AppV
     target = page.get_by_role("textbox", name="Italian sentence")
     submit(page, target, sentence(n_tokens, 0))
     submit(page, source, sentence(n_tokens, 1))
-    rounds = [submit(page, source, sentence(n_tokens, 2 + seed)) for seed in range(REPEATS)]
-    heads = [choose(page, 0, head) for head in range(1, 1 + REPEATS)]
-    layers = [choose(page, layer, REPEATS) for layer in range(1, N_LAYERS)]
+    rounds = [submit(page, source, sentence(n_tokens, 2 + seed)) for seed in range(repeats)]
+    heads = [choose(page, 0, head) for head in range(1, 1 + repeats)]
+    layers = [choose(page, layer, repeats) for layer in range(1, 1 + repeats)]
     context.close()
     return AppView(
         d_model=d_model,

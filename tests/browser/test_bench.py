@@ -8,7 +8,7 @@ from bench.app_view import measure_app
 
 
 def test_the_app_is_measured(chromium: Browser, app_url: str) -> None:
-    view = measure_app(chromium, app_url, 16, 32)
+    view = measure_app(chromium, app_url, 16, 32, repeats=1)
     for painted in (view.sentence, view.head, view.layer):
         assert painted.seconds is not None
         assert 0 < painted.seconds < 60
