@@ -39,14 +39,15 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
     )
     st.latex(score_formula(float(q @ k), len(q), float(scores[j])))
     st.latex(weight_formula(scores, allowed, j, weight))
-    with st.expander("Every term of this dot product"):
-        figure = dot_product_terms(q, k, theme=current_theme())
-        show(
-            figure,
-            name=f"dot-product-layer{layer}-head{head}",
-            caption="Each dimension adds its term; the line, their sum so far, ends at the score.",
-            key="dot_product",
-        )
+    terms = st.expander("Every term of this dot product", key="dot_product_terms", on_change="rerun")
+    if terms.open:
+        with terms:
+            show(
+                dot_product_terms(q, k, theme=current_theme()),
+                name=f"dot-product-layer{layer}-head{head}",
+                caption="Each dimension adds its term; the line, their sum so far, ends at the score.",
+                key="dot_product",
+            )
     computed_by(scaled_dot_product_attention, record.path)
 
 
