@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from viz.session import texts_from_address
 from viz.pages._sidebar import sidebar
+from viz.session import texts_from_address
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
 
