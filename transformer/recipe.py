@@ -36,8 +36,8 @@ class Recipe:
         norm_position: "pre" or "post".
     """
 
-    n_pairs: int = 250_000
-    batch_tokens: int = 1024
+    n_pairs: int = 260_000
+    batch_tokens: int = 512
     peak_rate: float = 3e-3
     warmup: float = 0.05
     smoothing: float = 0.05

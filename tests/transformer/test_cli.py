@@ -1,4 +1,3 @@
-import csv
 import io
 import sys
 from collections.abc import Iterator
@@ -172,10 +171,9 @@ def test_the_shipped_model_translates_held_out_sentences() -> None:
 
 
 def test_the_example_sentences_are_translated_as_said() -> None:
-    with (MODELS.parent / "examples.tsv").open(encoding="utf-8", newline="") as file:
-        examples = list(csv.DictReader(file, delimiter="\t"))
     loaded = open_model("toy-en-it")
+    examples = (MODELS.parent / "examples.tsv").read_text(encoding="utf-8").splitlines()
     assert len(examples) >= 5
     for example in examples:
-        assert translate(loaded, example["english"]) == example["italian"]
-        assert example["shows"]
+        english, italian = example.split("\t")
+        assert translate(loaded, english) == italian

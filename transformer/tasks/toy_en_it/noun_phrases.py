@@ -21,6 +21,7 @@ from transformer.tasks.toy_en_it.lexicon import (
 )
 
 COLOURS = frozenset(["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"])
+_PRONOUNS = {"i": 3, "you": 3, "he": 2, "she": 2, "we": 3, "they": 2}
 _MASS = {"the": 5, "my": 2, "this": 1, "that": 1, "some": 3}
 _SINGULAR = {"the": 12, "a": 9, "my": 6, "this": 2, "that": 2, "every": 1}
 _PLURAL = {"the": 10, "my": 5, "this": 2, "that": 2, "number": 3, "the number": 1, "some": 3, "many": 2}
@@ -308,9 +309,9 @@ def subject(rng: Random, tags: Collection[str], *, joined: bool = True) -> NounP
     """Pick a subject: of people often a pronoun, sometimes a name; now and then two, if `joined`."""
     kind = rng.random()
     people = frozenset({"person", "kin"}) & frozenset(tags)
-    if people and kind < 0.5:
-        return pronoun(rng.choice(list(SUBJECT_PRONOUNS)))
     if people and kind < 0.6:
+        return pronoun(rng.choices(list(_PRONOUNS), list(_PRONOUNS.values()))[0])
+    if people and kind < 0.68:
         return name(rng)
     if joined and kind > 0.95:
         noun = pick_noun(rng, tags)

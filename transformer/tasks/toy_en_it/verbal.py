@@ -12,12 +12,12 @@ from transformer.tasks.toy_en_it.noun_phrases import NounPhrase, noun_phrase, pr
 
 _TENSES: dict[str, dict[Tense, int]] = {
     "action": {
-        "present": 5, "progressive": 4, "past": 6, "perfect": 2, "future": 3, "can": 1, "must": 1, "want": 1,
+        "present": 6, "progressive": 4, "past": 5, "perfect": 2, "future": 5, "can": 1, "must": 1, "want": 1,
     },
-    "event": {"past": 6, "perfect": 2, "future": 2},
-    "state": {"present": 5, "past": 3, "perfect": 2, "future": 1, "can": 1},
-    "motion": {"progressive": 2, "past": 6, "perfect": 2, "future": 3, "must": 1, "want": 1},
-    "giving": {"present": 1, "past": 6, "perfect": 2, "future": 3, "must": 1, "want": 1},
+    "event": {"past": 5, "perfect": 2, "future": 5},
+    "state": {"present": 5, "past": 3, "perfect": 2, "future": 3, "can": 1},
+    "motion": {"progressive": 2, "past": 6, "perfect": 2, "future": 5, "must": 1, "want": 1},
+    "giving": {"present": 4, "past": 6, "perfect": 2, "future": 5, "must": 1, "want": 1},
 }  # fmt: skip
 _ADVERBS: dict[Tense, tuple[str, ...]] = {
     "present": ("never", "always", "often"), "past": ("never",), "perfect": ("never", "already"),
