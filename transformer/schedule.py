@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 
-def paper_rate(step: int, *, d_model: int, warmup_steps: int) -> float:
-    """Rise linearly, then fall with the root of the step (paper, section 5.3, equation 3)."""
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
-
-
 def linear_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Rise linearly to the peak, then fall linearly to almost 0 at the last step.
 
-    For a training whose length is known this ends better than equation 3, whose rate is high to the end.
+    For a training whose length is known this ends better than the paper's schedule (section 5.3,
+    equation 3), whose rate is high to the end.
     """
     rise = step / warmup_steps
     fall = (total_steps + 1 - step) / (total_steps + 1 - warmup_steps)

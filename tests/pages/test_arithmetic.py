@@ -20,7 +20,9 @@ def test_weight_formula_can_be_calculated_again(shift: float) -> None:
     allowed = np.array([True, True, True, False])
     expected = np.exp(scores[:3]) / np.exp(scores[:3]).sum()
     formula = weight_formula(scores, allowed, 1, float(expected[1]))
-    numerator, total, weight = re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", formula).groups()  # type: ignore[union-attr]
+    match = re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", formula)
+    assert match is not None
+    numerator, total, weight = match.groups()
     assert float(numerator) / float(total) == pytest.approx(float(weight), abs=2e-3)
     assert float(weight) == pytest.approx(float(expected[1]), abs=5e-4)
     assert len(numerator) < 9

@@ -1,6 +1,5 @@
 import math
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 
 import pytest
@@ -14,7 +13,7 @@ from transformer.evaluation import Translation, head_alignments, translate, tran
 from transformer.loss import count_labels, cross_entropy
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
-from transformer.schedule import linear_rate, paper_rate
+from transformer.schedule import linear_rate
 from transformer.tasks import ToyEnIt
 from transformer.tasks.pairs import phrase, sentence_pair
 from transformer.trace import Recorder
@@ -50,14 +49,6 @@ def test_without_smoothing_a_sure_right_answer_is_free() -> None:
     assert cross_entropy(torch.zeros(1, 1, 9), torch.tensor([[4]]), smoothing=0.1, pad_id=0).item() == (
         pytest.approx(math.log(9))
     )
-
-
-def test_paper_rate_is_equation_3() -> None:
-    rate = partial(paper_rate, d_model=512, warmup_steps=4000)
-    assert rate(1) == pytest.approx(512**-0.5 * 4000**-1.5)
-    assert rate(4000) == pytest.approx(512**-0.5 * 4000**-0.5)
-    assert rate(16_000) == pytest.approx(rate(4000) / 2)
-    assert max(range(1, 20_000), key=rate) == 4000
 
 
 def test_linear_rate_peaks_after_the_warmup_and_ends_near_zero() -> None:
