@@ -51,7 +51,7 @@ FORBIDDEN = {
 
 # The order inside transformer: a module may import from the groups before its own, and from its own.
 ORDER = (
-    ("config", "masks", "trace", "device", "text", "tasks"),
+    ("config", "masks", "trace", "device", "dropout", "text", "tasks"),
     ("attention", "positions", "embedding", "feed_forward", "normalization"),
     ("layers",),
     ("model",),

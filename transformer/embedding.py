@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transformer.config import TransformerConfig
+from transformer.dropout import Dropout
 from transformer.positions import LearnedPositions, SinusoidalPositions
 from transformer.trace import NO_TAP, Tap
 
@@ -25,7 +26,7 @@ class Embedding(nn.Module):
             if config.positions == "sinusoidal"
             else LearnedPositions(config.max_len, config.d_model)
         )
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
         """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).

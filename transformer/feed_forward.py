@@ -7,6 +7,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transformer.dropout import Dropout
 from transformer.trace import NO_TAP, Tap
 
 ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -23,7 +24,7 @@ class FeedForward(nn.Module):
         self.w_1 = nn.Linear(d_model, d_ff, bias=bias)
         self.w_2 = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = ACTIVATION_FUNCTIONS[activation]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, T, D) -> (B, T, D). The tap sees hidden (B, T, d_ff: after the activation) and out."""

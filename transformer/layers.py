@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from transformer.attention import KeyValueCache, MultiHeadAttention
 from transformer.config import TransformerConfig
+from transformer.dropout import Dropout
 from transformer.feed_forward import FeedForward
 from transformer.normalization import LayerNorm
 from transformer.trace import NO_TAP, Tap
@@ -28,7 +29,7 @@ class _ResidualLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.norm_position = config.norm_position
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def residual(self, x: Tensor, norm: LayerNorm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from transformer.trace import NO_TAP, Tap
 
@@ -26,6 +27,8 @@ class LayerNorm(nn.Module):
         The tap sees input (B, T, D), mean (B, T, 1), scale (B, T, 1: the deviation, eps included), normalized
         (B, T, D: before gamma and beta) and result (B, T, D).
         """
+        if tap is NO_TAP:
+            return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
         x = tap("input", x)
         mean = tap("mean", x.mean(dim=-1, keepdim=True))
         scale = tap("scale", (x.var(dim=-1, keepdim=True, correction=0) + self.eps).sqrt())
