@@ -85,12 +85,18 @@ class WordTokenizer:
 
         Never raises. More than LONGEST_WORD characters without a space are cut into pieces.
         """
-        pieces = [
-            run[start : start + LONGEST_WORD]
-            for run in clean(sentence).split()
-            for start in range(0, len(run), LONGEST_WORD)
-        ]
-        return [token.text for token in self._rules(" ".join(pieces)) if not token.is_space]
+        return [word for word, _ in self.spaced_words(sentence)]
+
+    def spaced_words(self, sentence: str) -> list[tuple[str, bool]]:
+        """Split as `words` does; each word with whether there is a space before it, as before the first."""
+        spaced_words = []
+        for run in clean(sentence).split():
+            spaced = True
+            for start in range(0, len(run), LONGEST_WORD):
+                for token in self._rules(run[start : start + LONGEST_WORD]):
+                    spaced_words.append((token.text, spaced))
+                    spaced = False
+        return spaced_words
 
     def join(self, words: Iterable[str]) -> str:
         """Make one sentence of words: punctuation, English endings and Italian elisions lose their space."""
@@ -166,11 +172,21 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """The words of a sentence as typed, their ids, and which of them the vocabulary does not have."""
+    """A sentence as a model reads it, token by token.
 
-    words: list[str]
+    Attributes:
+        tokens: the words, or the sub-words where the vocabulary has those.
+        ids: theirs.
+        unknown: which of them the vocabulary does not have.
+        words: as typed.
+        word_of: for each token the index of its word.
+    """
+
+    tokens: list[str]
     ids: list[int]
     unknown: list[bool]
+    words: list[str]
+    word_of: list[int]
 
 
 class SentenceCoder:
@@ -184,9 +200,19 @@ class SentenceCoder:
         """Encode typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
         words = self.tokenizer.words(sentence)
         ids = self.vocabulary.encode(map(self.tokenizer.key, words))
-        return EncodedSentence(words=words, ids=ids, unknown=[index == UNK_ID for index in ids])
+        return EncodedSentence(
+            tokens=words,
+            ids=ids,
+            unknown=[index == UNK_ID for index in ids],
+            words=words,
+            word_of=list(range(len(words))),
+        )
 
     def decode(self, ids: Iterable[int]) -> str:
         """Make the sentence of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
         words = [self.vocabulary.word(index) for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID)]
         return self.tokenizer.join(words)
+
+    def token(self, index: int) -> str:
+        """Name the word of an id."""
+        return self.vocabulary.word(index)
