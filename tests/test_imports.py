@@ -51,12 +51,13 @@ FORBIDDEN = {
 
 # The order inside transformer: a module may import from the groups before its own, and from its own.
 ORDER = (
-    ("config", "masks", "trace", "device", "dropout", "text", "tasks"),
+    ("config", "masks", "trace", "device", "dropout", "text", "subwords", "careless", "tasks"),
     ("attention", "positions", "embedding", "feed_forward", "normalization"),
     ("layers",),
     ("model",),
-    ("data", "decoding", "loss", "schedule", "training", "analysis", "checkpoints"),
+    ("data", "encoded", "decoding", "loss", "schedule", "analysis", "checkpoints"),
     ("run",),
+    ("training",),
     ("evaluation", "recipe"),
     ("card",),
     ("__main__",),

@@ -18,7 +18,7 @@ from transformer.model import Transformer
 from transformer.schedule import linear_rate
 from transformer.tasks import SentencePair, ToyEnIt
 from transformer.text import SentenceCoder, WordTokenizer
-from transformer.training import TrainingStep, train
+from transformer.training.trainer import TrainingStep, train
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,7 +102,7 @@ def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVo
     if size <= len(fixed):
         raise TextError(f"A sub-word vocabulary needs more than {len(fixed)} pieces, not {size}.")
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=fixed, min_frequency=2, show_progress=False)
     marked = (MARK * spaced + word for word, spaced in words if MARK not in word)
     tokenizer.train_from_iterator(_lines(marked), trainer)

@@ -11,7 +11,7 @@ from transformer.__main__ import main
 from transformer.checkpoints.folder import MODELS, open_model, save_model, shipped_models
 from transformer.evaluation import translate, translations
 from transformer.tasks import ToyEnIt
-from transformer.training import TrainingStep
+from transformer.training.trainer import TrainingStep
 
 
 @pytest.fixture(autouse=True)

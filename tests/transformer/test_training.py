@@ -17,7 +17,7 @@ from transformer.schedule import linear_rate
 from transformer.tasks import ToyEnIt
 from transformer.tasks.pairs import phrase, sentence_pair
 from transformer.trace import Recorder
-from transformer.training import TrainingStep, train
+from transformer.training.trainer import TrainingStep, train
 
 CPU = torch.device("cpu")
 
