@@ -1,0 +1,1 @@
+"""Training: updates, their state on disk, and whole runs over a corpus."""

@@ -1,0 +1,56 @@
+"""From a corpus of sentence pairs to sub-word vocabularies and ids on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from random import Random
+
+from transformer.careless import careless
+from transformer.encoded import EncodedCorpus, write_corpus
+from transformer.subwords import SubwordCoder, learn_subwords
+from transformer.text import WordTokenizer
+
+Pairs = Callable[[], Iterable[tuple[str, str]]]
+"""Begins to read the corpus anew at each call: (source, target) pairs, filtered."""
+
+
+def with_careless(pairs: Iterable[tuple[str, str]], share: float, seed: int) -> Iterator[tuple[str, str]]:
+    """Repeat a share of the pairs with a carelessly typed source."""
+    rng = Random(seed)
+    for source, target in pairs:
+        yield source, target
+        if rng.random() < share:
+            yield careless(source, rng), target
+
+
+def learn_coders(
+    pairs: Pairs, languages: tuple[str, str], *, vocab_size: int, lowercase: bool
+) -> tuple[SubwordCoder, SubwordCoder]:
+    """Learn the sub-words of both sides; reads the corpus twice."""
+    coders = []
+    for side, language in enumerate(languages):
+        tokenizer = WordTokenizer(language, lowercase=lowercase)
+        sentences = (pair[side].lower() if lowercase else pair[side] for pair in pairs())
+        words = (word for sentence in sentences for word in tokenizer.spaced_words(sentence))
+        coders.append(SubwordCoder(tokenizer, learn_subwords(words, size=vocab_size)))
+    return coders[0], coders[1]
+
+
+def encode_corpus(
+    folder: Path, pairs: Pairs, source: SubwordCoder, target: SubwordCoder, *, longest: int
+) -> EncodedCorpus:
+    """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side."""
+    left_out = 0
+
+    def encoded() -> Iterator[tuple[list[int], list[int]]]:
+        nonlocal left_out
+        for pair in pairs():
+            ids = source.encode(pair[0]).ids, target.encode(pair[1]).ids
+            if max(map(len, ids)) > longest:
+                left_out += 1
+            else:
+                yield ids
+
+    write_corpus(folder, encoded(), {})
+    return EncodedCorpus(folder)
