@@ -60,6 +60,7 @@ ORDER = (
     ("training",),
     ("evaluation", "recipe"),
     ("card",),
+    ("cli",),
     ("__main__",),
 )
 

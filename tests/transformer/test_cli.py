@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer import __main__ as command_line
 from transformer.__main__ import main
 from transformer.checkpoints.folder import MODELS, open_model, save_model, shipped_models
+from transformer.cli import train_task
 from transformer.evaluation import translate, translations
 from transformer.tasks import ToyEnIt
 from transformer.training.trainer import TrainingStep
@@ -102,7 +102,7 @@ def test_an_unknown_model_is_answered_with_those_there_are(capsys: pytest.Captur
 def test_training_writes_a_model_and_prints_its_score(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_line, "HELD_OUT", 5)
+    monkeypatch.setattr(train_task, "HELD_OUT", 5)
     folder = tmp_path / "new" / "model"
     arguments = ["train", "--task", "toy-en-it", "--out", str(folder), "--pairs", "80", "--seed", "3"]
     assert main([*arguments, "--threads", "1"]) == 0
@@ -120,7 +120,7 @@ def test_training_writes_a_model_and_prints_its_score(
 def test_a_folder_that_is_in_use_is_not_overwritten_unasked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_line, "HELD_OUT", 2)
+    monkeypatch.setattr(train_task, "HELD_OUT", 2)
     (tmp_path / "notes.txt").write_text("mine")
     arguments = ["train", "--out", str(tmp_path), "--pairs", "20", "--threads", "1"]
     assert main(arguments) == 1
@@ -148,7 +148,7 @@ def test_ctrl_c_says_what_was_kept(
     def stopped(*_: object) -> tuple[list[TrainingStep], list[float]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command_line, "_run_steps", stopped)
+    monkeypatch.setattr(train_task, "_run_steps", stopped)
     folder = tmp_path / "model"
     if existed:
         folder.mkdir()
