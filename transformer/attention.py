@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transformer.dropout import Dropout
 from transformer.trace import NO_TAP, Tap
 
 
@@ -41,7 +40,7 @@ def open_empty_rows(mask: Tensor) -> Tensor:
 
 
 def scaled_dot_product_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap = NO_TAP, dropout: nn.Module | None = None
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap = NO_TAP
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_head)) V (paper, equation 1), every step tapped.
 
@@ -51,7 +50,6 @@ def scaled_dot_product_attention(
         v: (B, H, K, d_head).
         mask: bool, broadcasts to (B, H, Q, K), True = may attend; None opens every cell.
         tap: sees scores (scaled, before the mask), mask, weights and z.
-        dropout: of the weights, after their tap.
 
     Returns:
         z (B, H, Q, d_head).
@@ -60,17 +58,20 @@ def scaled_dot_product_attention(
     if mask is not None:
         mask = tap("mask", mask)
     weights = tap("weights", masked_softmax(scores, mask))  # (B, H, Q, K)
-    if dropout is not None:
-        weights = dropout(weights)
     return tap("z", weights @ v)
 
 
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float = 0.0) -> Tensor:
-    """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs."""
+def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs.
+
+    For short sentences in bfloat16 on a CPU that kernel takes twice as long as the function above.
+    """
+    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
+        return scaled_dot_product_attention(q, k, v, mask)
     if mask is None:
-        return functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout)
+        return functional.scaled_dot_product_attention(q, k, v)
     opened = open_empty_rows(mask)
-    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=opened, dropout_p=dropout)
+    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=opened)
     return z.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
 
 
@@ -98,14 +99,13 @@ class MultiHeadAttention(nn.Module):
     MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool, dropout: float) -> None:
+    def __init__(self, d_model: int, n_heads: int, *, bias: bool) -> None:
         super().__init__()
         self.n_heads = n_heads
         self.w_q = nn.Linear(d_model, d_model, bias=bias)
         self.w_k = nn.Linear(d_model, d_model, bias=bias)
         self.w_v = nn.Linear(d_model, d_model, bias=bias)
         self.w_o = nn.Linear(d_model, d_model, bias=bias)
-        self.dropout = Dropout(dropout)
 
     def forward(
         self,
@@ -133,9 +133,9 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)
         if tap is NO_TAP:
-            z = fused_attention(q, k, v, mask, self.dropout.p if self.training else 0.0)
+            z = fused_attention(q, k, v, mask)
         else:
-            z = scaled_dot_product_attention(q, k, v, mask, tap, self.dropout)
+            z = scaled_dot_product_attention(q, k, v, mask, tap)
         return tap("out", self.w_o(self.merge_heads(z)))
 
     def split_heads(self, x: Tensor) -> Tensor:

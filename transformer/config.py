@@ -31,7 +31,7 @@ class TransformerConfig:
         n_decoder_layers: N for the decoder, independent of the encoder's; 0 makes an encoder-only model.
         d_ff: hidden width of the position-wise feed-forward (section 3.3: 2048).
         max_len: the longest sentence, in tokens, that is accepted.
-        dropout: P_drop of section 5.4, used in training only.
+        dropout: P_drop of section 5.4: of sublayers' outputs and of the embeddings, in training only.
         activation: of the feed-forward.
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); or "pre",
             x + Sublayer(LayerNorm(x)).

@@ -42,13 +42,11 @@ class _ResidualLayer(nn.Module):
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.n_heads, bias=config.bias, dropout=config.dropout)
+    return MultiHeadAttention(config.d_model, config.n_heads, bias=config.bias)
 
 
 def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(
-        config.d_model, config.d_ff, activation=config.activation, bias=config.bias, dropout=config.dropout
-    )
+    return FeedForward(config.d_model, config.d_ff, activation=config.activation, bias=config.bias)
 
 
 def _norm(config: TransformerConfig) -> LayerNorm:

@@ -42,8 +42,8 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * grads[0].to(gradient.dtype), None, None, None
+        (gradient,) = ctx.saved_tensors  # nobody else's: it may be scaled where it is
+        return gradient.mul_(grads[0].to(gradient.dtype)), None, None, None
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: int) -> Tensor:

@@ -40,7 +40,7 @@ def test_the_base_of_positions_is_10000_not_1000() -> None:
 
 def identity_attention(n_heads: int, d_head: int) -> MultiHeadAttention:
     """All projections are the identity: what comes out is only moved about and mixed by the weights."""
-    module = MultiHeadAttention(n_heads * d_head, n_heads, bias=False, dropout=0.0)
+    module = MultiHeadAttention(n_heads * d_head, n_heads, bias=False)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.copy_(torch.eye(n_heads * d_head))
