@@ -1,4 +1,4 @@
-"""A small model with words, for tests that need one from sentence to translation."""
+"""Small models of words and of sub-words, for tests that need one from sentence to translation."""
 
 from __future__ import annotations
 
@@ -9,16 +9,39 @@ import torch
 from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.config import TransformerConfig
 from transformer.model import Transformer
-from transformer.text import SentenceCoder, Vocabulary, WordTokenizer
+from transformer.subwords import SubwordCoder, learn_subwords
+from transformer.text import Coder, SentenceCoder, Vocabulary, WordTokenizer
 
 ENGLISH = ["a", "cat", "dog", "i", "saw", "see", "the", "yesterday", "."]
 ITALIAN = ["cane", "gatto", "ho", "ieri", "il", "un", "vedo", "visto", ".", "lo", "la"]
+ENGLISH_TEXT = (
+    "I don't see the dog. Yesterday the cat saw a dog, and the dogs saw the cats! The cat sees you."
+)
+ITALIAN_TEXT = (
+    "Non vedo il cane. Ieri l'amica ha visto un cane: dov'è l'acqua dell'amico? Il gatto vede l'amica."
+)
 
 
 def tiny_model(seed: int = 0, **changes: Any) -> LoadedModel:
-    """Random weights, unequal depths and vocabularies."""
+    """Random weights, unequal depths and vocabularies of words."""
     source = SentenceCoder(WordTokenizer("en", lowercase=True), Vocabulary(ENGLISH))
     target = SentenceCoder(WordTokenizer("it", lowercase=True), Vocabulary(ITALIAN))
+    return _random_model(source, target, seed, changes)
+
+
+def tiny_subword_model(seed: int = 0, **changes: Any) -> LoadedModel:
+    """Random weights, unequal depths and vocabularies of sub-words."""
+    source, target = subword_coder("en", ENGLISH_TEXT), subword_coder("it", ITALIAN_TEXT, size=310)
+    return _random_model(source, target, seed, {"max_len": 61} | changes)
+
+
+def subword_coder(language: str, corpus: str, *, size: int = 300, lowercase: bool = False) -> SubwordCoder:
+    """The coder of a corpus that is one text."""
+    tokenizer = WordTokenizer(language, lowercase=lowercase)
+    return SubwordCoder(tokenizer, learn_subwords(tokenizer.spaced_words(corpus), size=size))
+
+
+def _random_model(source: Coder, target: Coder, seed: int, changes: dict[str, Any]) -> LoadedModel:
     sizes = {
         "src_vocab_size": len(source.vocabulary),
         "tgt_vocab_size": len(target.vocabulary),

@@ -12,7 +12,7 @@ from transformer.data import encode_pair, make_batch, pad
 from transformer.decoding import greedy_batch
 from transformer.run import NO_WORDS, encode_sentence, target_limit
 from transformer.tasks import SentencePair
-from transformer.text import BOS_ID, EOS_ID
+from transformer.text import BOS_ID, EOS_ID, Coder, SentenceCoder, TextError, Vocabulary
 from transformer.trace import Recorder
 
 BATCH_SIZE = 200
@@ -50,9 +50,10 @@ class HeadAlignment:
 def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator[Translation]:
     """Translate sources greedily, in batches, in their order."""
     device = loaded.model.generator.weight.device
+    source = word_vocabulary(loaded.source)
     for start in range(0, len(pairs), BATCH_SIZE):
         batch = pairs[start : start + BATCH_SIZE]
-        src = pad([(*loaded.source.vocabulary.encode(pair.source), EOS_ID) for pair in batch]).to(device)
+        src = pad([(*source.encode(pair.source), EOS_ID) for pair in batch]).to(device)
         decoded = greedy_batch(
             loaded.model,
             src,
@@ -62,7 +63,7 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
             never=NO_WORDS,
         )
         for pair, ids in zip(batch, decoded, strict=True):
-            yield Translation(pair, tuple(map(loaded.target.vocabulary.word, ids)))
+            yield Translation(pair, tuple(map(loaded.target.token, ids)))
 
 
 def translate(loaded: LoadedModel, sentence: str) -> str:
@@ -85,11 +86,12 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
     """Compare every cross-attention head with the gold alignments, the best head first."""
     device = loaded.model.generator.weight.device
     config = loaded.model.config
+    source, target = word_vocabulary(loaded.source), word_vocabulary(loaded.target)
     hits = torch.zeros(config.n_decoder_layers, config.n_heads, dtype=torch.long)
     words = 0
     for start in range(0, len(pairs), BATCH_SIZE):
         batch = pairs[start : start + BATCH_SIZE]
-        examples = [encode_pair(pair, loaded.source.vocabulary, loaded.target.vocabulary) for pair in batch]
+        examples = [encode_pair(pair, source, target) for pair in batch]
         padded = make_batch(examples).to(device)
         recorder = Recorder(keep=lambda path: path.endswith("cross_attn.weights"))
         loaded.model(padded.src, padded.tgt, tap=recorder)
@@ -111,3 +113,16 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
         for head in range(config.n_heads)
     ]
     return sorted(found, key=lambda alignment: -alignment.accuracy)
+
+
+def word_vocabulary(coder: Coder) -> Vocabulary:
+    """The vocabulary of a model that reads whole words, as those of the built-in tasks do.
+
+    Raises:
+        TextError: for a coder of sub-words.
+    """
+    if not isinstance(coder, SentenceCoder):
+        raise TextError(
+            "The sentences of a built-in task are whole words: evaluate a model that reads those."
+        )
+    return coder.vocabulary

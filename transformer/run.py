@@ -1,4 +1,4 @@
-"""A sentence through a model: words to ids, ids to every number of the run, numbers to words."""
+"""A sentence through a model: text to ids, ids to every number of the run, numbers to text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.data import pad
 from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
-from transformer.text import BOS_ID, EOS_ID, PAD_ID, EncodedSentence, SentenceCoder, clean
+from transformer.text import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, Coder, EncodedSentence, clean
 from transformer.trace import Recorder, Trace
 
 NO_WORDS = (PAD_ID, BOS_ID)
@@ -28,8 +29,8 @@ class Run:
     """Everything about one sentence in one model.
 
     Attributes:
-        source: the source as typed, S - 1 words; the model reads them and <eos>.
-        target_ids: the decoder's input, T ids that begin with <bos>.
+        source: the source as typed, S - 1 tokens; the model reads them and <eos>.
+        target: T - 1 tokens; the decoder reads <bos> and them.
         generated: whether the model chose the target itself (else it was given: teacher forcing).
         finished: whether the target ends with <eos> (a generated one may run into its limit).
         steps: T of them: behind each decoder input token, the next one and the best k.
@@ -38,12 +39,17 @@ class Run:
     """
 
     source: EncodedSentence
-    target_ids: tuple[int, ...]
+    target: EncodedSentence
     generated: bool
     finished: bool
     steps: tuple[DecodingStep, ...]
     translation: str
     trace: Trace
+
+    @property
+    def target_ids(self) -> tuple[int, ...]:
+        """The decoder's input: T ids that begin with <bos>."""
+        return (BOS_ID, *self.target.ids)
 
 
 def run_sentence(
@@ -65,12 +71,11 @@ def run_sentence(
     if not clean(target).strip():
         return _generate(loaded, source, top_k, on_step)
     given = encode_sentence(loaded, loaded.target, target, "target sentence")
-    words = ("<bos>", *given.words)
-    return force(loaded, source, (BOS_ID, *given.ids), words, top_k=top_k)
+    return force(loaded, source, given, top_k=top_k)
 
 
-def encode_sentence(loaded: LoadedModel, coder: SentenceCoder, text: str, what: str) -> EncodedSentence:
-    """The words and ids of a typed sentence.
+def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> EncodedSentence:
+    """The tokens and ids of a typed sentence.
 
     Raises:
         SentenceError: for no words at all, or too many; `what` names the sentence in the message.
@@ -81,35 +86,33 @@ def encode_sentence(loaded: LoadedModel, coder: SentenceCoder, text: str, what: 
         raise SentenceError(f"The {what} has no words: type at least one.")
     if len(encoded.ids) > longest:
         raise SentenceError(
-            f"The {what} has {len(encoded.ids):,} words and punctuation marks; this model reads at most "
-            f"{longest}. Shorten it, or choose a model with more positions."
+            f"The {what} has {_size(encoded, coder)}; this model reads at most {longest}. Shorten it, or "
+            "choose a model with more positions."
         )
     return encoded
 
 
-def force(
-    loaded: LoadedModel,
-    source: EncodedSentence,
-    target_ids: Sequence[int],
-    target_words: Sequence[str],
-    *,
-    top_k: int = 5,
-) -> Run:
-    """Teacher forcing: the run of a source with a given decoder input, which begins with <bos>.
+def _size(encoded: EncodedSentence, coder: Coder) -> str:
+    words = f"{len(encoded.words):,} words and punctuation marks"
+    return words if coder.unit == "word" else f"{len(encoded.ids):,} {coder.unit}s ({words})"
+
+
+def force(loaded: LoadedModel, source: EncodedSentence, target: EncodedSentence, *, top_k: int = 5) -> Run:
+    """Teacher forcing: the run of a source with a given target, as a coder encodes text or describes ids.
 
     Every step's "chosen" token is the given one, and the last one's is <eos>.
     """
-    trace = _trace(loaded, [source], [(tuple(target_ids), tuple(target_words))])
+    trace = _trace(loaded, [source], [target])
     probabilities = next_token_probabilities(trace["logits"][0], NO_WORDS)  # (T, V)
-    labels = (*target_ids[1:], EOS_ID)
+    labels = (*target.ids, EOS_ID)
     steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(
         source=source,
-        target_ids=tuple(target_ids),
+        target=target,
         generated=False,
         finished=True,
         steps=tuple(steps),
-        translation=loaded.target.tokenizer.join(target_words[1:]),
+        translation=loaded.target.decode(target.ids),
         trace=trace,
     )
 
@@ -121,7 +124,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     targets = greedy_batch(
         loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
     )
-    return _trace(loaded, sources, [_decoder_input(loaded, ids) for ids in targets])
+    return _trace(loaded, sources, list(map(loaded.target.of_ids, targets)))
 
 
 def target_limit(loaded: LoadedModel, n_source: int) -> int:
@@ -142,45 +145,37 @@ def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step:
             on_step(step, limit)
     finished = steps[-1].token_id == EOS_ID
     chosen = [step.token_id for step in steps if step.token_id != EOS_ID]
-    ids, words = _decoder_input(loaded, chosen if finished else chosen[:-1])
+    target = loaded.target.of_ids(chosen if finished else chosen[:-1])
     return Run(
         source=source,
-        target_ids=ids,
+        target=target,
         generated=True,
         finished=finished,
         steps=tuple(steps),
         translation=loaded.target.decode(chosen),
-        trace=_trace(loaded, [source], [(ids, words)]),
+        trace=_trace(loaded, [source], [target]),
     )
-
-
-def _decoder_input(loaded: LoadedModel, ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    return (BOS_ID, *ids), ("<bos>", *(loaded.target.vocabulary.word(i) for i in ids))
 
 
 @torch.inference_mode()
 def _trace(
-    loaded: LoadedModel,
-    sources: Sequence[EncodedSentence],
-    targets: Sequence[tuple[tuple[int, ...], tuple[str, ...]]],
+    loaded: LoadedModel, sources: Sequence[EncodedSentence], targets: Sequence[EncodedSentence]
 ) -> Trace:
     src = _padded([(*source.ids, EOS_ID) for source in sources], loaded)
-    tgt = _padded([ids for ids, _ in targets], loaded)
+    tgt = _padded([(BOS_ID, *target.ids) for target in targets], loaded)
     recorder = Recorder()
     loaded.model(src, tgt, tap=recorder)
     return Trace(
         {path: tensor.cpu() for path, tensor in recorder.records.items()},
-        src_tokens=_padded_words([(*source.words, "<eos>") for source in sources]),
-        tgt_tokens=_padded_words([words for _, words in targets]),
+        src_tokens=_padded_tokens([(*source.tokens, EOS) for source in sources]),
+        tgt_tokens=_padded_tokens([(BOS, *target.tokens) for target in targets]),
     )
 
 
 def _padded(rows: Sequence[Sequence[int]], loaded: LoadedModel) -> torch.Tensor:
-    longest = max(len(row) for row in rows)
-    filled = [[*row, *[PAD_ID] * (longest - len(row))] for row in rows]
-    return torch.tensor(filled, device=loaded.model.generator.weight.device)
+    return pad(rows).to(loaded.model.generator.weight.device)
 
 
-def _padded_words(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+def _padded_tokens(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     longest = max(len(row) for row in rows)
-    return [(*row, *["<pad>"] * (longest - len(row))) for row in rows]
+    return [(*row, *[PAD] * (longest - len(row))) for row in rows]

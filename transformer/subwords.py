@@ -8,15 +8,28 @@ UTF-8 bytes (<0x00> to <0xFF>): nothing typed is unknown.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from transformer.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, EncodedSentence, TextError, WordTokenizer
+from transformer.text import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    SPECIALS,
+    EncodedSentence,
+    TextError,
+    Unit,
+    WordTokenizer,
+)
 
 MARK = "▁"
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+_FIXED = (*SPECIALS, *BYTES)
 _FIRST_BYTE_ID = len(SPECIALS)
+_UNLEARNED = re.compile("|".join(map(re.escape, (MARK, *_FIXED))))
+"""What no learned piece may be or hold: as typed text it is spelled in parts."""
 _REMEMBERED_WORDS = 100_000
 
 
@@ -32,9 +45,10 @@ class SubwordVocabulary:
     """
 
     def __init__(self, pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
-        fixed = (*SPECIALS, *BYTES)
-        if tuple(pieces[: len(fixed)]) != fixed:
+        if tuple(pieces[: len(_FIXED)]) != _FIXED:
             raise TextError(f"A sub-word vocabulary begins with {' '.join(SPECIALS)} and the 256 bytes.")
+        if MARK not in pieces:
+            raise TextError(f"A sub-word vocabulary has a piece for the space before a word: add {MARK}.")
         self._pieces, self._merges = list(pieces), [(left, right) for left, right in merges]
         self._ids = {piece: index for index, piece in enumerate(self._pieces)}
         if len(self._ids) != len(self._pieces):
@@ -42,6 +56,8 @@ class SubwordVocabulary:
         for left, right in self._merges:
             if not {left, right, left + right} <= self._ids.keys():
                 raise TextError(f"The merge of {left!r} and {right!r} leads out of the vocabulary.")
+            if left + right in _FIXED:
+                raise TextError(f"The merge of {left!r} and {right!r} would make typed text a special piece.")
         spelled = {piece: index for piece, index in self._ids.items() if piece not in SPECIALS}
         self._bpe = models.BPE(vocab=spelled, merges=self._merges, byte_fallback=True)
         self._remembered: dict[str, list[int]] = {}
@@ -98,13 +114,20 @@ def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVo
     Raises:
         TextError: for a size that leaves no room for pieces.
     """
-    fixed = [*SPECIALS, *BYTES]
-    if size <= len(fixed):
-        raise TextError(f"A sub-word vocabulary needs more than {len(fixed)} pieces, not {size}.")
+    room = size - len(_FIXED)
+    if room < 1:
+        raise TextError(f"A sub-word vocabulary needs more than {len(_FIXED)} pieces, not {size}.")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=fixed, min_frequency=2, show_progress=False)
-    marked = (MARK * spaced + word for word, spaced in words if MARK not in word)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(_FIXED),
+        initial_alphabet=[MARK],
+        limit_alphabet=room,
+        min_frequency=2,
+        show_progress=False,
+    )
+    marked = (MARK * spaced + word for word, spaced in words if not _UNLEARNED.search(word))
     tokenizer.train_from_iterator(_lines(marked), trainer)
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
@@ -129,6 +152,8 @@ class SubwordCoder:
     tokenizer's setting says so.
     """
 
+    unit: Unit = "sub-word"
+
     def __init__(self, tokenizer: WordTokenizer, vocabulary: SubwordVocabulary) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = vocabulary
@@ -147,6 +172,26 @@ class SubwordCoder:
             unknown=[False] * len(ids),
             words=[word for word, _ in words],
             word_of=[number for number, pieces in enumerate(cut) for _ in pieces],
+        )
+
+    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+        """Describe the sentence of given ids, piece by piece.
+
+        The words are those of the sentence that the pieces make, if it is cut into the same pieces; else a
+        word goes from space to space (a model may write a word in other pieces than it would be cut into).
+        """
+        encoded = self.encode(self.decode(ids))
+        if encoded.ids == list(ids):
+            return encoded
+        tokens = list(map(self.token, ids))
+        starts = [place for place, token in enumerate(tokens) if not place or token.startswith(MARK)]
+        ends = [*starts[1:], len(tokens)]
+        return EncodedSentence(
+            tokens=tokens,
+            ids=list(ids),
+            unknown=[False] * len(tokens),
+            words=[self.vocabulary.decode(ids[start:end]) for start, end in zip(starts, ends, strict=True)],
+            word_of=[word for word, start in enumerate(starts) for _ in range(start, ends[word])],
         )
 
     def decode(self, ids: Iterable[int]) -> str:

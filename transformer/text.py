@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence, Sized
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal, Protocol
 
 import spacy
 from spacy.tokens import Doc
@@ -24,6 +25,10 @@ _APOCOPES = {"po'", "mo'", "be'"}
 _CLOSING = frozenset(".,;:!?…)]}»”%")
 _OPENING = frozenset("([{«“¿¡")
 _ELIDING_LANGUAGES = frozenset({"it", "fr", "ca"})
+
+
+Unit = Literal["word", "sub-word"]
+"""What the tokens of a vocabulary are, in words for people."""
 
 
 class TextError(ValueError):
@@ -189,8 +194,45 @@ class EncodedSentence:
     word_of: list[int]
 
 
+class Coder(Protocol):
+    """Sentences to ids and ids to sentences: by whole words, or by sub-words (`transformer.subwords`)."""
+
+    @property
+    def unit(self) -> Unit:
+        """What a token is."""
+        ...
+
+    @property
+    def tokenizer(self) -> WordTokenizer:
+        """What splits sentences into words."""
+        ...
+
+    @property
+    def vocabulary(self) -> Sized:
+        """The tokens that have ids."""
+        ...
+
+    def encode(self, sentence: str) -> EncodedSentence:
+        """Encode typed text, without <bos> or <eos>. Never raises."""
+        ...
+
+    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+        """Describe the sentence of given ids, token by token; the ids, <bos> too, are kept as they are."""
+        ...
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Make the sentence of ids: <pad>, <bos> and <eos> are left out."""
+        ...
+
+    def token(self, index: int) -> str:
+        """Name the token of an id."""
+        ...
+
+
 class SentenceCoder:
-    """A tokenizer and a vocabulary: sentences to ids and ids to sentences."""
+    """A tokenizer and a vocabulary of words: sentences to ids and ids to sentences."""
+
+    unit: Unit = "word"
 
     def __init__(self, tokenizer: WordTokenizer, vocabulary: Vocabulary) -> None:
         self.tokenizer = tokenizer
@@ -200,9 +242,14 @@ class SentenceCoder:
         """Encode typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
         words = self.tokenizer.words(sentence)
         ids = self.vocabulary.encode(map(self.tokenizer.key, words))
+        return replace(self.of_ids(ids), tokens=words, words=words)
+
+    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+        """Describe the sentence of given ids, word by word."""
+        words = list(map(self.vocabulary.word, ids))
         return EncodedSentence(
             tokens=words,
-            ids=ids,
+            ids=list(ids),
             unknown=[index == UNK_ID for index in ids],
             words=words,
             word_of=list(range(len(words))),

@@ -252,10 +252,9 @@ def twin_run(
     """The same source and target as `run_of`, forced, in a random model of the same configuration."""
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
-    words = original.trace.tgt_tokens[0]
     return _run_cache().get(
         ("twin", choice, text, target, seed, norm_position),
-        lambda: force(twin, original.source, original.target_ids, words, top_k=TOP_K),
+        lambda: force(twin, original.source, original.target, top_k=TOP_K),
     )
 
 

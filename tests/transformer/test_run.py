@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.models import tiny_model
+from tests.models import tiny_model, tiny_subword_model
 from transformer.decoding import DecodingStep
 from transformer.run import SentenceError, encode_sentence, force, run_sentence, trace_batch
 from transformer.text import BOS_ID, EOS_ID, PAD_ID
@@ -40,7 +40,7 @@ def test_labels_are_the_words_as_typed_and_unknown_ones_are_told() -> None:
 
 def test_given_target_is_forced() -> None:
     run = run_sentence(tiny_model(), "i saw a cat", "Ho visto un gatto")
-    words = tiny_model().target.vocabulary.encode(["ho", "visto", "un", "gatto"])
+    words = tiny_model().target.encode("ho visto un gatto").ids
     assert not run.generated
     assert run.target_ids == (BOS_ID, *words)
     assert [step.token_id for step in run.steps] == [*words, EOS_ID]
@@ -50,7 +50,7 @@ def test_given_target_is_forced() -> None:
 def test_forcing_what_was_generated_gives_the_same_run() -> None:
     loaded = tiny_model(3)
     generated = run_sentence(loaded, "i see the dog.")
-    forced = force(loaded, generated.source, generated.target_ids, generated.trace.tgt_tokens[0])
+    forced = force(loaded, generated.source, generated.target)
     assert all(torch.equal(forced.trace[path], generated.trace[path]) for path in generated.trace)
 
 
@@ -82,6 +82,39 @@ def test_padding_a_batch_changes_nothing() -> None:
         assert cross[i, :, :, n_src:].eq(0).all()
 
 
+def test_a_forced_target_reads_as_the_model_was_given_it() -> None:
+    run = run_sentence(tiny_model(), "i saw a cat", "Ho visto un procione")
+    assert run.translation == "ho visto un <unk>"
+    assert run.trace.tgt_tokens[0][-1] == "procione"
+    sub_words = run_sentence(tiny_subword_model(), "I saw a cat", "Ho visto un procione: l’ho visto!")
+    assert sub_words.translation == "Ho visto un procione: l’ho visto!"
+
+
+def test_sub_words_label_the_positions() -> None:
+    loaded = tiny_subword_model(2)
+    run = run_sentence(loaded, "The zebra saw the dog's 🦝.")
+    source = run.source
+    assert run.trace.src_tokens[0] == (*source.tokens, "<eos>")
+    assert len(source.tokens) > len(source.words)
+    assert run.trace.tgt_tokens[0] == ("<bos>", *map(loaded.target.token, run.target_ids[1:]))
+    assert run.trace["logits"].shape[1] == len(run.target_ids) == len(run.target.tokens) + 1
+    assert run.trace["logits"].shape[2] == len(loaded.target.vocabulary)
+    assert run.translation == loaded.target.decode([step.token_id for step in run.steps])
+
+
+def test_a_batch_of_sub_words_is_labelled_and_padded() -> None:
+    loaded = tiny_subword_model()
+    sources = [encode_sentence(loaded, loaded.source, text, "sentence") for text in ("cat", "the dog’s 🦝")]
+    trace = trace_batch(loaded, sources)
+    longest = len(sources[1].tokens)
+    assert trace.src_tokens[1] == (*sources[1].tokens, "<eos>")
+    assert trace.src_tokens[0] == (
+        *sources[0].tokens,
+        "<eos>",
+        *["<pad>"] * (longest - len(sources[0].tokens)),
+    )
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u202e", "\x00"])
 def test_no_words_are_refused(text: str) -> None:
     with pytest.raises(SentenceError, match="has no words: type at least one"):
@@ -97,6 +130,12 @@ def test_too_long_says_how_long_it_may_be() -> None:
         run_sentence(loaded, "cat " * 19)
     with pytest.raises(SentenceError, match="The target sentence has 19 words"):
         run_sentence(loaded, "cat", "gatto " * 19)
+
+
+def test_too_long_counts_sub_words_where_the_model_reads_those() -> None:
+    message = r"has 70 sub-words \(14 words and punctuation marks\); this model reads at most 60"
+    with pytest.raises(SentenceError, match=message):
+        run_sentence(tiny_subword_model(), "🦝 " * 14)
 
 
 def test_a_trace_equals_itself_alone() -> None:

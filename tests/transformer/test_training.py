@@ -9,7 +9,7 @@ from transformer.card import Making, model_card
 from transformer.checkpoints.folder import LoadedModel
 from transformer.config import TransformerConfig
 from transformer.data import Batch, Example, encode_pair, make_batch
-from transformer.evaluation import Translation, head_alignments, translate, translations
+from transformer.evaluation import Translation, head_alignments, translate, translations, word_vocabulary
 from transformer.loss import count_labels, cross_entropy
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
@@ -133,7 +133,7 @@ def test_a_recipe_trains_a_model(trained: LoadedModel, training: Training, steps
     assert steps[-1].loss < steps[0].loss
     assert not trained.model.training
     assert (trained.model.config.n_encoder_layers, trained.model.config.n_decoder_layers) == (1, 2)
-    assert "the" in trained.source.vocabulary
+    assert trained.source.encode("the").unknown == [False]
 
 
 def test_a_recipe_is_repeatable(recipe: Recipe, steps: list[TrainingStep]) -> None:
@@ -176,7 +176,7 @@ def test_heads_are_ranked_by_their_alignment(trained: LoadedModel) -> None:
 def test_a_head_that_looks_where_it_should_is_counted_as_right(trained: LoadedModel) -> None:
     """With one source word each, <eos> apart, a head is right exactly where it prefers the word to <eos>."""
     pair = sentence_pair(phrase("is", "è"))
-    example = encode_pair(pair, trained.source.vocabulary, trained.target.vocabulary)
+    example = encode_pair(pair, word_vocabulary(trained.source), word_vocabulary(trained.target))
     recorder = Recorder()
     trained.model(torch.tensor([example.src]), torch.tensor([example.tgt[:-1]]), tap=recorder)
     for found in head_alignments(trained, [pair]):

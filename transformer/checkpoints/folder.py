@@ -1,28 +1,38 @@
-"""A model's own folder: model.safetensors, config.json, vocabulary.json and README.md, its card."""
+"""A model's own folder: its weights, config.json, vocabulary.json and README.md, its card."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
+from transformer.checkpoints._files import CheckpointError, read_json, write_text
+from transformer.checkpoints._vocabularies import from_plain, to_plain
+from transformer.checkpoints._weights import open_weights, save_weights
 from transformer.config import ConfigError, TransformerConfig
 from transformer.model import Transformer
-from transformer.text import SentenceCoder, Vocabulary, WordTokenizer
+from transformer.text import Coder, TextError
+
+__all__ = [
+    "MODELS",
+    "CheckpointError",
+    "LoadedModel",
+    "default_model",
+    "freeze",
+    "model_folder",
+    "open_model",
+    "save_model",
+    "shipped_models",
+]
 
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
 """Where the shipped models lie, a folder each."""
 
-WEIGHTS, CONFIG, VOCABULARY, CARD = "model.safetensors", "config.json", "vocabulary.json", "README.md"
-
-
-class CheckpointError(ValueError):
-    """A model that can't be opened; the message says why and what to do."""
+CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"
+PREFERRED = ("en-it", "toy-en-it")
+"""Which of the shipped models people begin with, the best first."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +49,23 @@ class LoadedModel:
 
     name: str
     model: Transformer
-    source: SentenceCoder
-    target: SentenceCoder
+    source: Coder
+    target: Coder
     card: str = ""
 
 
 def shipped_models() -> list[str]:
-    """The names of the models in assets/models."""
-    return sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
+    """The names of the models in assets/models, the one that people begin with first."""
+    names = sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
+    return [
+        *(name for name in PREFERRED if name in names),
+        *(name for name in names if name not in PREFERRED),
+    ]
+
+
+def default_model() -> str:
+    """The model that people begin with."""
+    return next(iter(shipped_models()), PREFERRED[0])
 
 
 def model_folder(name_or_path: str) -> Path:
@@ -66,25 +85,37 @@ def model_folder(name_or_path: str) -> Path:
     return path
 
 
-def save_model(folder: Path, loaded: LoadedModel) -> None:
+def save_model(
+    folder: Path,
+    loaded: LoadedModel,
+    *,
+    dtype: torch.dtype = torch.float32,
+    max_file_bytes: int | None = None,
+) -> None:
     """Write a model's folder; each file is replaced whole or not at all.
+
+    Args:
+        folder: made if it is missing.
+        loaded: with coders of words or of sub-words.
+        dtype: of the weights on disk. Half precision takes half the space; opened, they are float32 again.
+        max_file_bytes: no file of weights is larger, and as many are written as are needed.
 
     Raises:
         OSError: when the folder can't be written.
+        ValueError: for weights that are too large for the dtype.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     tied = _tied_names(loaded.model.config)
     weights = {
-        name: w.detach().cpu().contiguous()
-        for name, w in loaded.model.state_dict().items()
+        name: _narrowed(name, weight, dtype)
+        for name, weight in loaded.model.state_dict().items()
         if name not in tied
     }
-    save_file(weights, folder / f"{WEIGHTS}.part")
-    (folder / f"{WEIGHTS}.part").replace(folder / WEIGHTS)
-    sides = {"source": _side(loaded.source), "target": _side(loaded.target)}
-    _write(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
-    _write(folder / CARD, loaded.card)
-    _write(folder / CONFIG, json.dumps(loaded.model.config.to_dict(), indent=2))
+    folder.mkdir(parents=True, exist_ok=True)
+    save_weights(folder, weights, max_file_bytes)
+    sides = {"source": to_plain(loaded.source), "target": to_plain(loaded.target)}
+    write_text(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
+    write_text(folder / CARD, loaded.card)
+    write_text(folder / CONFIG, json.dumps(loaded.model.config.to_dict(), indent=2))
 
 
 def open_model(name_or_path: str, device: torch.device | None = None) -> LoadedModel:
@@ -98,7 +129,7 @@ def open_model(name_or_path: str, device: torch.device | None = None) -> LoadedM
     folder = model_folder(name_or_path)
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
-    weights = _open_weights(folder, config)
+    weights = open_weights(folder, _shapes(config))
     model = Transformer(config, torch.Generator())
     model.load_state_dict(weights, strict=False)
     card = folder / CARD
@@ -122,89 +153,41 @@ def _tied_names(config: TransformerConfig) -> set[str]:
     return generator | ({"tgt_embedding.weight"} if config.share_embeddings else set())
 
 
-def _side(coder: SentenceCoder) -> dict[str, Any]:
-    return {
-        "language": coder.tokenizer.language,
-        "lowercase": coder.tokenizer.lowercase,
-        "words": coder.vocabulary.to_list(),
-    }
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-
-
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
-    try:
-        values = json.loads((folder / name).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(
-            f"{folder} has no {name}: choose the folder that a model was saved into."
-        ) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CheckpointError(f"{folder / name} can't be read ({error}): save the model again.") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{folder / name} holds no JSON object: save the model again.")
-    return values
+def _narrowed(name: str, weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    narrow = weight.detach().cpu().to(dtype).contiguous()
+    if not bool(narrow.isfinite().all()) and bool(weight.isfinite().all()):
+        raise ValueError(f"{name} has weights that are too large for {dtype}: save the model as float32.")
+    return narrow
 
 
 def _open_config(folder: Path) -> TransformerConfig:
     try:
-        return TransformerConfig.from_dict(_read_json(folder, CONFIG))
+        return TransformerConfig.from_dict(read_json(folder, CONFIG))
     except ConfigError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
 
 
-def _open_coders(folder: Path, config: TransformerConfig) -> tuple[SentenceCoder, SentenceCoder]:
-    sides = _read_json(folder, VOCABULARY)
+def _open_coders(folder: Path, config: TransformerConfig) -> tuple[Coder, Coder]:
+    sides = read_json(folder, VOCABULARY)
     coders = []
     for side, size in (("source", config.src_vocab_size), ("target", config.tgt_vocab_size)):
         try:
-            tokenizer = WordTokenizer(sides[side]["language"], lowercase=sides[side]["lowercase"])
-            vocabulary = Vocabulary.from_list(sides[side]["words"])
-        except (KeyError, TypeError, ValueError) as error:
+            coder = from_plain(sides.get(side))
+        except TextError as error:
             raise CheckpointError(
                 f"{folder / VOCABULARY}: its {side} side is not valid ({error})."
             ) from error
-        if len(vocabulary) != size:
+        if len(coder.vocabulary) != size:
             raise CheckpointError(
-                f"{folder / VOCABULARY} has {len(vocabulary)} {side} words, but {CONFIG} says {size}: "
-                "the files belong to two different models."
+                f"{folder / VOCABULARY} has {len(coder.vocabulary)} {side} {coder.unit}s, but {CONFIG} says "
+                f"{size}: the files belong to two different models."
             )
-        coders.append(SentenceCoder(tokenizer, vocabulary))
+        coders.append(coder)
     return coders[0], coders[1]
 
 
-def _open_weights(folder: Path, config: TransformerConfig) -> dict[str, torch.Tensor]:
+def _shapes(config: TransformerConfig) -> dict[str, list[int]]:
+    """The shape of every weight that is saved, without a weight in memory."""
     with torch.device("meta"):
-        expected = Transformer(config).state_dict()
-    shapes = {name: list(w.shape) for name, w in expected.items() if name not in _tied_names(config)}
-    try:
-        with safe_open(folder / WEIGHTS, framework="pt") as file:
-            found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (no mapping)
-            if found != shapes:
-                raise CheckpointError(
-                    f"{folder / WEIGHTS} is not the model of {CONFIG}: {_difference(found, shapes)}."
-                )
-            return {name: file.get_tensor(name) for name in shapes}
-    except FileNotFoundError as error:
-        raise CheckpointError(
-            f"{folder} has no {WEIGHTS}: choose the folder that a model was saved into."
-        ) from error
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"{folder / WEIGHTS} can't be read ({error}): copy or save it again."
-        ) from error
-
-
-def _difference(found: dict[str, list[int]], expected: dict[str, list[int]]) -> str:
-    for name in sorted(found.keys() | expected.keys()):
-        if name not in found:
-            return f"{name} is missing"
-        if name not in expected:
-            return f"{name} is not part of it"
-        if found[name] != expected[name]:
-            return f"{name} is {found[name]} where {expected[name]} is due"
-    return "no difference"
+        weights = Transformer(config).state_dict()
+    return {name: list(w.shape) for name, w in weights.items() if name not in _tied_names(config)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import tyro
 
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.folder import default_model, open_model
 from transformer.device import choose_device
 from transformer.evaluation import translate
 from transformer.run import SentenceError
@@ -27,7 +27,7 @@ class Translate:
     """
 
     sentences: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SENTENCE")] = ()
-    model: str = "toy-en-it"
+    model: str = field(default_factory=default_model)
     device: str | None = None
 
 

@@ -74,14 +74,14 @@ def _translation(run: Run) -> None:
 
 
 def _label(loaded: LoadedModel, token_id: int) -> str:
-    return visible(loaded.target.vocabulary.word(token_id))
+    return visible(loaded.target.token(token_id))
 
 
 def _steps_figure(run: Run, loaded: LoadedModel) -> object:
     return step_probabilities(
-        [[loaded.target.vocabulary.word(token) for token in step.top_ids] for step in run.steps],
+        [[loaded.target.token(token) for token in step.top_ids] for step in run.steps],
         np.array([step.top_probabilities for step in run.steps]),
-        [loaded.target.vocabulary.word(step.token_id) for step in run.steps],
+        [loaded.target.token(step.token_id) for step in run.steps],
         theme=current_theme(),
         title="Best next words at each step",
     )
