@@ -7,7 +7,8 @@ at any time: an order of the pairs is a list of numbers, and a training goes on 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -52,7 +53,9 @@ class EncodedCorpus:
 
     def __init__(self, folder: Path) -> None:
         try:
-            self.description: dict[str, object] = json.loads((folder / _DESCRIPTION).read_text())
+            self.description: dict[str, object] = json.loads(
+                (folder / _DESCRIPTION).read_text(encoding="utf-8")
+            )
             self._source, self._target = (_open_side(folder, side) for side in _SIDES)
         except (OSError, ValueError) as error:
             raise EncodedCorpusError(
@@ -77,14 +80,16 @@ class EncodedCorpus:
 
 
 def write_corpus(
-    folder: Path, pairs: Iterable[tuple[Sequence[int], Sequence[int]]], description: dict[str, object]
+    folder: Path,
+    pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    describe: Callable[[], dict[str, object]] = dict,
 ) -> EncodedCorpus:
     """Write pairs of ids as they come; memory holds one pair at a time.
 
     Args:
         folder: made if it is missing; the description is written last, so a folder without one is unfinished.
         pairs: ids of source and target, without <bos> and <eos>.
-        description: whatever a reader has to know of the corpus, plain values.
+        describe: asked after the last pair for whatever a reader has to know of the corpus, plain values.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _DESCRIPTION).unlink(missing_ok=True)
@@ -103,7 +108,12 @@ def write_corpus(
                 ends[number] += len(sentence)
                 _write(ids, sentence, _ID)
                 _write(offsets, [ends[number]], _OFFSET)
-    (folder / _DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False, indent=1))
+        for ids, offsets in sides:
+            for file in (ids, offsets):
+                file.flush()
+                os.fsync(file.fileno())
+    description = json.dumps(describe(), ensure_ascii=False, indent=1)
+    (folder / _DESCRIPTION).write_text(description, encoding="utf-8")
     return EncodedCorpus(folder)
 
 

@@ -38,9 +38,18 @@ def learn_coders(
 
 
 def encode_corpus(
-    folder: Path, pairs: Pairs, source: SubwordCoder, target: SubwordCoder, *, longest: int
+    folder: Path,
+    pairs: Pairs,
+    source: SubwordCoder,
+    target: SubwordCoder,
+    *,
+    longest: int,
+    describe: Callable[[], dict[str, object]] = dict,
 ) -> EncodedCorpus:
-    """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side."""
+    """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side.
+
+    The corpus's description is what `describe` says after the last pair, and "left_out", how many those were.
+    """
     left_out = 0
 
     def encoded() -> Iterator[tuple[list[int], list[int]]]:
@@ -52,5 +61,4 @@ def encode_corpus(
             else:
                 yield ids
 
-    write_corpus(folder, encoded(), {})
-    return EncodedCorpus(folder)
+    return write_corpus(folder, encoded(), lambda: describe() | {"left_out": left_out})

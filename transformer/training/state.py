@@ -6,18 +6,20 @@ The file is safetensors: tensors and a line of JSON, nothing that could run when
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
+from transformer.training.files import write_tensors
 from transformer.training.trainer import Trainer
 
 _MODEL, _ADAM, _RANDOM = "model.", "adam.", "random."
+_PROGRESS, _SCALER = "progress", "scaler"
 
 
 class StateError(ValueError):
@@ -27,6 +29,8 @@ class StateError(ValueError):
 def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
     """Write weights, optimizer, random generators and progress; the file that was there stays until then.
 
+    Every process calls it, and the first one writes.
+
     Args:
         path: of the file; its folder exists.
         trainer: between two updates.
@@ -35,41 +39,31 @@ def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
     Raises:
         OSError: when it can't be written, for a full disk say; the file that was there is as it was.
     """
+    random = _random_states(trainer)
+    if not trainer.ranks.is_first:
+        return
     tensors: dict[str, Tensor] = {f"{_MODEL}{name}": w for name, w in trainer.model.named_parameters()}
     for name, parameter in trainer.model.named_parameters():
         for key, value in trainer.optimizer.state[parameter].items():
             tensors[f"{_ADAM}{name}.{key}"] = value
-    for name, state in _random_states().items():
-        tensors[f"{_RANDOM}{name}"] = state
-    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    part = path.with_name(f"{path.name}.part")
-    try:
-        save_file(kept, part, {"progress": json.dumps(progress | {"step": trainer.step})})
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    except SafetensorError as error:
-        raise OSError(None, str(error)) from error
-    finally:
-        part.unlink(missing_ok=True)
+    metadata = {
+        _PROGRESS: json.dumps(progress | {"step": trainer.step}),
+        _SCALER: json.dumps(trainer.scaler.state_dict()),
+    }
+    write_tensors(path, tensors | random, metadata)
 
 
 def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
     """Bring a trainer to the state in a file; returns the progress that was saved with it.
 
+    Every process calls it. One that had no part in the saved training goes on with its own random numbers.
+
     Raises:
         StateError: for a file that is missing, damaged, or of another model.
     """
-    try:
-        with safe_open(path, framework="pt") as file:
-            progress: dict[str, Any] = json.loads(file.metadata()["progress"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except FileNotFoundError as error:
-        raise StateError(f"There is no {path}: nothing to go on from.") from error
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StateError(
-            f"{path} can't be read ({error}): go on from another state, or start anew."
-        ) from error
+    with _opened(path) as file:
+        progress, scaler = _metadata(file)
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     parameters = dict(trainer.model.named_parameters())
     saved = {name.removeprefix(_MODEL): t.shape for name, t in tensors.items() if name.startswith(_MODEL)}
     if saved != {name: parameter.shape for name, parameter in parameters.items()}:
@@ -79,29 +73,61 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
             parameter.copy_(tensors[f"{_MODEL}{name}"])
             prefix = f"{_ADAM}{name}."
             trainer.optimizer.state[parameter] = {
-                full.removeprefix(prefix): _beside(tensor, parameter)
+                full.removeprefix(prefix): tensor.to(parameter.device)
                 for full, tensor in tensors.items()
                 if full.startswith(prefix) and "." not in full.removeprefix(prefix)
             }
     trainer.step = progress["step"]
-    _set_random_states(tensors)
+    if scaler and trainer.scaler.is_enabled():
+        trainer.scaler.load_state_dict(scaler)
+    _set_random_states(trainer, tensors)
     return progress
 
 
-def _beside(tensor: Tensor, parameter: Tensor) -> Tensor:
-    return tensor.to(parameter.device)
+def saved_step(path: Path) -> int:
+    """How many updates a state has behind it. Raises StateError when it can't be read."""
+    with _opened(path) as file:
+        return int(_metadata(file)[0]["step"])
 
 
-def _random_states() -> dict[str, Tensor]:
-    states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states |= {f"cuda{i}": state for i, state in enumerate(torch.cuda.get_rng_state_all())}
-    return states
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except FileNotFoundError as error:
+        raise StateError(f"There is no {path}: nothing to go on from.") from error
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise StateError(
+            f"{path} can't be read ({error}): go on from another state, or start anew."
+        ) from error
 
 
-def _set_random_states(tensors: dict[str, Tensor]) -> None:
-    torch.set_rng_state(tensors[f"{_RANDOM}cpu"])
-    if torch.cuda.is_available():
-        for i in range(torch.cuda.device_count()):
-            if f"{_RANDOM}cuda{i}" in tensors:
-                torch.cuda.set_rng_state(tensors[f"{_RANDOM}cuda{i}"], i)
+def _metadata(file: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The progress, and the state of the scaler, {} where there was none."""
+    metadata = file.metadata()
+    return json.loads(metadata[_PROGRESS]), json.loads(metadata.get(_SCALER, "{}"))
+
+
+def _random_name(kind: str, rank: int) -> str:
+    return f"{_RANDOM}{kind}-{rank}" if rank else f"{_RANDOM}{kind}"
+
+
+def _random_states(trainer: Trainer) -> dict[str, Tensor]:
+    """The generators of the CPU, and of the GPU where there is one, of every process."""
+    own = {"cpu": torch.get_rng_state()}
+    if trainer.device.type == "cuda":
+        own["cuda"] = torch.cuda.get_rng_state(trainer.device)
+    return {
+        _random_name(kind, rank): state
+        for kind, mine in own.items()
+        for rank, state in enumerate(trainer.ranks.gather(mine))
+    }
+
+
+def _set_random_states(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
+    cpu, cuda = (_random_name(kind, trainer.ranks.rank) for kind in ("cpu", "cuda"))
+    if cpu in tensors:
+        torch.set_rng_state(tensors[cpu])
+    if cuda in tensors and trainer.device.type == "cuda":
+        torch.cuda.set_rng_state(tensors[cuda], trainer.device)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from transformer.data import Batch
 from transformer.loss import count_labels, cross_entropy
 from transformer.model import Transformer
+from transformer.training.ranks import ALONE, Ranks
 
 Precision = Literal["float32", "bfloat16", "float16"]
+
+MOST_SKIPPED = 40
+"""Updates in a row that float16 may skip: each halves the loss's scale, so by then it is not the scale."""
+
+
+class NonFiniteError(ArithmeticError):
+    """A loss or a gradient that is no number; the weights are those before the update."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +33,11 @@ class TrainingStep:
 
     Attributes:
         step: from 1.
-        loss: mean over the batch's labels before the update, in nats, with label smoothing.
-        n_tokens: labels of the batch.
+        loss: mean over the labels of all batches before the update, in nats, with label smoothing.
+        n_tokens: labels.
         learning_rate: of this update.
         gradient_norm: before it was clipped.
+        skipped: whether the weights stayed as they were, because float16 had no numbers for the gradient.
     """
 
     step: int
@@ -33,6 +45,7 @@ class TrainingStep:
     n_tokens: int
     learning_rate: float
     gradient_norm: float
+    skipped: bool = False
 
 
 class Trainer:
@@ -45,7 +58,10 @@ class Trainer:
         rate: the learning rate of a step, counted from 1.
         smoothing: of the labels (section 5.4).
         max_gradient_norm: longer gradients are shortened to it.
-        precision: of the products of matrices; weights, sums and the optimizer stay in float32.
+        precision: of the products of matrices; weights, sums and the optimizer stay in float32. float16 needs
+            a GPU: small gradients are kept from vanishing by a scale of the loss.
+        compiled: whether torch.compile makes the model faster; the first updates take long then.
+        ranks: the processes that update their copies of the model together.
 
     Attributes:
         step: updates so far.
@@ -59,41 +75,81 @@ class Trainer:
         smoothing: float = 0.1,
         max_gradient_norm: float = 1.0,
         precision: Precision = "float32",
+        compiled: bool = False,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.model = model
         self.step = 0
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "float16")
+        self.ranks = ranks
         self._rate = rate
         self._smoothing = smoothing
         self._max_gradient_norm = max_gradient_norm
         self._precision = precision
+        self._n_skipped = 0
+        self._together = ranks.together(model)
+        self._forward: Callable[[Tensor, Tensor], Tensor] = (
+            torch.compile(self._together, dynamic=True) if compiled else self._together
+        )
 
-    def update(self, batches: Iterable[Batch]) -> TrainingStep:
-        """Make one update by the gradient of one batch, or of several whose gradients add up."""
-        device = self.model.generator.weight.device
-        moved = [batch.to(device) for batch in batches]
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return self.model.generator.weight.device
+
+    def update(self, batches: Sequence[Batch]) -> TrainingStep:
+        """Make one update by the gradient of one batch, or of several whose gradients add up.
+
+        Args:
+            batches: not empty; of this process, where there are several: equally many in each of them.
+
+        Raises:
+            NonFiniteError: when the loss or the gradient is no number; nothing has changed then.
+        """
         pad_id = self.model.config.pad_id
-        n_tokens = sum(count_labels(batch.labels, pad_id=pad_id) for batch in moved)
+        n_labels = sum(count_labels(batch.labels, pad_id=pad_id) for batch in batches)
+        n_tokens = round(self.ranks.total(n_labels))
         learning_rate = self._rate(self.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.model.train()
         self.optimizer.zero_grad()
-        loss = torch.zeros((), device=device)
-        for batch in moved:
-            part = self._loss(batch) / n_tokens
-            torch.autograd.backward(part)
+        loss = torch.zeros((), device=self.device)
+        for number, batch in enumerate(batches, start=1):
+            with self._alone_unless(number == len(batches)):
+                # Several processes' gradients are averaged, where their sum is wanted: hence the factor.
+                part = self._loss(batch.to(self.device)) / (n_tokens / self.ranks.count)
+                torch.autograd.backward(self.scaler.scale(part))
             loss += part.detach()
-        gradient_norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._max_gradient_norm)
-        self.optimizer.step()
+        mean_loss = self.ranks.total(float(loss)) / self.ranks.count
+        gradient_norm, skipped = self._descend(mean_loss)
         self.step += 1
-        return TrainingStep(self.step, float(loss), n_tokens, learning_rate, float(gradient_norm))
+        return TrainingStep(self.step, mean_loss, n_tokens, learning_rate, gradient_norm, skipped)
+
+    def _alone_unless(self, is_last: bool) -> AbstractContextManager[None]:
+        """Let processes exchange gradients once an update, with its last batch."""
+        if isinstance(self._together, DistributedDataParallel) and not is_last:
+            return self._together.no_sync()
+        return nullcontext()
 
     def _loss(self, batch: Batch) -> Tensor:
-        device = self.model.generator.weight.device.type
+        device = self.device.type
         with torch.autocast(device, getattr(torch, self._precision), enabled=self._precision != "float32"):
-            logits = self.model(batch.src, batch.tgt)
+            logits = self._forward(batch.src, batch.tgt)
         return cross_entropy(logits, batch.labels, smoothing=self._smoothing, pad_id=self.model.config.pad_id)
+
+    def _descend(self, loss: float) -> tuple[float, bool]:
+        """Clip the gradient and let Adam follow it; returns its norm, and whether float16 had to skip it."""
+        self.scaler.unscale_(self.optimizer)
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self._max_gradient_norm))
+        skipped = not (math.isfinite(norm) and math.isfinite(loss))
+        self._n_skipped = self._n_skipped + 1 if skipped else 0
+        if skipped and (not self.scaler.is_enabled() or self._n_skipped > MOST_SKIPPED):
+            raise NonFiniteError(f"the loss is {loss} and the length of the gradient {norm}")
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return norm, skipped
 
 
 def train(

@@ -1,0 +1,64 @@
+"""Files that are there whole or not at all, whenever the power fails."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+
+def replace_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Have a file written beside its place, then put it there; the file that was there stays until then.
+
+    File and folder are on the disk, not only in its cache, when this returns.
+
+    Args:
+        path: of the file; its folder exists.
+        write: called with the path to write to.
+
+    Raises:
+        OSError: when it can't be written, for a full disk say; the file that was there is as it was.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        write(part)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names of a folder's files to the disk; where folders can't be opened, nothing is done."""
+    if os.name == "posix":
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Write tensors as safetensors, whole or not at all: see `replace_whole`."""
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+    def write(part: Path) -> None:
+        try:
+            save_file(kept, part, metadata)
+        except SafetensorError as error:
+            raise OSError(None, str(error), str(path)) from error
+
+    replace_whole(path, write)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a value as JSON, whole or not at all: see `replace_whole`."""
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    replace_whole(path, lambda part: part.write_text(text, encoding="utf-8"))

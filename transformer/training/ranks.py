@@ -1,0 +1,118 @@
+"""The processes of one training: on one machine or several, one a GPU, started by torchrun."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+_PATIENCE = timedelta(days=7)
+"""How long processes wait for each other, while one encodes a corpus say. A process that ends is noticed at
+once: its connections close, and torchrun ends the others."""
+
+
+class RanksError(RuntimeError):
+    """Processes that can't train together; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The processes that train one model together, and which of them this is.
+
+    Attributes:
+        rank: this process's number, from 0.
+        count: how many there are.
+        control: the group in which they agree, on the CPU whatever they compute on; None for one process.
+    """
+
+    rank: int = 0
+    count: int = 1
+    control: dist.ProcessGroup | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that prints and writes."""
+        return self.rank == 0
+
+    def total(self, value: float) -> float:
+        """Add up a number over all processes; each of them gets the sum."""
+        if self.control is None:
+            return value
+        numbers = torch.tensor([value], dtype=torch.float64)
+        dist.all_reduce(numbers, group=self.control)
+        return float(numbers)
+
+    def gather(self, tensor: Tensor) -> list[Tensor]:
+        """Collect a CPU tensor of the same shape from every process, by rank."""
+        if self.control is None:
+            return [tensor]
+        tensors = [torch.empty_like(tensor) for _ in range(self.count)]
+        dist.all_gather(tensors, tensor, group=self.control)
+        return tensors
+
+    def wait(self) -> None:
+        """Go on when all processes have come here."""
+        self.total(0)
+
+    def together(self, model: nn.Module) -> nn.Module:
+        """Wrap a model so that every backward averages the gradients of all processes."""
+        if self.control is None:
+            return model
+        device = next(model.parameters()).device
+        ids = [device] if device.type == "cuda" else None
+        return DistributedDataParallel(
+            model, device_ids=ids, broadcast_buffers=False, gradient_as_bucket_view=True
+        )
+
+
+ALONE = Ranks()
+"""One process."""
+
+
+def launched_ranks() -> int:
+    """How many processes torchrun has started with this one; 1 without torchrun."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def own_device(kind: str) -> torch.device:
+    """The device of this process among those of its machine: each has a GPU of its own.
+
+    Raises:
+        RanksError: when there are more processes than GPUs, or for a kind that processes can't share.
+    """
+    if kind == "cpu" or launched_ranks() == 1:
+        return torch.device(kind)
+    local = int(os.environ["LOCAL_RANK"])
+    if kind != "cuda":
+        raise RanksError(
+            f"Several processes can't train on {kind}: give --device cpu, or start one without torchrun."
+        )
+    if local >= torch.cuda.device_count():
+        raise RanksError(
+            f"There are {torch.cuda.device_count()} GPUs for {local + 1} processes or more: give torchrun "
+            "--nproc-per-node no more than that, or --device cpu."
+        )
+    return torch.device("cuda", local)
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[Ranks]:
+    """Join the processes that torchrun has started; `ALONE` without torchrun."""
+    if launched_ranks() == 1:
+        yield ALONE
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
+    try:
+        control = dist.new_group(backend="gloo", timeout=_PATIENCE)
+        yield Ranks(dist.get_rank(), dist.get_world_size(), control)
+    finally:
+        dist.destroy_process_group()
