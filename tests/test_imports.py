@@ -57,9 +57,10 @@ ORDER = (
     ("model",),
     ("data", "encoded", "decoding", "loss", "schedule", "analysis", "checkpoints"),
     ("run",),
+    ("evaluation",),
     ("training",),
-    ("evaluation", "recipe"),
-    ("card",),
+    ("recipe",),
+    ("card", "translator_card"),
     ("cli",),
     ("__main__",),
 )

@@ -78,9 +78,9 @@ def test_a_model_is_named_by_a_path_too(capsys: pytest.CaptureFixture[str], tmp_
     [
         (["translate", "--model", "no-such-model", "hello"], "There is no model 'no-such-model'"),
         (["translate", "--device", "abacus", "hello"], "There is no device 'abacus'"),
-        (["train", "--pairs", "0"], "--pairs is 0"),
-        (["train", "--threads", "0"], "--threads is 0"),
-        (["train", "--seed", "-1"], "--seed is -1"),
+        (["train", "--task", "toy-en-it", "--n-pairs", "0"], "--n-pairs is 0"),
+        (["train", "--task", "toy-en-it", "--threads", "0"], "--threads is 0"),
+        (["train", "--task", "toy-en-it", "--seed", "-1"], "--seed is -1"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
@@ -104,7 +104,7 @@ def test_training_writes_a_model_and_prints_its_score(
 ) -> None:
     monkeypatch.setattr(train_task, "HELD_OUT", 5)
     folder = tmp_path / "new" / "model"
-    arguments = ["train", "--task", "toy-en-it", "--out", str(folder), "--pairs", "80", "--seed", "3"]
+    arguments = ["train", "--task", "toy-en-it", "--out", str(folder), "--n-pairs", "80", "--seed", "3"]
     assert main([*arguments, "--threads", "1"]) == 0
     printed = capsys.readouterr()
     assert "of 5 held-out sentences" in printed.out
@@ -112,7 +112,7 @@ def test_training_writes_a_model_and_prints_its_score(
     assert "tokens/s" in printed.err
     loaded = open_model(str(folder))
     assert "of 5 held-out sentences" in loaded.card
-    assert "--seed 3 --pairs 80 --threads 1" in loaded.card
+    assert "--seed 3 --n-pairs 80 --threads 1" in loaded.card
     assert loaded.model.config.max_len == 128
     assert main(["translate", "--model", str(folder), "the dog."]) == 0
 
@@ -122,7 +122,7 @@ def test_a_folder_that_is_in_use_is_not_overwritten_unasked(
 ) -> None:
     monkeypatch.setattr(train_task, "HELD_OUT", 2)
     (tmp_path / "notes.txt").write_text("mine")
-    arguments = ["train", "--out", str(tmp_path), "--pairs", "20", "--threads", "1"]
+    arguments = ["train", "--task", "toy-en-it", "--out", str(tmp_path), "--n-pairs", "20", "--threads", "1"]
     assert main(arguments) == 1
     assert "--overwrite" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
@@ -135,9 +135,9 @@ def test_a_folder_that_cannot_be_made_is_said_before_training(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    assert main(["train", "--out", str(tmp_path / "file" / "model")]) == 1
+    assert main(["train", "--task", "toy-en-it", "--out", str(tmp_path / "file" / "model")]) == 1
     assert "can't be made" in capsys.readouterr().err
-    assert main(["train", "--out", str(tmp_path / "file")]) == 1
+    assert main(["train", "--task", "toy-en-it", "--out", str(tmp_path / "file")]) == 1
     assert "can't be made" in capsys.readouterr().err
 
 
@@ -152,7 +152,7 @@ def test_ctrl_c_says_what_was_kept(
     folder = tmp_path / "model"
     if existed:
         folder.mkdir()
-    assert main(["train", "--out", str(folder), "--pairs", "20"]) == 130
+    assert main(["train", "--task", "toy-en-it", "--out", str(folder), "--n-pairs", "20"]) == 130
     assert "nothing was saved" in capsys.readouterr().err
     assert folder.exists() == existed
 

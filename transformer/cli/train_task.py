@@ -37,7 +37,7 @@ class Train:
         seed: of the sentences and of the first weights.
         device: cpu, cuda or mps; the fastest there is when left out.
         threads: of PyTorch on the CPU.
-        pairs: how many sentence pairs to train on.
+        n_pairs: how many sentence pairs to train on.
     """
 
     task: Literal["toy-en-it"] = "toy-en-it"
@@ -46,7 +46,7 @@ class Train:
     seed: int = 1
     device: str | None = None
     threads: int = 2
-    pairs: int = Recipe().n_pairs
+    n_pairs: int = Recipe().n_pairs
 
 
 def run_training(command: Train) -> int:
@@ -73,9 +73,10 @@ def run_training(command: Train) -> int:
 
 
 def _check_settings(command: Train) -> None:
-    for name in ("pairs", "threads"):
+    for name in ("n_pairs", "threads"):
         if getattr(command, name) < 1:
-            raise CommandError(f"--{name} is {getattr(command, name)}: it must be at least 1.")
+            option = name.replace("_", "-")
+            raise CommandError(f"--{option} is {getattr(command, name)}: it must be at least 1.")
     if not 0 <= command.seed < 2**63:
         raise CommandError(f"--seed is {command.seed}: it must be from 0 to 2^63 - 1.")
 
@@ -99,7 +100,7 @@ def _reserve(folder: Path, *, overwrite: bool) -> bool:
 
 
 def _train(command: Train, device: torch.device) -> LoadedModel:
-    task, recipe = TASKS[command.task](), replace(Recipe(), n_pairs=command.pairs)
+    task, recipe = TASKS[command.task](), replace(Recipe(), n_pairs=command.n_pairs)
     started, cpu_started = time.perf_counter(), time.process_time()
     pairs = list(
         tqdm(training_pairs(task, recipe, command.seed), "sentences", recipe.n_pairs, unit="", leave=False)
@@ -151,6 +152,6 @@ def _evaluate(loaded: LoadedModel, held_out: Sequence[SentencePair], making: Mak
 def _spelled(command: Train) -> str:
     """Spell the command so that it makes the same model again."""
     return (
-        f"python -m transformer train --task {command.task} --seed {command.seed} --pairs {command.pairs} "
-        f"--threads {command.threads}"
+        f"python -m transformer train --task {command.task} --seed {command.seed} "
+        f"--n-pairs {command.n_pairs} --threads {command.threads}"
     )
