@@ -51,7 +51,19 @@ FORBIDDEN = {
 
 # The order inside transformer: a module may import from the groups before its own, and from its own.
 ORDER = (
-    ("config", "masks", "trace", "device", "dropout", "text", "subwords", "careless", "tasks"),
+    (
+        "config",
+        "masks",
+        "trace",
+        "device",
+        "dropout",
+        "text",
+        "subwords",
+        "careless",
+        "tasks",
+        "corpus",
+        "filters",
+    ),
     ("attention", "positions", "embedding", "feed_forward", "normalization"),
     ("layers",),
     ("model",),
