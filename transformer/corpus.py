@@ -93,7 +93,7 @@ def _read_aligned(source_path: Path, target_path: Path) -> Iterator[TextPair]:
             yield TextPair(source[1], target[1], f"{source_path}:{source[0]}")
     if n_lines[0] != n_lines[1]:
         raise CorpusError(
-            f"{source_path} has {n_lines[0]:,} lines and {target_path} {n_lines[1]:,}: they are not aligned line "
+            f"{source_path} has {n_lines[0]:,} lines and {target_path} {n_lines[1]:,}: not aligned line "
             "by line. Fetch both again, or make sure that they belong together."
         )
 
