@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import tyro
 
 from transformer.checkpoints.folder import CheckpointError
 from transformer.cli.command import STOPPED, CommandError
-from transformer.cli.train_task import Train, run_training
+from transformer.cli.train import run_train
+from transformer.cli.train_options import Train
 from transformer.cli.translate import Translate, run_translation
 from transformer.device import DeviceError
 
@@ -20,11 +22,15 @@ Commands = (
 )
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status, 1 for what can't be done and 130 after Ctrl-C."""
-    command: Train | Translate = tyro.cli(Commands, prog="python -m transformer", args=arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return run_training(command) if isinstance(command, Train) else run_translation(command)
+        if given[:1] == ["train"]:
+            return run_train(given[1:])
+        command: Train | Translate = tyro.cli(Commands, prog="python -m transformer", args=given)
+        assert isinstance(command, Translate)
+        return run_translation(command)
     except (CommandError, CheckpointError, DeviceError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -16,8 +16,8 @@ _NAME = re.compile(r"weights-(\d+)\.safetensors")
 
 
 def weights_of(model: Transformer) -> dict[str, Tensor]:
-    """The parameters by name, each one once, on the CPU."""
-    return {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
+    """Copy the parameters by name, each one once, to the CPU."""
+    return {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
 
 
 def set_weights(model: Transformer, weights: dict[str, Tensor]) -> None:
@@ -39,7 +39,7 @@ def keep_weights(folder: Path, model: Transformer, step: int) -> None:
     Raises:
         OSError: when they can't be written.
     """
-    write_tensors(folder / f"weights-{step}.safetensors", weights_of(model))
+    write_tensors(folder / f"weights-{step}.safetensors", dict(model.named_parameters()))
 
 
 def drop_weights(folder: Path, *, last: int, step: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +37,16 @@ class MetricsLog:
 
     def __init__(self, path: Path, *, keep: int = 0, step: int = 0, tensorboard: Path | None = None) -> None:
         self._board = None if tensorboard is None else _open_board(tensorboard, step)
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
         self._file.truncate(min(keep, path.stat().st_size))
         sync_folder(path.parent)
 
     def write(self, values: dict[str, Any]) -> None:
         """Append a line; numbers of a line with a "step" are drawn in TensorBoard too."""
         kept = {name: None if _is_no_number(value) else value for name, value in values.items()}
-        self._file.write(json.dumps(kept, ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
+        line = memoryview(json.dumps(kept, ensure_ascii=False).encode() + b"\n")
+        while line:
+            line = line[self._file.write(line) :]
         if self._board is not None and "step" in values:
             for name, value in kept.items():
                 if isinstance(value, float):
@@ -67,12 +69,17 @@ def _is_no_number(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _open_board(folder: Path, step: int) -> SummaryWriter:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
+def check_tensorboard() -> None:
+    """Raise TensorBoardError where TensorBoard is not installed."""
+    if find_spec("tensorboard") is None:
         raise TensorBoardError(
             "TensorBoard is not installed: pip install tensorboard, or train without --tensorboard "
             "(metrics.jsonl holds the same figures)."
-        ) from error
+        )
+
+
+def _open_board(folder: Path, step: int) -> SummaryWriter:
+    check_tensorboard()
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(str(folder), purge_step=step + 1)

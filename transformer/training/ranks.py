@@ -111,8 +111,6 @@ def joined(device: torch.device) -> Iterator[Ranks]:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
-    try:
-        control = dist.new_group(backend="gloo", timeout=_PATIENCE)
-        yield Ranks(dist.get_rank(), dist.get_world_size(), control)
-    finally:
-        dist.destroy_process_group()
+    control = dist.new_group(backend="gloo", timeout=_PATIENCE)
+    yield Ranks(dist.get_rank(), dist.get_world_size(), control)
+    dist.destroy_process_group()  # not after an error: it would wait for those that have ended

@@ -1,0 +1,234 @@
+"""python -m transformer train: from files of sentence pairs to a model with its card."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+import tyro
+
+from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.cli import train_task
+from transformer.cli.command import CommandError
+from transformer.cli.train_options import PROGRAM, Train, parse
+from transformer.cli.training_bar import TrainingBar
+from transformer.config import ConfigError
+from transformer.corpus import CorpusError
+from transformer.device import choose_device
+from transformer.encoded import EncodedCorpusError
+from transformer.model import Transformer
+from transformer.run import SentenceError
+from transformer.text import TextError
+from transformer.training.finishing import finish
+from transformer.training.folder import TrainingFolder
+from transformer.training.loop import CorpusTraining
+from transformer.training.memory import keep_freed_memory
+from transformer.training.metrics import TensorBoardError, check_tensorboard
+from transformer.training.plan import PlanError, TrainingPlan
+from transformer.training.plan_words import changes, options
+from transformer.training.preparing import Prepared, open_prepared, prepare
+from transformer.training.ranks import Ranks, RanksError, joined, own_device
+from transformer.training.state import StateError, saved_step
+from transformer.training.stopping import StopRequest, stop_requests
+from transformer.training.trainer import NonFiniteError, Trainer
+from transformer.training.validation import Validation
+from transformer.translator_card import Making, translator_card
+
+REFUSALS = (
+    PlanError,
+    ConfigError,
+    StateError,
+    RanksError,
+    TensorBoardError,
+    EncodedCorpusError,
+    CorpusError,
+    SentenceError,
+    TextError,
+)
+"""What is said of a training that can't be; the messages are for people."""
+
+MEBIBYTE = 1 << 20
+
+
+def run_train(arguments: Sequence[str]) -> int:
+    """Train as the options say; returns the exit status.
+
+    Raises:
+        CommandError, DeviceError, CheckpointError: for what can't be done.
+    """
+    if any(argument == "--task" or argument.startswith("--task=") for argument in arguments):
+        task: train_task.Train = tyro.cli(train_task.Train, prog=PROGRAM, args=arguments)
+        return train_task.run_training(task)
+    try:
+        return run_training(parse(arguments))
+    except REFUSALS as error:
+        raise CommandError(str(error)) from error
+
+
+def run_training(command: Train) -> int:
+    """Prepare, train, choose the best weights, save; returns the exit status."""
+    command.plan.check()
+    device = own_device(choose_device(command.run.device).type)
+    if command.updates.precision == "float16" and device.type != "cuda":
+        raise CommandError(f"--precision float16 needs a GPU with CUDA; on {device.type} take bfloat16.")
+    if command.run.threads is not None:
+        torch.set_num_threads(command.run.threads)
+    if device.type == "cpu":
+        keep_freed_memory()
+    folder = TrainingFolder(command.run.out)
+    with joined(device) as ranks:
+        if ranks.is_first:
+            _begin(command, folder)
+        ranks.wait()
+        with stop_requests() as stop:
+            return _train(command, folder, device, ranks, stop)
+
+
+def _begin(command: Train, folder: TrainingFolder) -> None:
+    """Make the folder, or make sure that the training in it can go on so; then prepare what is read."""
+    if command.run.resume:
+        for change in changes(folder.saved_plan(), command.plan):
+            tell(change)
+    elif folder.out.is_dir() and any(folder.out.iterdir()) and not command.run.overwrite:
+        raise CommandError(
+            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
+            "--overwrite, or name another folder with --out."
+        )
+    if command.checks.tensorboard:
+        check_tensorboard()
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        if not command.run.resume:
+            folder.state.unlink(missing_ok=True)
+        folder.save_plan(command.plan)
+        prepare(folder, command.plan, tell)
+    except OSError as error:
+        raise CommandError(
+            f"Nothing can be written to {folder.path} ({error.strerror or error}): make room, or name "
+            "another folder with --out."
+        ) from error
+
+
+def _train(
+    command: Train, folder: TrainingFolder, device: torch.device, ranks: Ranks, stop: StopRequest
+) -> int:
+    plan, prepared = command.plan, open_prepared(folder)
+    loaded = new_model(plan, folder.out.resolve().name, prepared, device, ranks)
+    validation = Validation(plan.checks.valid, loaded) if plan.checks.valid else None
+    training = CorpusTraining(
+        loaded,
+        new_trainer(plan, loaded, ranks),
+        prepared.corpus,
+        plan,
+        folder,
+        validate=validation,
+        stop=stop,
+    )
+    if command.run.resume and folder.state.exists():
+        training.resume()
+    _go_on(training, folder, plan.updates.steps, ranks)
+    if training.ended == "stopped":
+        if ranks.is_first:
+            tell(f"Stopped after update {training.progress.step:,}, and saved: go on {_how(folder)}")
+        return stop.exit_status
+    if ranks.is_first:
+        if training.ended == "patience":
+            tell(f"Stopped early: {plan.checks.patience} validations were no better than the best one.")
+        _finish(loaded, folder, training, validation, ranks)
+    ranks.wait()
+    return 0
+
+
+def new_model(
+    plan: TrainingPlan, name: str, prepared: Prepared, device: torch.device, ranks: Ranks
+) -> LoadedModel:
+    """Make the model with its first weights, and seed what its dropout draws from, in each process anew."""
+    config = plan.model.config(
+        src_vocab_size=len(prepared.source.vocabulary), tgt_vocab_size=len(prepared.target.vocabulary)
+    )
+    model = Transformer(config, torch.Generator().manual_seed(plan.updates.seed)).to(device)
+    torch.manual_seed(plan.updates.seed + ranks.rank)
+    return LoadedModel(name=name, model=model, source=prepared.source, target=prepared.target)
+
+
+def new_trainer(plan: TrainingPlan, loaded: LoadedModel, ranks: Ranks) -> Trainer:
+    """Make what updates the model."""
+    updates = plan.updates
+    return Trainer(
+        loaded.model,
+        rate=updates.rate(loaded.model.config.d_model),
+        smoothing=updates.smoothing,
+        max_gradient_norm=updates.clip,
+        precision=updates.precision,
+        compiled=updates.compile,
+        ranks=ranks,
+    )
+
+
+def _go_on(training: CorpusTraining, folder: TrainingFolder, steps: int, ranks: Ranks) -> None:
+    try:
+        with TrainingBar(steps, training.progress, shown=ranks.is_first) as bar:
+            for event in training.go_on():
+                bar.show(event)
+    except NonFiniteError as error:
+        raise CommandError(_kept(folder, f"The training broke down in {error}.")) from error
+    except OSError as error:
+        raise CommandError(_kept(folder, f"The training can't be saved: {error}.")) from error
+    except RuntimeError as error:
+        if ranks.count == 1:
+            raise
+        raise CommandError(_kept(folder, f"Another process of this training ended ({error}).")) from error
+
+
+def _kept(folder: TrainingFolder, what: str) -> str:
+    try:
+        step = saved_step(folder.state)
+    except StateError:
+        return f"{what} No state had been saved."
+    return f"{what} The last good state, of update {step:,}, is kept: go on from there {_how(folder)}"
+
+
+def _how(folder: TrainingFolder) -> str:
+    return f"with {PROGRAM} --resume --out {folder.out}"
+
+
+def _finish(
+    loaded: LoadedModel,
+    folder: TrainingFolder,
+    training: CorpusTraining,
+    validation: Validation | None,
+    ranks: Ranks,
+) -> None:
+    plan = training.plan
+    loaded.model.eval()
+    candidates = finish(loaded, folder, validation, plan.result.dtype)
+    making = Making(
+        command=f"{PROGRAM} {options(plan)}",
+        plan=plan,
+        progress=training.progress,
+        n_pairs=len(training.corpus),
+        data=training.corpus.description,
+        device=loaded.model.generator.weight.device,
+        n_threads=torch.get_num_threads(),
+        n_processes=ranks.count,
+    )
+    translated = [] if validation is None else validation.translate(loaded)
+    finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
+    largest = plan.result.max_file_mib
+    try:
+        save_model(
+            folder.out,
+            finished,
+            dtype=plan.result.dtype,
+            max_file_bytes=None if largest is None else largest * MEBIBYTE,
+        )
+    except OSError as error:
+        raise CommandError(_kept(folder, f"The model can't be written to {folder.out}: {error}.")) from error
+    tell(f"Saved {candidates[0].name} in {folder.out}.")
+
+
+def tell(message: str) -> None:
+    """Say how a training gets on: on standard error, as its progress bar does."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,83 @@
+"""The options of `python -m transformer train`, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import tyro
+
+from transformer.filters import Filters
+from transformer.training.folder import TrainingFolder
+from transformer.training.plan import CheckPlan, DataPlan, ModelPlan, ResultPlan, TrainingPlan, UpdatePlan
+
+PROGRAM = "python -m transformer train"
+_SETTINGS = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where it runs.
+
+    Attributes:
+        out: the folder of the finished model; the training keeps its things in a folder "training" there.
+        resume: go on with the training that was begun there, with its choices; others that are given count.
+        overwrite: begin anew in a folder that is in use.
+        device: cpu, cuda or mps; the fastest there is when left out.
+        threads: of PyTorch on the CPU; as many as there are cores when left out.
+    """
+
+    out: Path = Path("build/models/new")
+    resume: bool = False
+    overwrite: bool = False
+    device: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a translator on sentence pairs (--pairs), or a small model on a built-in task (--task).
+
+    A training that was stopped, or died, goes on with --resume --out DIR. To train on several GPUs or
+    machines: torchrun --nproc-per-node N -m transformer train ...; each process then has batches of its own.
+
+    The options of a built-in task: python -m transformer train --task toy-en-it --help.
+    """
+
+    run: RunOptions = field(default_factory=RunOptions)
+    data: DataPlan = field(default_factory=DataPlan)
+    filters: Filters = field(default_factory=Filters)
+    model: ModelPlan = field(default_factory=ModelPlan)
+    updates: UpdatePlan = field(default_factory=UpdatePlan)
+    checks: CheckPlan = field(default_factory=CheckPlan)
+    result: ResultPlan = field(default_factory=ResultPlan)
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """All choices but where it runs."""
+        return TrainingPlan(
+            data=self.data,
+            filters=self.filters,
+            model=self.model,
+            updates=self.updates,
+            checks=self.checks,
+            result=self.result,
+        )
+
+
+def parse(arguments: Sequence[str]) -> Train:
+    """Read the options; with --resume, those that are not given are as the training was begun with.
+
+    Raises:
+        PlanError: for --resume where no training was begun.
+    """
+    given = tyro.cli(Train, prog=PROGRAM, args=arguments, config=_SETTINGS)
+    if not given.run.resume:
+        return given
+    saved = TrainingFolder(given.run.out).saved_plan()
+    # An option that may be repeated adds to what is there.
+    default = Train(**vars(saved) | {"data": replace(saved.data, pairs=())})
+    resumed = tyro.cli(Train, prog=PROGRAM, args=arguments, config=_SETTINGS, default=default)
+    pairs = resumed.data.pairs or saved.data.pairs
+    return replace(resumed, data=replace(resumed.data, pairs=pairs))

@@ -1,0 +1,69 @@
+"""The end of a training: which of its weights become the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.training.averaging import average, kept_weights, set_weights, weights_of
+from transformer.training.folder import TrainingFolder
+from transformer.training.validation import Scores
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Weights that may become the model.
+
+    Attributes:
+        name: what they are, in words.
+        weights: by parameter name.
+        scores: on the validation pairs; None where there are none.
+    """
+
+    name: str
+    weights: dict[str, Tensor]
+    scores: Scores | None
+
+
+def finish(
+    loaded: LoadedModel,
+    folder: TrainingFolder,
+    validate: Callable[[LoadedModel], Scores] | None,
+    dtype: torch.dtype,
+) -> list[Candidate]:
+    """Save the last model, gather what may become the model, and give `loaded` the best of it.
+
+    Without validation pairs the average of the last weights is taken, or else the last ones.
+
+    Args:
+        loaded: the model after the last update.
+        folder: of the training.
+        validate: scores a model.
+        dtype: that the model will be saved in: it is scored with its weights rounded to that.
+
+    Returns:
+        all candidates, the chosen one first.
+
+    Raises:
+        OSError: when the last model can't be written.
+        CheckpointError: when the best one can't be read.
+    """
+    save_model(folder.last, loaded)
+    found = {"the last weights": weights_of(loaded.model)}
+    kept = list(kept_weights(folder.path).values())
+    if len(kept) > 1:
+        found[f"the average of the last {len(kept)} saved weights"] = average(kept)
+    if validate is not None and folder.best.exists():
+        found["the weights of the best validation"] = weights_of(open_model(str(folder.best)).model)
+    candidates = []
+    for name, weights in reversed(found.items()):
+        rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}
+        set_weights(loaded.model, rounded)
+        candidates.append(Candidate(name, rounded, None if validate is None else validate(loaded)))
+    candidates = sorted(candidates, key=lambda one: -one.scores.bleu if one.scores else 0.0)
+    set_weights(loaded.model, candidates[0].weights)
+    return candidates

@@ -1,0 +1,48 @@
+"""Choices of a training in words: what changed, and the command that makes them again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from transformer.training.plan import PlanError, TrainingPlan, option
+
+
+def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
+    """What a training that goes on will do otherwise than it began, in words.
+
+    Raises:
+        PlanError: for a change of the model or of the order of the data: that is another training.
+    """
+    said = []
+    for (name, before), (_, now) in zip(old.choices(), new.choices(), strict=True):
+        if before == now:
+            continue
+        group = name.partition(".")[0]
+        if group in ("data", "filters", "model") or name in ("updates.batch_tokens", "updates.seed"):
+            raise PlanError(
+                f"{option(name)} was {_shown(before)} when this training began: with {_shown(now)} it would "
+                "be another one. Leave the option out to go on, or begin anew in another folder."
+            )
+        said.append(f"{option(name)} was {_shown(before)} and is {_shown(now)} from here on.")
+    return said
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(_shown, value)) if isinstance(value, tuple) else str(value)
+
+
+def options(plan: TrainingPlan) -> str:
+    """Spell the choices that are not those that are made when nothing is said, as options for a shell."""
+    words: list[str] = []
+    for (name, value), (_, usual) in zip(plan.choices(), TrainingPlan().choices(), strict=True):
+        if value == usual:
+            continue
+        if isinstance(value, bool):
+            words.append(option(name) if value else option(name).replace("--", "--no-", 1))
+        elif value and isinstance(value, tuple) and isinstance(value[0], tuple):
+            for files in value:
+                words += [option(name), *map(str, files)]
+        else:
+            words += [option(name), *map(str, value if isinstance(value, tuple) else (value,))]
+    return shlex.join(words)

@@ -1,0 +1,100 @@
+"""How well a model does, while it is trained, on pairs that it is not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.corpus import read_references
+from transformer.data import Example, make_batch
+from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.loss import count_labels, cross_entropy
+from transformer.run import encode_sentence
+from transformer.text import BOS_ID, EOS_ID
+
+BATCH_SIZE = 64
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a validation says.
+
+    Attributes:
+        loss: cross-entropy without smoothing, in nats a sub-word, over all pairs.
+        bleu: of greedy translations against all references, 0 to 100.
+        chrf: likewise.
+    """
+
+    loss: float
+    bleu: float
+    chrf: float
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A source, what the model made of it, and what people did."""
+
+    source: str
+    translation: str
+    references: list[str]
+
+
+class Validation:
+    """Scores a model on the pairs of a file.
+
+    Args:
+        paths: a file of pairs, or two aligned files; several translations of a source stand on neighbouring
+            lines.
+        loaded: the model that will be scored, as yet untrained.
+
+    Raises:
+        CorpusError: for files that can't be read, or hold no pairs.
+        SentenceError: for a sentence without words, or with more than the model has positions for.
+    """
+
+    def __init__(self, paths: Sequence[Path], loaded: LoadedModel) -> None:
+        self._sources = list(read_references(*paths))
+        self._examples = [
+            Example(
+                src=(*encode_sentence(loaded, loaded.source, source, "validation sentence").ids, EOS_ID),
+                tgt=(BOS_ID, *encode_sentence(loaded, loaded.target, target, "reference").ids, EOS_ID),
+            )
+            for source, targets in self._sources
+            for target in targets
+        ]
+        self._examples.sort(key=lambda example: example.length)
+
+    def __call__(self, loaded: LoadedModel) -> Scores:
+        """Score a model; afterwards it is in the mode that it was in."""
+        was_training = loaded.model.training
+        loaded.model.eval()
+        translated = self.translate(loaded)
+        bleu, chrf = bleu_and_chrf(
+            [one.translation for one in translated], [one.references for one in translated]
+        )
+        loss = self._loss(loaded)
+        loaded.model.train(was_training)
+        return Scores(loss, bleu, chrf)
+
+    def translate(self, loaded: LoadedModel) -> list[Translated]:
+        """Translate every source greedily. The model is in eval mode."""
+        translations = translate_all(loaded, [source for source, _ in self._sources])
+        return [
+            Translated(source, translation, references)
+            for (source, references), translation in zip(self._sources, translations, strict=True)
+        ]
+
+    @torch.inference_mode()
+    def _loss(self, loaded: LoadedModel) -> float:
+        model, pad_id = loaded.model, loaded.model.config.pad_id
+        total, n_labels = 0.0, 0
+        for start in range(0, len(self._examples), BATCH_SIZE):
+            batch = make_batch(self._examples[start : start + BATCH_SIZE]).to(model.generator.weight.device)
+            logits = model(batch.src, batch.tgt)
+            total += float(cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=pad_id))
+            n_labels += count_labels(batch.labels, pad_id=pad_id)
+        return total / n_labels
