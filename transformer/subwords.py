@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -92,12 +94,13 @@ class SubwordVocabulary:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Put pieces together; bytes that are no UTF-8 become U+FFFD, special pieces are spelled out."""
-        text = bytearray()
-        for index in ids:
-            is_byte = 0 <= index - _FIRST_BYTE_ID < len(BYTES)
-            piece = self._pieces[index]
-            text += bytes([index - _FIRST_BYTE_ID]) if is_byte else piece.replace(MARK, " ").encode()
-        return text.decode(errors="replace").removeprefix(" ")
+        return b"".join(map(self.spell, ids)).decode(errors="replace").removeprefix(" ")
+
+    def spell(self, index: int) -> bytes:
+        """Spell the piece of an id in UTF-8, with a space for its MARK."""
+        if 0 <= index - _FIRST_BYTE_ID < len(BYTES):
+            return bytes([index - _FIRST_BYTE_ID])
+        return self._pieces[index].replace(MARK, " ").encode()
 
     def to_lists(self) -> tuple[list[str], list[tuple[str, str]]]:
         """List the pieces by id, and the merges: what the class is made of again."""
@@ -175,24 +178,35 @@ class SubwordCoder:
         )
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, piece by piece.
-
-        The words are those of the sentence that the pieces make, if it is cut into the same pieces; else a
-        word goes from space to space (a model may write a word in other pieces than it would be cut into).
-        """
-        encoded = self.encode(self.decode(ids))
-        if encoded.ids == list(ids):
-            return encoded
+        """Describe the sentence of given ids, piece by piece, however a model cut its words."""
         tokens = list(map(self.token, ids))
         starts = [place for place, token in enumerate(tokens) if not place or token.startswith(MARK)]
-        ends = [*starts[1:], len(tokens)]
-        return EncodedSentence(
-            tokens=tokens,
-            ids=list(ids),
-            unknown=[False] * len(tokens),
-            words=[self.vocabulary.decode(ids[start:end]) for start, end in zip(starts, ends, strict=True)],
-            word_of=[word for word, start in enumerate(starts) for _ in range(start, ends[word])],
-        )
+        words: list[str] = []
+        word_of: list[int] = []
+        for start, stop in pairwise([*starts, len(tokens)]):
+            for word, n_pieces in self._words(ids[start:stop]):
+                word_of += [len(words)] * n_pieces
+                words.append(word)
+        return EncodedSentence(tokens, list(ids), [False] * len(tokens), words, word_of)
+
+    def _words(self, ids: Sequence[int]) -> list[tuple[str, int]]:
+        """Find the words of pieces without a space between them, each with how many pieces it has.
+
+        A piece belongs to the word that it begins in; a word that no piece begins in, to the one before it.
+        """
+        text, spelled = self.vocabulary.decode(ids), list(map(self.vocabulary.spell, ids))
+        words = self.tokenizer.words(text)
+        space = spelled[0].startswith(b" ")
+        if not words or b"".join(spelled)[space:] != "".join(words).encode():
+            return [(text, len(ids))]  # bytes that are no text, say
+        ends = list(accumulate(len(word.encode()) for word in words))
+        places = accumulate(map(len, spelled[:-1]), initial=0)
+        owners = [bisect_right(ends, max(0, place - space)) for place in places]
+        firsts = sorted(set(owners))
+        return [
+            ("".join(words[first:following]), owners.count(first))
+            for first, following in pairwise([*firsts, len(words)])
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Make the sentence of ids: <pad>, <bos> and <eos> are left out."""

@@ -181,6 +181,10 @@ def test_no_part_files_stay_behind(folder: Path) -> None:
     }
 
 
+def test_whoever_may_read_one_file_may_read_all(folder: Path) -> None:
+    assert len({path.stat().st_mode for path in folder.iterdir()}) == 1
+
+
 def test_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(CheckpointError, match="There is no model 'none-such'"):
         model_folder("none-such")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder
-from transformer.subwords import BYTES, MARK, SubwordVocabulary, learn_subwords
+from transformer.subwords import BYTES, MARK, SubwordCoder, SubwordVocabulary, learn_subwords
 from transformer.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, TextError, clean
 
 ENGLISH = subword_coder("en", ENGLISH_TEXT)
@@ -162,24 +162,46 @@ def test_a_vocabulary_is_made_of_its_lists_again() -> None:
         assert again.encode(word, spaced=spaced) == ITALIAN.vocabulary.encode(word, spaced=spaced)
 
 
-def test_the_words_of_ids_are_spacys_where_the_cut_is_the_same() -> None:
-    encoded = ITALIAN.encode("L'amica vede l'acqua.")
-    described = ITALIAN.of_ids(encoded.ids)
-    assert described == encoded
-    assert described.words == ["L'", "amica", "vede", "l'", "acqua", "."]
+@given(ANY_TEXT)
+def test_ids_are_described_as_the_text_they_came_from(text: str) -> None:
+    for coder in (ENGLISH, ITALIAN):
+        encoded = coder.encode(text)
+        assert coder.of_ids(encoded.ids) == encoded
 
 
-def test_the_words_of_other_cuts_go_from_space_to_space() -> None:
-    """A model may write "l'amica" letter by letter; and bytes that are no text belong to the word before."""
-    letters = [index for letter in "amica" for index in ITALIAN.vocabulary.encode(letter, spaced=False)]
-    ids = [BOS_ID, *ITALIAN.vocabulary.encode("l'", spaced=True), *letters, len(SPECIALS) + 0xE2]
-    ids += ITALIAN.vocabulary.encode("vede", spaced=True)
+def pieces(text: str, *, spaced: bool) -> list[int]:
+    """Ids of a text, letter by letter."""
+    return [
+        index
+        for place, letter in enumerate(text)
+        for index in ITALIAN.vocabulary.encode(letter, spaced=spaced and not place)
+    ]
+
+
+def test_a_model_may_cut_words_in_its_own_way() -> None:
+    ids = [*pieces("L'amica", spaced=True), *pieces("vede,", spaced=True)]
     described = ITALIAN.of_ids(ids)
-    assert described.ids == ids
-    assert described.words == ["<bos>", "l'amica\ufffd", "vede"]
-    assert described.word_of[:2] == [0, 1]
-    assert described.word_of[-1] == 2
-    assert described.tokens == [ITALIAN.token(index) for index in ids]
+    assert described.words == ["L'", "amica", "vede", ","]
+    sizes = [described.word_of.count(word) for word in range(4)]
+    assert [described.tokens[0], described.tokens[sizes[0] + sizes[1]]] == ["▁", "▁v"]
+    assert sizes == [3, 5, 4, 1]
+
+
+def test_a_word_that_no_piece_begins_in_belongs_to_the_one_before() -> None:
+    vocabulary = SubwordVocabulary([*FIXED, MARK, "l'amica", "▁l", "'am", "ica"], [])
+    coder = SubwordCoder(ITALIAN.tokenizer, vocabulary)
+    both, l_, am, ica = range(len(FIXED) + 1, len(vocabulary))
+    assert coder.of_ids([both]).words == ["l'amica"]
+    described = coder.of_ids([BOS_ID, l_, am, ica])
+    assert described.words == ["<bos>", "l'", "amica"]
+    assert described.word_of == [0, 1, 1, 2]
+
+
+def test_bytes_that_are_no_text_belong_to_what_they_are_glued_to() -> None:
+    described = ITALIAN.of_ids(
+        [*pieces("vede.", spaced=True), len(SPECIALS) + 0xE2, *pieces("il", spaced=True)]
+    )
+    assert described.words == ["vede.\ufffd", "il"]
 
 
 @given(st.lists(st.integers(0, len(ENGLISH.vocabulary) - 1), max_size=12))

@@ -97,10 +97,13 @@ def _shards(weights: Mapping[str, Tensor], max_file_bytes: int | None) -> Iterat
 
 
 def _save(path: Path, weights: dict[str, Tensor]) -> None:
+    path.touch()
+    readers = path.stat().st_mode
     try:
         save_file(weights, path, {"format": "pt"})
     except SafetensorError as error:
         raise OSError(None, str(error), str(path)) from error
+    path.chmod(readers)  # safetensors lets nobody but the owner read
 
 
 def _homes(files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +14,20 @@ from transformer.checkpoints._vocabularies import from_plain, to_plain
 from transformer.checkpoints._weights import open_weights, save_weights
 from transformer.config import ConfigError, TransformerConfig
 from transformer.model import Transformer
-from transformer.text import Coder, TextError
+from transformer.text import Coder, TextError, Unit
 
 __all__ = [
     "MODELS",
     "CheckpointError",
     "LoadedModel",
+    "ModelSummary",
     "default_model",
     "freeze",
     "model_folder",
     "open_model",
     "save_model",
     "shipped_models",
+    "summarize",
 ]
 
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
@@ -52,6 +55,23 @@ class LoadedModel:
     source: Coder
     target: Coder
     card: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What there is to say about a model before it is opened.
+
+    Attributes:
+        languages: codes of source and target.
+        units: what a token is on either side.
+        vocabulary_sizes: tokens that have ids on either side.
+        n_parameters: that were trained.
+    """
+
+    languages: tuple[str, str]
+    units: tuple[Unit, Unit]
+    vocabulary_sizes: tuple[int, int]
+    n_parameters: int
 
 
 def shipped_models() -> list[str]:
@@ -139,6 +159,23 @@ def open_model(name_or_path: str, device: torch.device | None = None) -> LoadedM
         source=source,
         target=target,
         card=card.read_text(encoding="utf-8") if card.exists() else "",
+    )
+
+
+def summarize(name_or_path: str) -> ModelSummary:
+    """Describe a model that `open_model` would open, without reading its weights.
+
+    Raises:
+        CheckpointError: for a folder that is missing, incomplete or contradicts itself.
+    """
+    folder = model_folder(name_or_path)
+    config = _open_config(folder)
+    source, target = _open_coders(folder, config)
+    return ModelSummary(
+        languages=(source.tokenizer.language, target.tokenizer.language),
+        units=(source.unit, target.unit),
+        vocabulary_sizes=(len(source.vocabulary), len(target.vocabulary)),
+        n_parameters=sum(math.prod(shape) for shape in _shapes(config).values()),
     )
 
 
