@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.run import Run
+from transformer.text import BOS, EOS, EncodedSentence
 from transformer.trace import AttentionName, AttentionRecord, Stack, Trace
 
 Attention = Literal["encoder", "decoder", "cross"]
@@ -49,6 +52,29 @@ class AttentionMaps:
     key_tokens: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Words:
+    """The words that a stack's tokens are parts of; <bos> and <eos> are words of their own.
+
+    Attributes:
+        labels: W words.
+        word_of: (T,) for each token the index of its word; neighbours share a word, and none is left out.
+    """
+
+    labels: tuple[str, ...]
+    word_of: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(W,): the position of each word's first token."""
+        return np.flatnonzero(np.diff(self.word_of, prepend=-1))
+
+    def tokens(self, word: int) -> range:
+        """The positions of a word's tokens."""
+        first, stop = np.searchsorted(self.word_of, [word, word + 1])
+        return range(int(first), int(stop))
+
+
 def attention_record(trace: Trace, attention: Attention, layer: int) -> AttentionRecord:
     """What the trace has of one layer of an attention."""
     stack, name = MODULES[attention]
@@ -73,6 +99,42 @@ def attention_maps(trace: Trace, attention: Attention, measure: Measure, sentenc
         allowed=np.ones_like(mask) if measure == "scores" else mask,
         query_tokens=records[0].query_tokens[sentence],
         key_tokens=records[0].key_tokens[sentence],
+    )
+
+
+def words_of(run: Run, stack: Stack) -> Words:
+    """The words of a run's source, which ends with <eos>, or of its target, which begins with <bos>."""
+    return _words([], run.source, [EOS]) if stack == "encoder" else _words([BOS], run.target, [])
+
+
+def _words(before: Sequence[str], sentence: EncodedSentence, behind: Sequence[str]) -> Words:
+    labels = (*before, *sentence.words, *behind)
+    word_of = [*range(len(before)), *(len(before) + word for word in sentence.word_of)]
+    word_of += range(len(labels) - len(behind), len(labels))
+    return Words(labels, np.array(word_of))
+
+
+def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:
+    """The words of an attention's queries and of its keys."""
+    stack, name = MODULES[attention]
+    return words_of(run, stack), words_of(run, "encoder" if name == "cross_attn" else stack)
+
+
+def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
+    """Maps of weights between words: a key's tokens add up, a query's are averaged, so a row still sums to 1.
+
+    A cell between two words is closed where all cells between their tokens are.
+    """
+    sizes = np.diff([*queries.starts, len(queries.word_of)])
+    summed = np.add.reduceat(maps.values, keys.starts, axis=-1, dtype=np.float64)  # (L, H, Q, words)
+    means = np.add.reduceat(summed, queries.starts, axis=-2) / sizes[:, None]
+    some_key = np.logical_or.reduceat(maps.allowed, keys.starts, axis=-1)
+    return replace(
+        maps,
+        values=means.astype(np.float32),
+        allowed=np.logical_or.reduceat(some_key, queries.starts, axis=-2),
+        query_tokens=queries.labels,
+        key_tokens=keys.labels,
     )
 
 

@@ -16,21 +16,28 @@ import streamlit as st
 import torch
 from cachetools import LRUCache
 
-from transformer.checkpoints.folder import LoadedModel, freeze, open_model, shipped_models
+from transformer.checkpoints.folder import (
+    LoadedModel,
+    ModelSummary,
+    freeze,
+    open_model,
+    shipped_models,
+    summarize,
+)
 from transformer.config import NormPosition, TransformerConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, force, run_sentence, trace_batch
-from transformer.text import clean
+from transformer.text import Unit, clean
 from transformer.trace import Trace
 from viz.theme import Theme, palette
 
 RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
-"""A line each: English, tab, its translation."""
-DEFAULT_SENTENCE = "my favourite animal is the raccoon."
-DEFAULT_BATCH = "i like the cats.\nmy favourite animal is the raccoon.\nyesterday i saw a raccoon."
+"""A line each, with tabs between: a shipped model, a sentence, its right translations."""
+DEFAULT_SENTENCE = "My favourite animal is the raccoon."
+DEFAULT_BATCH = "I like the cats.\nMy favourite animal is the raccoon.\nYesterday I saw a raccoon."
 """The Masks page's sentences, one a line."""
 _DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
 RANDOM_MAX_LEN = 512
@@ -145,8 +152,18 @@ def load_random_twin(
 
 
 def models() -> list[str]:
-    """What the model picker offers: the shipped models, and `RANDOM`."""
+    """What the model picker offers: the shipped models, the one to begin with first, and `RANDOM`."""
     return [*shipped_models(), RANDOM]
+
+
+@st.cache_data(show_spinner=False)
+def model_summary(name: str) -> ModelSummary:
+    """What a shipped model is, read without its weights.
+
+    Raises:
+        CheckpointError: when its folder is broken.
+    """
+    return summarize(name)
 
 
 def choose_model(choice: ModelChoice) -> None:
@@ -162,6 +179,12 @@ def current_choice() -> ModelChoice:
 def current_model() -> LoadedModel:
     """The model of `current_choice`, loaded."""
     return load_model(current_choice())
+
+
+def token_unit() -> Unit:
+    """What a token of the current model is; one of sub-words on either side counts as such."""
+    loaded = current_model()
+    return "word" if loaded.source.unit == loaded.target.unit == "word" else "sub-word"
 
 
 def current_theme() -> Theme:
@@ -222,9 +245,9 @@ def set_choice(key: str, value: Any) -> None:
 
 
 def examples() -> list[str]:
-    """English sentences to try, each with something to see: word order, agreement, elision, a clitic."""
-    lines = EXAMPLES.read_text(encoding="utf-8").splitlines()
-    return [line.split("\t")[0] for line in lines]
+    """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
+    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
+    return [sentence for model, sentence, *_ in lines if model == current_choice().name]
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:

@@ -30,11 +30,13 @@ HOSTILE = {
 }
 
 
-def open_app(page: str = "explore", **address: str) -> AppTest:
-    """The app as a browser would open it, with these query parameters."""
+def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **address: str) -> AppTest:
+    """The app as a browser would open it, with these query parameters; None leaves the model out of them."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for key, value in address.items():
         app.query_params[key] = value
+    if model is not None:
+        app.query_params["model"] = model
     app.run()
     if page != "explore":
         app.switch_page(f"viz/pages/{page}.py").run()

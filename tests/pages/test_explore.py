@@ -5,16 +5,23 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.app import open_app, texts
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.folder import default_model, open_model, shipped_models
 from transformer.run import run_sentence
 from viz.arrays import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
-from viz.session import EXAMPLES, examples
+from viz.session import DEFAULT_SENTENCE, EXAMPLES
 
 
 def test_first_visit_shows_a_translation() -> None:
-    app = open_app()
+    app = open_app(model=None)
     assert not app.exception
     assert app.title[0].value == "Explore"
+    assert app.radio(key="model").value == default_model()
+    expected = run_sentence(open_model(default_model()), DEFAULT_SENTENCE).translation
+    assert expected in [text.value for text in app.text]
+
+
+def test_the_toy_knows_the_first_sentence() -> None:
+    app = open_app()
     assert "il mio animale preferito è il procione." in [text.value for text in app.text]
 
 
@@ -34,13 +41,23 @@ def test_an_example_is_one_click_away() -> None:
     assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
 
 
-def test_the_model_translates_every_example_right() -> None:
-    loaded = open_model("toy-en-it")
-    pairs = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
-    assert [source for source, _ in pairs] == examples()
-    assert len(pairs) >= 6
-    for source, target in pairs:
-        assert run_sentence(loaded, source).translation == target
+@pytest.mark.parametrize("model", shipped_models())
+def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
+    loaded = open_model(model)
+    rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    own = [row for row in rows if row[0] == model]
+    assert len(own) >= 6
+    for _, source, *right in own:
+        assert run_sentence(loaded, source).translation in right
+    assert open_app(model=model).button_group(key="example").options == [source for _, source, *_ in own]
+
+
+def test_another_model_reads_the_same_sentence() -> None:
+    app = open_app()
+    app.text_input(key="text").set_value("i like the cats.").run()
+    app.radio(key="model").set_value("random").run()
+    assert not app.exception
+    assert app.text_input(key="text").value == "i like the cats."
 
 
 def test_a_typed_target_is_forced() -> None:
@@ -74,7 +91,7 @@ def test_the_address_opens_the_sentence() -> None:
     app = open_app(text="yesterday i saw a raccoon.", model="random", enc="3", heads="8", seed="5")
     assert not app.exception
     assert app.text_input(key="text").value == "yesterday i saw a raccoon."
-    assert app.selectbox(key="model").value == "random"
+    assert app.radio(key="model").value == "random"
     assert app.selectbox(key="heads").value == 8
     assert app.number_input(key="seed").value == 5
 

@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.models import tiny_model
+from tests.models import tiny_model, tiny_subword_model
 from transformer.run import encode_sentence, run_sentence, trace_batch
-from viz.arrays import MODULES, Attention, attention_maps, closed_cells, n_layers, strongest_cell
+from viz.arrays import (
+    MODULES,
+    Attention,
+    AttentionMaps,
+    Words,
+    attention_maps,
+    attention_words,
+    by_word,
+    closed_cells,
+    n_layers,
+    strongest_cell,
+    words_of,
+)
 
 RUN = run_sentence(tiny_model(2), "yesterday i saw the dog.", "ho visto il cane")
 
@@ -69,3 +81,64 @@ def test_strongest_cell_and_closed_cells() -> None:
     [(reason, closed)] = closed_cells(attention_maps(RUN.trace, "decoder", "weights")).items()
     assert reason.startswith("future")
     assert np.array_equal(closed, np.triu(np.ones_like(closed), 1))
+
+
+SUBWORD_RUN = run_sentence(tiny_subword_model(2), "The dog's 🦝 saw you.", "l'amica non vede il cane!")
+
+
+def plain_by_word(maps: AttentionMaps, queries: Words, keys: Words) -> np.ndarray:
+    """The definition, cell by cell: keys add up, queries are averaged."""
+    n_layers, n_heads, n_queries, n_keys = maps.values.shape
+    result = np.zeros((n_layers, n_heads, len(queries.labels), len(keys.labels)))
+    for q in range(n_queries):
+        own = int(queries.word_of[q])
+        for k in range(n_keys):
+            share = maps.values[:, :, q, k].astype(np.float64) / list(queries.word_of).count(own)
+            result[:, :, own, keys.word_of[k]] += share
+    return result
+
+
+@pytest.mark.parametrize("attention", MODULES)
+def test_words_stand_for_their_sub_words(attention: Attention) -> None:
+    maps = attention_maps(SUBWORD_RUN.trace, attention, "weights")
+    queries, keys = attention_words(SUBWORD_RUN, attention)
+    pooled = by_word(maps, queries, keys)
+    assert pooled.values.shape[2:] == (len(queries.labels), len(keys.labels)) < maps.values.shape[2:]
+    assert pooled.values.dtype == np.float32
+    np.testing.assert_allclose(pooled.values, plain_by_word(maps, queries, keys), atol=1e-7)
+    np.testing.assert_allclose(pooled.values.sum(-1), 1, atol=1e-6)
+    assert (pooled.query_tokens, pooled.key_tokens) == (queries.labels, keys.labels)
+
+
+def test_bos_and_eos_are_words_of_their_own() -> None:
+    source, target = words_of(SUBWORD_RUN, "encoder"), words_of(SUBWORD_RUN, "decoder")
+    assert source.labels == ("The", "dog", "'s", "🦝", "saw", "you", ".", "<eos>")
+    assert target.labels == ("<bos>", "l'", "amica", "non", "vede", "il", "cane", "!")
+    for words, tokens in (
+        (source, SUBWORD_RUN.trace.src_tokens[0]),
+        (target, SUBWORD_RUN.trace.tgt_tokens[0]),
+    ):
+        assert len(words.word_of) == len(tokens)
+        assert [words.tokens(word)[0] for word in range(len(words.labels))] == words.starts.tolist()
+        assert [p for word in range(len(words.labels)) for p in words.tokens(word)] == list(
+            range(len(tokens))
+        )
+    raccoon = [SUBWORD_RUN.trace.src_tokens[0][position] for position in source.tokens(3)]
+    assert raccoon == ["▁", "<0xF0>", "<0x9F>", "<0xA6>", "<0x9D>"]
+
+
+def test_a_word_sees_itself_and_the_words_before_it_only() -> None:
+    maps = attention_maps(SUBWORD_RUN.trace, "decoder", "weights")
+    pooled = by_word(maps, *attention_words(SUBWORD_RUN, "decoder"))
+    assert np.array_equal(pooled.allowed, np.tril(np.ones_like(pooled.allowed)))
+    assert (pooled.values[..., ~pooled.allowed] == 0).all()
+    assert (pooled.values[..., pooled.allowed] > 0).all()
+
+
+def test_whole_words_are_their_own_words() -> None:
+    for attention in MODULES:
+        maps = attention_maps(RUN.trace, attention, "weights")
+        pooled = by_word(maps, *attention_words(RUN, attention))
+        np.testing.assert_array_equal(pooled.values, maps.values)
+        np.testing.assert_array_equal(pooled.allowed, maps.allowed)
+        assert pooled.query_tokens == maps.query_tokens

@@ -125,7 +125,7 @@ def draw_lines(n_queries: int, n_keys: int, first_query: int = 0) -> None:
 def draw_steps(selected: int = 0) -> None:
     best = [Candidate("il", 0.75), Candidate("la", 0.125)]
     steps = [OutputStep("il", 0.75, 1, best), OutputStep("zoo", 0.001, 187, best)]
-    decoding_steps(steps, forced=True, selected=selected, colors=COLORS, key="steps")
+    decoding_steps(steps, forced=True, unit="sub-word", selected=selected, colors=COLORS, key="steps")
 
 
 # The frame
@@ -215,6 +215,18 @@ def test_the_strip_counts_unknown_words(mounted: Mounted) -> None:
     assert "1 word is not in the vocabulary" in mounted.data["note"]
 
 
+def test_the_parts_of_a_word_stand_together_with_the_word(mounted: Mounted) -> None:
+    parts = [("▁the", 0), ("▁ra", 1), ("cc", 1), ("oon", 1), (".", 2)]
+    tokens = [StripToken(text, i, word=word) for i, (text, word) in enumerate(parts)]
+    tokens.append(StripToken("<eos>", 2, special=True))
+    words = ["the", "raccoon", "."]
+    token_strip(tokens, words=words, note="▁ is a space.", colors=COLORS, key="strip")
+    assert mounted.data["words"] == [["the", 1], ["raccoon", 3], [".", 1], ["", 1]]
+    assert [token[0] for token in mounted.data["tokens"]] == [token.text for token in tokens]
+    assert mounted.data["note"].endswith("▁ is a space.")
+    assert "vocabulary: the model gets" not in mounted.data["note"]
+
+
 def test_the_grid_sends_one_byte_a_block_and_the_exact_strongest_pair(mounted: Mounted) -> None:
     draw_grid(selected=GridCell(1, 2))
     weights = random_weights(LAYERS, HEADS, QUERIES, KEYS)
@@ -299,6 +311,7 @@ def test_lines_send_a_window_of_long_sentences_and_say_so(mounted: Mounted) -> N
 def test_a_given_word_keeps_its_rank_and_probability(mounted: Mounted) -> None:
     draw_steps()
     assert mounted.data["taken"] == "given"
+    assert mounted.data["unit"] == "sub-word"
     assert mounted.data["steps"][1]["rank"] == 187
     assert mounted.data["steps"][1]["probability"] == 0.001
     assert mounted.parse({"step": 1}) == 1

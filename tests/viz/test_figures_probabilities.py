@@ -32,4 +32,4 @@ def test_steps_are_columns_and_ranks_are_rows() -> None:
     row = table[table["text"] == "gatto"].iloc[0]
     assert row["probability (%)"] == pytest.approx(30)
     assert row["rank (label)"] == "2"
-    assert row["step, with the word that was taken (label)"] == "1 cane"
+    assert row["step, with the token that was taken (label)"] == "1 cane"

@@ -97,7 +97,7 @@ def attention_grid(
 
 def _note(maps: PooledMaps) -> str:
     """Say what a pixel stands for."""
-    axes = "In each map a row is the word that looks, a column the word it looks at."
+    axes = "In each map a row is a query, which looks; a column is a key, which is looked at."
     rows = int(np.ceil(maps.n_queries / maps.levels.shape[2]))
     columns = int(np.ceil(maps.n_keys / maps.levels.shape[3]))
     if rows == columns == 1:

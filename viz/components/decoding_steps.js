@@ -1,4 +1,4 @@
-// What comes out: the words in a row, and for the chosen step the best next words with their probabilities.
+// What comes out: the tokens in a row, and for the chosen step the best next ones with their probabilities.
 
 // Rounded, but nothing possible is shown as 0 and nothing uncertain as 100.
 function percent(p) {
@@ -66,7 +66,7 @@ class DecodingSteps {
   }
 
   draw() {
-    const { steps, taken, start } = this.data;
+    const { steps, taken, start, unit } = this.data;
     [...this.list.children].forEach((chip, i) => chip.setAttribute("aria-selected", i === this.chosen));
     this.list.setAttribute("aria-activedescendant", "step" + this.chosen);
     const step = steps[this.chosen];
@@ -75,7 +75,7 @@ class DecodingSteps {
     this.sofar.replaceChildren(
       `Step ${this.chosen}. After ${left}`,
       ...before.flatMap((word) => [element("span", "word", null, word), " "]),
-      "the most probable next words:",
+      `the most probable next ${unit}s:`,
     );
     const rows = step.best.map(([word, probability], i) => {
       return { rank: i + 1, word, probability, tag: i + 1 === step.rank ? taken : "" };

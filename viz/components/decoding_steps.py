@@ -1,9 +1,10 @@
-"""What comes out of the decoder, step by step, with the best next words; drawn in the browser."""
+"""What comes out of the decoder, step by step, with the best next tokens; drawn in the browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from viz.components.client_view import JSON, ClientView, index
 from viz.components.colors import CellColors, color_data
@@ -12,7 +13,7 @@ from viz.components.frame import brief, pack_frame
 
 @dataclass(frozen=True)
 class Candidate:
-    """A word that could have come next."""
+    """A token that could have come next."""
 
     text: str
     """With invisible characters already made visible."""
@@ -22,16 +23,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class OutputStep:
-    """One step of the decoder: the word taken, and the words it was taken from."""
+    """One step of the decoder: the token taken, and the tokens it was taken from."""
 
     text: str
-    """The word taken: the most probable one, or the given one in teacher forcing."""
+    """The token taken: the most probable one, or the given one in teacher forcing."""
     probability: float
-    """The model's probability of the word taken, from 0 to 1."""
+    """The model's probability of the token taken, from 0 to 1."""
     rank: int
-    """The place of the word taken among all words by probability, counted from 1."""
+    """The place of the token taken among all tokens by probability, counted from 1."""
     best: Sequence[Candidate]
-    """The k most probable words, the most probable first."""
+    """The k most probable tokens, the most probable first."""
 
 
 _VIEW = ClientView("decoding_steps")
@@ -44,22 +45,24 @@ def decoding_steps(
     key: str,
     start: str = "<bos>",
     forced: bool = False,
+    unit: Literal["word", "sub-word"] = "word",
     title: str = "What comes out",
     selected: int = 0,
     on_select: Callable[[int], None] | None = None,
 ) -> int | None:
-    """Draw the output as a row of steps, and for one step its best next words with their probabilities.
+    """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
 
     A step is chosen by a click or with the arrow keys; only that reaches Python. Bars are on one scale, from
-    0 to 100 %; the last one is what is left for all other words. A word that was taken though it is not among
-    the best k has its own bar, with its rank.
+    0 to 100 %; the last one is what is left for all other tokens. A token that was taken though it is not
+    among the best k has its own bar, with its rank.
 
     Args:
-        steps: one or more steps in order; step 0 is the first word.
+        steps: one or more steps in order; step 0 is the first token.
         colors: the colours of the current theme.
         key: the view's identity on the page.
         start: the token the decoder begins with.
-        forced: True in teacher forcing: the word of each step was given and not chosen.
+        forced: True in teacher forcing: the token of each step was given and not chosen.
+        unit: what a token is called.
         title: what the steps are, for screen readers.
         selected: the step shown. A change of it moves there; the person's own choice moves at once.
         on_select: called with the step that was chosen, before the run that the choice starts.
@@ -76,6 +79,7 @@ def decoding_steps(
         "title": title,
         "start": start,
         "taken": "given" if forced else "chosen",
+        "unit": unit,
         "selected": selected,
         "steps": [
             {

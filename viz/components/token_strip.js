@@ -1,4 +1,5 @@
-// A sentence as the model gets it: a chip a token, with its position and its id; unknown words are marked.
+// A sentence as the model gets it: a chip a token, with its position and its id; unknown words are marked,
+// and the tokens of one word are framed together.
 
 class TokenStrip {
   constructor(root) {
@@ -8,12 +9,26 @@ class TokenStrip {
   }
 
   update() {
-    const { tokens, colors, title, note } = this.data;
+    const { tokens, words, colors, title, note } = this.data;
     this.list.setAttribute("aria-label", title);
     // A list that scrolls has to be reachable by keyboard.
     this.list.tabIndex = 0;
-    this.list.replaceChildren(...tokens.map((token, position) => this.chip(token, position, colors)));
+    const chips = tokens.map((token, position) => this.chip(token, position, colors));
+    const framed = words.flatMap(([word, count]) => {
+      const own = chips.splice(0, count);
+      return word && count > 1 ? [this.frame(word, own)] : own;
+    });
+    this.list.replaceChildren(...framed);
     this.note.textContent = note;
+  }
+
+  frame(word, chips) {
+    const frame = element("div", "hl-frame");
+    frame.setAttribute("role", "group");
+    frame.setAttribute("aria-label", "the word " + word);
+    element("div", "parts", frame).append(...chips);
+    element("span", "whole", frame, word);
+    return frame;
   }
 
   chip([word, id, kind], position, colors) {

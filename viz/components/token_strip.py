@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from viz.components.client_view import ClientView
 from viz.components.colors import CellColors, color_data
@@ -21,6 +22,8 @@ class StripToken:
     """The vocabulary lacks it: the model gets <unk> instead."""
     special: bool = False
     """Added by the program, such as <eos>."""
+    word: int | None = None
+    """Which of the words it is a part of; None for a word of its own."""
 
     @property
     def kind(self) -> str:
@@ -31,29 +34,50 @@ class StripToken:
 _VIEW = ClientView("token_strip")
 
 
-def token_strip(tokens: Sequence[StripToken], *, colors: CellColors, key: str, title: str = "Tokens") -> None:
+def token_strip(
+    tokens: Sequence[StripToken],
+    *,
+    colors: CellColors,
+    key: str,
+    title: str = "Tokens",
+    words: Sequence[str] = (),
+    note: str = "",
+) -> None:
     """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
 
     An unknown word is marked by stripes, a dashed border and the word "unknown"; a special token by its
-    round, dashed chip. More than a few lines scroll. Nothing is selected here, so nothing is sent back.
+    round, dashed chip. The parts of a word stand together in a frame with the word under them. More than a
+    few lines scroll. Nothing is selected here, so nothing is sent back.
 
     Args:
         tokens: the tokens in order; positions count from 0.
         colors: the colours of the current theme.
         key: the view's identity on the page.
         title: what the tokens are, for screen readers.
+        words: the words that tokens are parts of, with invisible characters already made visible.
+        note: what else there is to know of these tokens, for the line under them.
     """
-    note = "Above each token its position, below it its number (id) in the vocabulary."
-    n_unknown = sum(token.unknown for token in tokens)
-    if n_unknown:
-        words = "1 word is" if n_unknown == 1 else f"{n_unknown} words are"
-        note += (
-            f" {words} not in the vocabulary: the model gets <unk> there and cannot tell one from another."
-        )
     data = {
         "colors": color_data(colors),
         "title": title,
-        "note": note,
+        "note": f"{_note(tokens)} {note}".strip(),
         "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
+        "words": [["" if of is None else brief(words[of]), n] for of, n in _runs(tokens)],
     }
     _VIEW.show(pack_frame(data, {}), key=key)
+
+
+def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
+    """Count the neighbours of each word."""
+    return [(word, len(list(own))) for word, own in groupby(token.word for token in tokens)]
+
+
+def _note(tokens: Sequence[StripToken]) -> str:
+    note = "Above each token its position, below it its number (id) in the vocabulary."
+    n_unknown = sum(token.unknown for token in tokens)
+    if not n_unknown:
+        return note
+    words = "1 word is" if n_unknown == 1 else f"{n_unknown} words are"
+    return (
+        f"{note} {words} not in the vocabulary: the model gets <unk> there and cannot tell one from another."
+    )

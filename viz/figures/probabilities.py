@@ -19,10 +19,10 @@ def next_words(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw the best k next words of one step, as bars.
+    """Draw the best k next tokens of one step, as bars.
 
     Args:
-        words: k words, best first.
+        words: k tokens, best first.
         probabilities: (k,) of the softmax over the whole vocabulary.
         chosen: which of them was taken; None when it is not among them.
         theme: the look.
@@ -39,11 +39,11 @@ def next_words(
             texttemplate="%{x:.1f} %",
             textposition="outside",
             cliponaxis=False,
-            name="next word",
-            hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all words)<extra></extra>",
+            name="next token",
+            hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all tokens)<extra></extra>",
         )
     )
-    set_ticks(figure, "y", labels, title="next word")
+    set_ticks(figure, "y", labels, title="next token")
     figure.update_xaxes(title="probability (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
     return finish(figure, theme, title, pixels(len(words), per_row=34, least=220, around=110))
 
@@ -59,9 +59,9 @@ def step_probabilities(
     """Draw the best k candidates of every step: a column a step, the best on top, the darker the surer.
 
     Args:
-        candidates: N steps of k words, best first.
+        candidates: N steps of k tokens, best first.
         probabilities: (N, k).
-        chosen: N words, the one taken at each step.
+        chosen: N tokens, the one taken at each step.
         theme: the look.
         title: of the figure.
     """
@@ -81,6 +81,6 @@ def step_probabilities(
             name="candidates",
         )
     )
-    set_ticks(figure, "x", numbered(chosen), title="step, with the word that was taken")
+    set_ticks(figure, "x", numbered(chosen), title="step, with the token that was taken")
     set_ticks(figure, "y", [str(rank) for rank in range(1, ranks + 1)], title="rank")
     return finish(figure, theme, title, pixels(ranks, per_row=44, least=220, around=120))

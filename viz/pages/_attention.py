@@ -15,15 +15,22 @@ from viz.arrays import (
     AttentionMaps,
     Measure,
     attention_maps,
+    attention_words,
+    by_word,
     strongest_cell,
 )
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.figures.labels import visible
 from viz.pages._attention_views import BESIDE_THE_GRID, VIEWS, Shown, coloring
-from viz.pages._attention_words import LOOK, WHAT
+from viz.pages._attention_words import look_for, what
 from viz.pooling import pool_maps
-from viz.session import clamp_choice, current_theme, focus, set_choice
+from viz.session import clamp_choice, current_theme, focus, set_choice, token_unit
 
+BY_LABELS = {"sub-word": "Each sub-word", "word": "Each word"}
+BY_NOTE = (
+    "The model reads and writes sub-words. By word, the weights of a key's sub-words add up and those of a "
+    "query's are averaged: a row still sums to 1. Scores can't be added up, so they are by sub-word only."
+)
 GRID_SIDE = 48
 """Pixels of one map in the grid, at most; a larger one is pooled to them."""
 
@@ -32,8 +39,13 @@ GRID_SIDE = 48
 def attention_section(run: Run) -> None:
     """Draw the section; what is picked in it draws only this section again."""
     st.subheader("Attention")
-    attention, measure = _pick_maps()
+    attention, measure, by_words = _pick_maps()
     maps = attention_maps(run.trace, attention, measure)
+    cell = focus(*maps.values.shape[2:])
+    words = attention_words(run, attention) if by_words else None
+    if words:
+        maps = by_word(maps, *words)
+        cell = cell and (int(words[0].word_of[cell[0]]), int(words[1].word_of[cell[1]]))
     n_layers, n_heads = maps.values.shape[:2]
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -41,20 +53,28 @@ def attention_section(run: Run) -> None:
         _grid(maps, measure, layer, head)
     with right:
         view = _pick("View", {view: view for view in VIEWS}, "view", "One head", label_visibility="collapsed")
-    cell = focus(len(maps.query_tokens), len(maps.key_tokens)) or strongest_cell(maps, layer, head)
-    shown = Shown(run, attention, measure, maps, layer, head, cell)
+    cell = cell or strongest_cell(maps, layer, head)
+    shown = Shown(run, attention, measure, maps, layer, head, cell, words)
     with right if view in BESIDE_THE_GRID else st.container():
         VIEWS[view](shown)
     with left if view in BESIDE_THE_GRID else right:
-        st.markdown(WHAT[attention])
-        st.markdown(f"**Look for** {LOOK[attention]}")
+        unit = "word" if by_words else token_unit()
+        st.markdown(what(attention, unit, by_words=by_words))
+        st.markdown(f"**Look for** {look_for(attention, unit)}")
 
 
-def _pick_maps() -> tuple[Attention, Measure]:
+def _pick_maps() -> tuple[Attention, Measure, bool]:
+    """Which attention, in which measure, and whether words stand for their sub-words."""
+    by = None
     with st.container(horizontal=True, gap="medium"):
         attention = _pick("Which attention", ATTENTION_LABELS, "attention", "cross")
         measure = _pick("What each cell shows", MEASURE_LABELS, "measure", "weights")
-    return attention, measure
+        if token_unit() == "sub-word":
+            weightless = measure != "weights"
+            by = _pick(
+                "A row and a column for", BY_LABELS, "by", "sub-word", disabled=weightless, help=BY_NOTE
+            )
+    return attention, measure, by == "word" and measure == "weights"
 
 
 def _pick(label: str, labels: Mapping[Any, str], key: str, default: Any, **looks: Any) -> Any:

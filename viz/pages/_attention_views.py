@@ -11,7 +11,17 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.run import Run
-from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, Measure, attention_maps, closed_cells
+from viz.arrays import (
+    ATTENTION_LABELS,
+    Attention,
+    AttentionMaps,
+    Measure,
+    Words,
+    attention_maps,
+    attention_record,
+    by_word,
+    closed_cells,
+)
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
@@ -19,11 +29,12 @@ from viz.figures import attention as figures
 from viz.figures.labels import visible
 from viz.pages._arithmetic import show_arithmetic
 from viz.pages._figure import save_menu
+from viz.pages._word_arithmetic import show_word_arithmetic
 from viz.pooling import pool_maps
 from viz.session import current_choice, current_texts, current_theme, set_choice, twin_run
 
 MATRICES_UP_TO = 48
-"""Tokens a side up to which the heads of a layer are drawn with their words; longer ones without."""
+"""Tokens a side up to which the heads of a layer are drawn with their tokens; longer ones without."""
 WORDLESS_SIDE = 128
 """Pixels that such a map is pooled to."""
 RANDOM_SEED = 1
@@ -32,7 +43,11 @@ QUANTITIES = {"weights": figures.WEIGHTS, "scores": figures.SCORES, "masked": fi
 
 @dataclass(frozen=True)
 class Shown:
-    """What is to be drawn: one attention of a run, in one measure, with the head and cell that are chosen."""
+    """What is to be drawn: one attention of a run, in one measure, with the head and cell that are chosen.
+
+    Attributes:
+        words: of the queries and of the keys, where words stand for their sub-words.
+    """
 
     run: Run
     attention: Attention
@@ -41,6 +56,19 @@ class Shown:
     layer: int
     head: int
     cell: tuple[int, int]
+    words: tuple[Words, Words] | None
+
+    def maps_of(self, run: Run, measure: Measure) -> AttentionMaps:
+        """The same attention of a run with the same tokens, between words where these maps are."""
+        maps = attention_maps(run.trace, self.attention, measure)
+        return by_word(maps, *self.words) if self.words else maps
+
+    def position(self, cell: MatrixCell) -> tuple[int, int]:
+        """The cell as (query, key) positions of tokens: those of the words' first ones."""
+        if self.words is None:
+            return cell.query, cell.key
+        queries, keys = self.words
+        return queries.tokens(cell.query)[0], keys.tokens(cell.key)[0]
 
     @property
     def title(self) -> str:
@@ -50,7 +78,8 @@ class Shown:
     @property
     def slug(self) -> str:
         """What is shown, for a file name."""
-        return f"{self.attention}-attention-{self.measure}-layer{self.layer}"
+        by = "-by-word" if self.words else ""
+        return f"{self.attention}-attention-{self.measure}{by}-layer{self.layer}"
 
 
 def one_head(shown: Shown) -> None:
@@ -62,7 +91,11 @@ def one_head(shown: Shown) -> None:
         name=f"{shown.slug}-head{shown.head}",
         key="save_head",
     )
-    show_arithmetic(shown.run.trace, shown.attention, shown.layer, shown.head, shown.cell)
+    if shown.words:
+        record = attention_record(shown.run.trace, shown.attention, shown.layer)
+        show_word_arithmetic(record, shown.head, *shown.words, shown.cell)
+    else:
+        show_arithmetic(shown.run.trace, shown.attention, shown.layer, shown.head, shown.cell)
 
 
 def side_by_side(shown: Shown) -> None:
@@ -100,8 +133,8 @@ def _wordless_heads(shown: Shown, values: NDArray[np.float32]) -> None:
 
 
 def lines(shown: Shown) -> None:
-    """All heads of the chosen layer as lines from the words that look to the words they look at."""
-    weights = attention_maps(shown.run.trace, shown.attention, "weights").values[shown.layer]
+    """All heads of the chosen layer as lines from the tokens that look to the tokens they look at."""
+    weights = shown.maps_of(shown.run, "weights").values[shown.layer]
     if shown.measure != "weights":
         st.caption("Lines show weights, whatever is chosen above: a score below 0 has no width.")
     query, key = shown.cell
@@ -117,7 +150,7 @@ def lines(shown: Shown) -> None:
         first_key=key // WINDOW * WINDOW,
     )
     if max(weights.shape[1:]) > WINDOW:
-        st.caption(f"The {WINDOW} words around the chosen cell are shown: choose another under One head.")
+        st.caption(f"The {WINDOW} tokens around the chosen cell are shown: choose another under One head.")
     save_menu(
         lambda: figures.layer_heads(
             weights, **_looks(shown) | {"quantity": figures.WEIGHTS}, title=shown.title
@@ -130,7 +163,7 @@ def lines(shown: Shown) -> None:
 def trained_and_random(shown: Shown) -> None:
     """The chosen head beside the same head of a model with the same sizes and random weights."""
     twin = twin_run(current_choice(), *current_texts(), RANDOM_SEED)
-    random_values = attention_maps(twin.trace, shown.attention, shown.measure).values[shown.layer, shown.head]
+    random_values = shown.maps_of(twin, shown.measure).values[shown.layer, shown.head]
     values = shown.maps.values[shown.layer, shown.head]
     left, right = st.columns(2)
     with left:
@@ -140,8 +173,8 @@ def trained_and_random(shown: Shown) -> None:
         st.markdown("**Random weights**, nothing learned")
         matrix(shown, random_values, "random_matrix", "the same model with random weights")
     st.markdown(
-        "Both have the same sizes, read the same words and are given the same target. What both show comes "
-        "from the architecture and the positions; what only the trained one shows was learned."
+        "Both have the same sizes, read the same sentence and are given the same target. What both show "
+        "comes from the architecture and the positions; what only the trained one shows was learned."
     )
     save_menu(
         lambda: figures.compare(values, random_values, **_looks(shown), title=shown.title),
@@ -167,10 +200,10 @@ def coloring(measure: Measure) -> Literal["weights", "scores"]:
 
 
 def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> None:
-    """One head as a matrix with its words; a click chooses the cell that the arithmetic is shown of."""
+    """One head as a matrix with its tokens; a click chooses the cell that the arithmetic is shown of."""
 
     def choose(cell: MatrixCell | None) -> None:
-        set_choice("focus", None if cell is None else (cell.query, cell.key))
+        set_choice("focus", None if cell is None else shown.position(cell))
 
     reasons = closed_cells(shown.maps)
     codes = sum((where * np.uint8(i) for i, where in enumerate(reasons.values(), start=1)), np.uint8(0))

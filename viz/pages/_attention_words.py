@@ -1,23 +1,53 @@
 """What each attention does, and what to look for in it. All words here are ours."""
 
+from transformer.text import Unit
 from viz.arrays import Attention
 
 WHAT: dict[Attention, str] = {
-    "encoder": "**Encoder self-attention.** Each source word looks at all source words, itself included, and "
-    "takes up a mix of what they carry. A row says how one word divides its attention: it sums to 1.",
-    "decoder": "**Decoder self-attention.** Each target word looks at itself and the target words before it. "
-    "What comes later is closed by the causal mask: when the word was written, it did not exist.",
-    "cross": "**Cross-attention.** Each target position looks at the source words. The row of a word shows "
-    "where the model looks while it chooses the *next* word; the row of `<bos>` belongs to the first.",
+    "encoder": "**Encoder self-attention.** Each source {unit} looks at all source {unit}s, itself included, "
+    "and takes up a mix of what they carry. A row says how one {unit} divides its attention: it sums to 1.",
+    "decoder": "**Decoder self-attention.** Each target {unit} looks at itself and the target {unit}s before "
+    "it. What comes later is closed by the causal mask: when the {unit} was written, it did not exist.",
+    "cross": "**Cross-attention.** Each target position looks at the source {unit}s. The row of a {unit} "
+    "shows where the model looks while it chooses the *next* {unit}; that of `<bos>` belongs to the first.",
 }
 
 LOOK: dict[Attention, str] = {
-    "encoder": "neighbours (stripes beside the diagonal), the same word (the diagonal), a column that all "
+    "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
     "rows share (often the full stop or `<eos>`, where a head rests that has nothing to find), adjectives "
     "that look at their noun.",
-    "decoder": "the stripe under the diagonal (a head that always looks one word back), `<bos>` as a resting "
-    "place, and articles or adjectives that look for the gender and number they must agree with.",
-    "cross": "the path from the upper left to the lower right: word by word. Where it bends, the languages "
-    "differ in order (noun before adjective); where two rows look at one source word, the target needs two "
-    "words for it.",
+    "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), `<bos>` as a "
+    "resting place, and articles or adjectives that look for the gender and number they must agree with.",
+    "cross": "the path from the upper left to the lower right: {unit} by {unit}. Where it bends, the "
+    "languages differ in order (noun before adjective); where two rows look at one source {unit}, the target "
+    "needs two {unit}s for it.",
 }
+
+BY_WORD = (
+    "The model itself works on sub-words: here those of a key add up and those of a query are averaged, so "
+    "each row still sums to 1."
+)
+"""What is to be said besides where words stand for their sub-words."""
+CROSS_BY_WORD = (
+    "The row of a word of several sub-words is where the model looks while it chooses the rest of the word "
+    "and the beginning of the next one."
+)
+
+
+def what(attention: Attention, unit: Unit, *, by_words: bool) -> str:
+    """Say what an attention is.
+
+    Args:
+        attention: which.
+        unit: what a row is.
+        by_words: whether words stand for their sub-words.
+    """
+    parts = [WHAT[attention].format(unit=unit)]
+    if by_words:
+        parts += [BY_WORD, CROSS_BY_WORD] if attention == "cross" else [BY_WORD]
+    return " ".join(parts)
+
+
+def look_for(attention: Attention, unit: Unit) -> str:
+    """Say what is to be found in it."""
+    return LOOK[attention].format(unit=unit)

@@ -1,4 +1,4 @@
-"""What goes in and what comes out: tokens and ids, then the target step by step with the best next words."""
+"""What goes in and what comes out: tokens and ids, then the target step by step with the best next tokens."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.run import Run
-from transformer.text import EOS, EOS_ID
+from transformer.text import EOS, EOS_ID, Unit
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.token_strip import StripToken, token_strip
 from viz.figures.labels import visible
 from viz.figures.probabilities import step_probabilities
 from viz.pages._figure import save_menu
 from viz.session import current_model, current_theme
+
+SUBWORDS_NOTE = (
+    "The sub-words of one word are framed together; ▁ is the space before a word. Nothing typed is unknown "
+    "to this model: a character that it has no piece for is spelled by its bytes, such as <0xE2>."
+)
 
 
 def in_and_out(run: Run) -> None:
@@ -25,9 +30,11 @@ def in_and_out(run: Run) -> None:
         colors=current_theme(),
         key="source_strip",
         title="The source as the model gets it",
+        words=list(map(visible, run.source.words)),
+        note=SUBWORDS_NOTE if loaded.source.unit == "sub-word" else "",
     )
     st.subheader("What comes out")
-    _translation(run)
+    _translation(run, loaded.target.unit)
     decoding_steps(
         [
             OutputStep(
@@ -44,26 +51,32 @@ def in_and_out(run: Run) -> None:
         colors=current_theme(),
         key="steps",
         forced=not run.generated,
+        unit=loaded.target.unit,
         title="The target, step by step",
     )
-    save_menu(lambda: _steps_figure(run, loaded), name="next-words", key="save_steps")
+    save_menu(lambda: _steps_figure(run, loaded), name=f"next-{loaded.target.unit}s", key="save_steps")
 
 
 def source_tokens(run: Run) -> list[StripToken]:
-    """The source's words as typed and the <eos> behind them."""
-    words = [
-        StripToken(visible(word), token_id, unknown=unknown)
-        for word, token_id, unknown in zip(run.source.words, run.source.ids, run.source.unknown, strict=True)
+    """The source's tokens, each with its word, and the <eos> behind them."""
+    sentence = run.source
+    tokens = [
+        StripToken(visible(token), token_id, unknown=unknown, word=word)
+        for token, token_id, unknown, word in zip(
+            sentence.tokens, sentence.ids, sentence.unknown, sentence.word_of, strict=True
+        )
     ]
-    return [*words, StripToken(EOS, EOS_ID, special=True)]
+    return [*tokens, StripToken(EOS, EOS_ID, special=True)]
 
 
-def _translation(run: Run) -> None:
+def _translation(run: Run, unit: Unit) -> None:
     if run.generated:
-        st.markdown("The model chose the most probable word at each step (greedy decoding). Its translation:")
+        st.markdown(
+            f"The model chose the most probable {unit} at each step (greedy decoding). Its translation:"
+        )
     else:
         st.markdown(
-            "You gave the target; the model was shown its words so far at each step (teacher forcing):"
+            f"You gave the target; the model was shown its {unit}s so far at each step (teacher forcing):"
         )
     with st.container(border=True):
         st.text(visible(run.translation, limit=len(run.translation)) or "(nothing)")
@@ -83,5 +96,5 @@ def _steps_figure(run: Run, loaded: LoadedModel) -> object:
         np.array([step.top_probabilities for step in run.steps]),
         [loaded.target.token(step.token_id) for step in run.steps],
         theme=current_theme(),
-        title="Best next words at each step",
+        title=f"Best next {loaded.target.unit}s at each step",
     )

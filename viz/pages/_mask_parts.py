@@ -105,7 +105,7 @@ def _what(attention: Attention) -> str:
     rules = {
         "encoder": "The encoder may look forwards and backwards, so nothing but padding is closed.",
         "decoder": "The decoder's input may look at itself and what came before; padding is closed besides.",
-        "cross": "The decoder may look at every word of the source, which is complete when it begins to "
+        "cross": "The decoder may look at every token of the source, which is complete when it begins to "
         "write; only the source's padding is closed.",
     }
     return (

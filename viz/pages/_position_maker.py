@@ -124,7 +124,7 @@ def _map(encoding: Encoding) -> None:
     _show(
         figure,
         "map",
-        "A row is what is added to the word at that position: orange is positive, blue negative. "
+        "A row is what is added to the token at that position: orange is positive, blue negative. "
         f"Position {encoding.position} is framed.",
     )
 

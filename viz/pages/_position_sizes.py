@@ -1,4 +1,4 @@
-"""The size of each word's embedding beside the size of the encoding added to it, in the loaded model."""
+"""The size of each token's embedding beside the size of the encoding added to it, in the loaded model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from viz.pages._figure import show
 from viz.session import clamp_choice, current_model, current_theme
 
 LOOK = {
-    "sinusoidal": "which words are longest, and that the encoding has the same length at every position, "
+    "sinusoidal": "which vectors are longest, and that the encoding has the same length at every position, "
     "√(d_model / 2), because sin² + cos² = 1: it changes direction, not size.",
-    "learned": "which words are longest, and how the lengths of the learned vectors differ by position.",
+    "learned": "which vectors are longest, and how the lengths of the learned vectors differ by position.",
 }
 SIDES = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
 
@@ -50,10 +50,10 @@ def sizes_section(run: Run) -> None:
     kind = current_model().model.config.positions
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
     explain(
-        what="The model that is loaded adds the two: each word's embedding, times √d_model, and the "
+        what="The model that is loaded adds the two: each token's embedding, times √d_model, and the "
         f"{kind} encoding of its place. Here the embeddings are "
         f"{token_norms.mean() / position_norms.mean():.2f} times as long as the encodings on average. "
-        "Without the factor √d_model the words would drown.",
+        "Without the factor √d_model the tokens would drown.",
         formula=_formula(vectors[token], encodings[token], token),
         look=LOOK[kind],
         computed=Embedding.forward,

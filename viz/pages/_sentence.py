@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.decoding import DecodingStep
 from transformer.run import Run, SentenceError
+from viz.pages._languages import language
 from viz.session import (
     current_choice,
     current_model,
@@ -18,7 +19,6 @@ from viz.session import (
     use_sentence,
 )
 
-LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", "fr": "French"}
 PATIENCE_SECONDS = 0.3
 """A wait longer than this is shown."""
 
@@ -29,8 +29,7 @@ def sentence_box() -> Run | None:
     None, with a sentence on the page that says why, if it can't be run.
     """
     loaded = current_model()
-    source = LANGUAGES.get(loaded.source.tokenizer.language, loaded.source.tokenizer.language)
-    target = LANGUAGES.get(loaded.target.tokenizer.language, loaded.target.tokenizer.language)
+    source, target = language(loaded.source.tokenizer.language), language(loaded.target.tokenizer.language)
     left, right = st.columns([3, 2])
     left.text_input(
         f"{source} sentence",
@@ -46,13 +45,8 @@ def sentence_box() -> Run | None:
         help="Type a target to see what the model thinks of it: it is then given your words so far at "
         "each step (teacher forcing). Left empty, the model goes on with its own words.",
     )
-    st.pills(
-        "Examples",
-        examples(),
-        key="example",
-        on_change=_take_example,
-        label_visibility="collapsed",
-    )
+    if sentences := examples():
+        st.pills("Examples", sentences, key="example", on_change=_take_example, label_visibility="collapsed")
     texts_to_address()
     return _run()
 
@@ -65,14 +59,14 @@ def _take_example() -> None:
 
 
 def _run() -> Run | None:
-    waiting = st.empty()
+    waiting, unit = st.empty(), current_model().target.unit
     started = time.monotonic()
 
     def show_progress(step: DecodingStep, limit: int) -> None:
         if time.monotonic() - started > PATIENCE_SECONDS:
             done = step.position + 1
             waiting.progress(
-                done / limit, text=f"The model is writing: {done} words so far, {limit} at the most"
+                done / limit, text=f"The model is writing: {done} {unit}s so far, {limit} at the most"
             )
 
     try:

@@ -7,23 +7,35 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.checkpoints.folder import CheckpointError, ModelSummary
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
-from viz.session import RANDOM, ModelChoice, RandomSizes, choose_model, clamp_choice, current_model, models
+from viz.pages._languages import language
+from viz.session import (
+    RANDOM,
+    ModelChoice,
+    RandomSizes,
+    choose_model,
+    clamp_choice,
+    current_model,
+    model_summary,
+    models,
+)
 
 LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
+RANDOM_NOTE = "Random weights, in the sizes you choose"
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
 
 
 def sidebar() -> None:
     """Draw the pickers, and make what they say this person's choice."""
     with st.sidebar:
-        name = _pick("Model", models(), "model", MODEL_NOTE)
+        name = _pick_model()
         sizes = _random_sizes() if name == RANDOM else None
         device = _pick(
             "Device", available_devices(), "device", "Where the model runs. The fastest stands first."
@@ -42,6 +54,31 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
         f"{config.n_decoder_layers} decoder layers of {config.n_heads} heads, d_model {config.d_model}, "
         f"{config.norm_position}-norm, at most {config.max_len} tokens"
     )
+
+
+def in_words(summary: ModelSummary) -> str:
+    """Say what a model reads and writes, and how large it is."""
+    source, target = map(language, summary.languages)
+    if summary.units == ("word", "word"):
+        known = " and ".join(f"{size:,}" for size in summary.vocabulary_sizes)
+        what = f"by whole words: {known} of them, no others"
+    else:
+        what = "by sub-words: whatever you type"
+    return f"{source} to {target} {what}. {summary.n_parameters / 1e6:.1f} M parameters"
+
+
+def _pick_model() -> str:
+    options = models()
+    clamp_choice("model", options)
+    captions = [RANDOM_NOTE if name == RANDOM else _caption(name) for name in options]
+    return st.radio("Model", options, captions=captions, key="model", help=MODEL_NOTE, bind="query-params")
+
+
+def _caption(name: str) -> str:
+    try:
+        return in_words(model_summary(name))
+    except CheckpointError:
+        return "It can't be opened."
 
 
 def _random_sizes() -> RandomSizes:

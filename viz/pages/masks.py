@@ -8,7 +8,7 @@ from viz.pages._mask_parts import mask_section
 st.title("Masks")
 st.markdown(
     "Sentences of one batch have to have one length, so the shorter ones are filled up with padding, "
-    "which nobody may look at. And a decoder that learns to write the next word must not see it: it may "
+    "which nobody may look at. And a decoder that learns to write the next token must not see it: it may "
     "look back only. Both rules are masks: cells of the attention that are closed before the softmax."
 )
 trace = batch_box()

@@ -1,4 +1,4 @@
-"""Positions: how the encoding of a place in the sentence is made, and how it meets the words."""
+"""Positions: how the encoding of a place in the sentence is made, and how it meets the tokens."""
 
 import streamlit as st
 
@@ -8,8 +8,8 @@ from viz.pages._sentence import sentence_box
 
 st.title("Positions")
 st.markdown(
-    "Attention by itself sees a bag of words: shuffle them, and it would not notice. So a vector that "
-    "depends on the place alone is added to each word's embedding. In the paper it is made of sines and "
+    "Attention by itself sees a bag of tokens: shuffle them, and it would not notice. So a vector that "
+    "depends on the place alone is added to each token's embedding. In the paper it is made of sines and "
     "cosines of different wavelengths (section 3.5)."
 )
 encoding_section()

@@ -95,10 +95,11 @@ def show_matrix() -> None:
 def show_tokens() -> None:
     texts = words(option("tokens", 14))
     tokens = [
-        StripToken(text, 4 + i, unknown=text in {"raccoon", "<b>x"}, special=text == "<eos>")
+        StripToken(text, 4 + i, unknown=text in {"raccoon", "<b>x"}, special=text == "<eos>", word=i // 2)
         for i, text in enumerate(texts)
     ]
-    token_strip(tokens, colors=COLORS, key="tokens")
+    pairs = ["".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
+    token_strip(tokens, words=pairs, colors=COLORS, key="tokens")
 
 
 @st.fragment

@@ -1,0 +1,73 @@
+"""How the weight between two words comes about from the weights between their sub-words."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.trace import AttentionRecord
+from viz.arrays import Words, by_word
+from viz.figures.labels import visible
+from viz.pages._explain import computed_by
+
+MOST = 6
+"""Terms of a sum, and lines, that are written out; of more, those before the last are left out."""
+
+
+def show_word_arithmetic(
+    record: AttentionRecord, head: int, queries: Words, keys: Words, cell: tuple[int, int]
+) -> None:
+    """Show how the weight of a cell between two words, (query word, key word), is made of the model's own."""
+    looking, looked_at = queries.tokens(cell[0]), keys.tokens(cell[1])
+    weights = record.weights[0, head].numpy()[np.ix_(looking, looked_at)]
+    st.markdown(
+        "**The arithmetic of one cell.** Click another cell to see its own. The model knows sub-words only: "
+        "what it gives to the parts of a key is added up, and what the parts of a query give is averaged."
+    )
+    st.text(
+        f"query {_word(queries, cell[0], record.query_tokens[0])}\n"
+        f"looks at key {_word(keys, cell[1], record.key_tokens[0])}"
+    )
+    st.latex(word_weight_formula(weights, looking[0]))
+    st.caption("Scores and the softmax are those of sub-words: choose **by sub-word** above to follow them.")
+    computed_by(by_word, f"{record.path}.weights")
+
+
+def word_weight_formula(weights: NDArray[np.float32], first: int) -> str:
+    """The mean over a query's sub-words (rows) of the sums over a key's (columns), with numbers, in LaTeX.
+
+    Args:
+        weights: (q, k) between the sub-words of two words.
+        first: the position of the query's first sub-word.
+    """
+    sums = weights.sum(axis=1)
+    lines = [
+        rf"\text{{from sub-word }} {first + i}: \; & {_sum(row)}"
+        + (f" = {total:.3f}" if len(row) > 1 else "")
+        for i, (row, total) in enumerate(zip(weights, sums, strict=True))
+    ]
+    if len(lines) > 1:
+        mean = rf"\frac{{{_sum(sums)}}}{{{len(sums)}}} = {sums.mean():.3f}"
+        lines = [*_shortened(lines, r"& \dots"), rf"\text{{weight}} = \; & {mean}"]
+    return r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}"
+
+
+def _sum(numbers: NDArray[np.float32]) -> str:
+    return " + ".join(_shortened([f"{number:.3f}" for number in numbers], r"\dots"))
+
+
+def _shortened(parts: list[str], gap: str) -> list[str]:
+    return parts if len(parts) <= MOST else [*parts[: MOST - 1], gap, parts[-1]]
+
+
+def _word(words: Words, number: int, tokens: tuple[str, ...]) -> str:
+    positions = words.tokens(number)
+    parts = " ".join(visible(tokens[position]) for position in positions)
+    return f"word {number}, “{visible(words.labels[number])}” ({_span(positions)}: {parts})"
+
+
+def _span(positions: range) -> str:
+    if len(positions) == 1:
+        return f"sub-word {positions[0]}"
+    return f"sub-words {positions[0]} to {positions[-1]}"
