@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 
 import torch
 import tyro
+from tqdm import tqdm
 
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli import train_task
@@ -21,6 +23,7 @@ from transformer.encoded import EncodedCorpusError
 from transformer.model import Transformer
 from transformer.run import SentenceError
 from transformer.text import TextError
+from transformer.training.files import LockedError, locked
 from transformer.training.finishing import finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import CorpusTraining
@@ -29,7 +32,7 @@ from transformer.training.metrics import TensorBoardError, check_tensorboard
 from transformer.training.plan import PlanError, TrainingPlan
 from transformer.training.plan_words import changes, options
 from transformer.training.preparing import Prepared, open_prepared, prepare
-from transformer.training.ranks import Ranks, RanksError, joined, own_device
+from transformer.training.ranks import Ranks, RanksError, is_loss_of_a_process, joined, own_device
 from transformer.training.state import StateError, saved_step
 from transformer.training.stopping import StopRequest, stop_requests
 from transformer.training.trainer import NonFiniteError, Trainer
@@ -78,19 +81,25 @@ def run_training(command: Train) -> int:
     if device.type == "cpu":
         keep_freed_memory()
     folder = TrainingFolder(command.run.out)
-    with joined(device) as ranks:
-        if ranks.is_first:
-            _begin(command, folder)
-        ranks.wait()
-        with stop_requests() as stop:
-            return _train(command, folder, device, ranks, stop)
+    try:
+        with joined(device) as ranks, _begun(command, folder) if ranks.is_first else nullcontext():
+            ranks.wait()
+            with stop_requests() as stop:
+                return _train(command, folder, device, ranks, stop)
+    except RuntimeError as error:
+        if not is_loss_of_a_process(error):
+            raise
+        raise CommandError(_kept(folder, "Another process of this training ended.")) from error
 
 
-def _begin(command: Train, folder: TrainingFolder) -> None:
+@contextmanager
+def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
     """Make the folder, or make sure that the training in it can go on so; then prepare what is read."""
     if command.run.resume:
         for change in changes(folder.saved_plan(), command.plan):
             tell(change)
+        if not folder.state.exists():
+            tell("No state had been saved: the training begins with its first update.")
     elif folder.out.is_dir() and any(folder.out.iterdir()) and not command.run.overwrite:
         raise CommandError(
             f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
@@ -98,17 +107,22 @@ def _begin(command: Train, folder: TrainingFolder) -> None:
         )
     if command.checks.tensorboard:
         check_tensorboard()
-    try:
-        folder.path.mkdir(parents=True, exist_ok=True)
-        if not command.run.resume:
-            folder.state.unlink(missing_ok=True)
-        folder.save_plan(command.plan)
-        prepare(folder, command.plan, tell)
-    except OSError as error:
-        raise CommandError(
-            f"Nothing can be written to {folder.path} ({error.strerror or error}): make room, or name "
-            "another folder with --out."
-        ) from error
+    with ExitStack() as held:
+        try:
+            folder.path.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(folder.lock))
+            if not command.run.resume:
+                folder.clear()
+            folder.save_plan(command.plan)
+            prepare(folder, command.plan, tell, _watch)
+        except LockedError as error:
+            raise CommandError(f"Another process trains in {folder.out} now: stop it first.") from error
+        except OSError as error:
+            raise CommandError(
+                f"Nothing can be written to {folder.path} ({error.strerror or error}): make room, or name "
+                "another folder with --out."
+            ) from error
+        yield
 
 
 def _train(
@@ -137,7 +151,6 @@ def _train(
         if training.ended == "patience":
             tell(f"Stopped early: {plan.checks.patience} validations were no better than the best one.")
         _finish(loaded, folder, training, validation, ranks)
-    ranks.wait()
     return 0
 
 
@@ -176,10 +189,6 @@ def _go_on(training: CorpusTraining, folder: TrainingFolder, steps: int, ranks: 
         raise CommandError(_kept(folder, f"The training broke down in {error}.")) from error
     except OSError as error:
         raise CommandError(_kept(folder, f"The training can't be saved: {error}.")) from error
-    except RuntimeError as error:
-        if ranks.count == 1:
-            raise
-        raise CommandError(_kept(folder, f"Another process of this training ended ({error}).")) from error
 
 
 def _kept(folder: TrainingFolder, what: str) -> str:
@@ -227,6 +236,12 @@ def _finish(
     except OSError as error:
         raise CommandError(_kept(folder, f"The model can't be written to {folder.out}: {error}.")) from error
     tell(f"Saved {candidates[0].name} in {folder.out}.")
+
+
+def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:
+    """Show how many pairs have been read."""
+    watched: Iterable[tuple[str, str]] = tqdm(pairs, what, unit=" pairs", leave=False, disable=None)
+    return watched
 
 
 def tell(message: str) -> None:

@@ -50,6 +50,8 @@ class TrainingBar:
 
     def show(self, event: TrainingStep | Validated) -> None:
         """Draw an update, or print a validation."""
+        if self._bar.disable:
+            return
         if isinstance(event, Validated):
             scores, best = event.scores, ", the best so far" if event.is_best else ""
             self._bar.write(

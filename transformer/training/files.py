@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -62,3 +63,26 @@ def write_json(path: Path, value: object) -> None:
     """Write a value as JSON, whole or not at all: see `replace_whole`."""
     text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
     replace_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+class LockedError(Exception):
+    """Another process holds the lock."""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with this process, however that ends; on Windows there is none.
+
+    Raises:
+        LockedError: when another process holds it.
+        OSError: when the file can't be made.
+    """
+    with path.open("wb") as file:
+        if os.name == "posix":
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise LockedError from error
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,11 @@ class TrainingFolder:
     def path(self) -> Path:
         """The training's own folder: not needed any more when the model is finished."""
         return self.out / "training"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process that writes here."""
+        return self.path / "lock"
 
     @property
     def plan(self) -> Path:
@@ -64,6 +70,12 @@ class TrainingFolder:
     def last(self) -> Path:
         """The model after the last update."""
         return self.path / "last"
+
+    def clear(self) -> None:
+        """Remove what an earlier training left, but for its encoded corpus, which may be of use again."""
+        self.state.unlink(missing_ok=True)
+        for folder in (self.best, self.last, self.tensorboard):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def save_plan(self, plan: TrainingPlan) -> None:
         """Write the choices. Raises OSError."""

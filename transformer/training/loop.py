@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -18,7 +20,7 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import MetricsLog
 from transformer.training.plan import TrainingPlan
 from transformer.training.progress import Progress
-from transformer.training.state import load_state, save_state
+from transformer.training.state import StateError, load_state, save_state
 from transformer.training.stopping import StopRequest
 from transformer.training.trainer import NonFiniteError, Trainer, TrainingStep
 from transformer.training.validation import Scores
@@ -72,7 +74,7 @@ class CorpusTraining:
         validate: Callable[[LoadedModel], Scores] | None,
         stop: StopRequest,
     ) -> None:
-        self.progress = Progress()
+        self.progress = Progress(corpus=_identity(corpus))
         self.ended: Ending | None = None
         self._loaded, self._trainer, self.corpus = loaded, trainer, corpus
         self.plan, self._folder = plan, folder
@@ -81,8 +83,18 @@ class CorpusTraining:
         self._metrics: MetricsLog | None = None
 
     def resume(self) -> None:
-        """Go back to the last saved state. Raises StateError when there is none that can be used."""
-        self.progress = Progress.from_dict(load_state(self._folder.state, self._trainer))
+        """Go back to the last saved state.
+
+        Raises:
+            StateError: when there is none that can be used, or it is of a training with another corpus.
+        """
+        saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
+        if saved.corpus not in ("", self.progress.corpus):
+            raise StateError(
+                "The sentence pairs are not those that this training began with: put the old files back to "
+                "go on, or begin anew with --overwrite."
+            )
+        self.progress = replace(saved, corpus=self.progress.corpus)
 
     def go_on(self) -> Iterator[TrainingStep | Validated]:
         """Make one update after the other until the steps are done, patience is over, or somebody stops it.
@@ -215,3 +227,9 @@ class CorpusTraining:
         save_state(self._folder.state, self._trainer, self.progress.to_dict())
         if self._metrics is not None:
             drop_weights(self._folder.path, last=last, step=step)
+
+
+def _identity(corpus: EncodedCorpus) -> str:
+    """A name of a corpus and of all that was done with it."""
+    text = json.dumps(corpus.description.get("fingerprint"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,7 +20,14 @@ from transformer.training.files import write_json
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import PlanError, TrainingPlan
 
-_CHUNK = 1 << 20
+Watch = Callable[[Iterable[tuple[str, str]], str], Iterable[tuple[str, str]]]
+"""Passes pairs on, and shows how it gets on with what is being done."""
+
+_PASSES = ("sub-words of the source", "sub-words of the target", "encoding")
+
+
+def _unwatched(pairs: Iterable[tuple[str, str]], _: str) -> Iterable[tuple[str, str]]:
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -38,13 +45,16 @@ class Prepared:
     target: Coder
 
 
-def prepare(folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None]) -> Prepared:
+def prepare(
+    folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = _unwatched
+) -> Prepared:
     """Read, filter and encode the training's pairs, unless that was done for the same files and choices.
 
     Args:
         folder: where the encoded corpus is kept.
         plan: all choices; the files, the filters and the seed matter.
-        tell: called with what is being done, for it may take long.
+        tell: called with what there is to say.
+        watch: is given the pairs of each pass over the files, and what is done with them; it may take long.
 
     Raises:
         CorpusError: for files that can't be read.
@@ -52,30 +62,26 @@ def prepare(folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], No
     """
     wanted = fingerprint(plan)
     found = _found(folder)
-    if found is not None and found.corpus.description.get("fingerprint") == wanted:
+    if found is not None and _fits(found.corpus.description.get("fingerprint"), wanted):
         tell(f"The encoded corpus in {folder.corpus} is of the same files and choices: it is used again.")
         return found
     report = FilterReport()
 
+    passes = iter(_PASSES)
+
     def pairs() -> Iterator[tuple[str, str]]:
         report.clear()
-        kept = filtered(
-            chain.from_iterable(read_pairs(*files) for files in plan.data.pairs), plan.filters, report
-        )
+        read = chain.from_iterable(read_pairs(*files) for files in plan.data.pairs)
+        kept = watch(filtered(read, plan.filters, report), next(passes))
         yield from with_careless(kept, plan.data.careless, plan.updates.seed)
 
-    tell("Learning the sub-words of both languages ...")
     data = plan.data
     coders = learn_coders(pairs, data.languages, vocab_size=data.vocab_size, lowercase=data.lowercase)
     if not report.kept:
         raise PlanError(f"No pair is left to learn from.\n{report}")
-    tell("Encoding the corpus ...")
 
     def describe() -> dict[str, object]:
-        return {
-            "fingerprint": wanted,
-            "report": report.to_dict(),
-        }
+        return {"fingerprint": wanted, "report": report.to_dict()}
 
     folder.corpus.mkdir(parents=True, exist_ok=True)
     write_json(folder.coders, list(map(to_plain, coders)))
@@ -99,7 +105,10 @@ def open_prepared(folder: TrainingFolder) -> Prepared:
 
 
 def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
-    """What tells an encoded corpus from every other: the files' contents and all that is done with them."""
+    """What tells an encoded corpus from every other: the files' contents and all that is done with them.
+
+    A file that can't be read has None for its contents.
+    """
     choices = {name: value for name, value in plan.to_dict()["data"].items() if name != "pairs"}
     return {
         "files": [_digest(path) for files in plan.data.pairs for path in files],
@@ -109,12 +118,20 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     }
 
 
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+def _digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _fits(found: Any, wanted: dict[str, Any]) -> bool:
+    """Whether a corpus has the wanted fingerprint; files that are gone since then don't count."""
+    if not isinstance(found, dict) or found | {"files": None} != wanted | {"files": None}:
+        return False
+    files = zip(found["files"], wanted["files"], strict=False)
+    return len(found["files"]) == len(wanted["files"]) and all(now in (None, then) for then, now in files)
 
 
 def _found(folder: TrainingFolder) -> Prepared | None:

@@ -13,6 +13,7 @@ class Progress:
     """All that a state holds beside the tensors, so that a training goes on as if it had never stopped.
 
     Attributes:
+        corpus: which corpus it learns.
         step: updates so far.
         epoch: from 0.
         batch: batches of the epoch that are behind us.
@@ -26,6 +27,7 @@ class Progress:
         line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
     """
 
+    corpus: str = ""
     step: int = 0
     epoch: int = 0
     batch: int = 0

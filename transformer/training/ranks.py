@@ -68,7 +68,7 @@ class Ranks:
         device = next(model.parameters()).device
         ids = [device] if device.type == "cuda" else None
         return DistributedDataParallel(
-            model, device_ids=ids, broadcast_buffers=False, gradient_as_bucket_view=True
+            model, device_ids=ids, forward_sync_buffers=False, gradient_as_bucket_view=True
         )
 
 
@@ -100,6 +100,11 @@ def own_device(kind: str) -> torch.device:
             "--nproc-per-node no more than that, or --device cpu."
         )
     return torch.device("cuda", local)
+
+
+def is_loss_of_a_process(error: RuntimeError) -> bool:
+    """Whether it says that another process can't be reached any more."""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
 @contextmanager

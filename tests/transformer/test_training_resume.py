@@ -1,0 +1,96 @@
+"""A training that is killed loses nothing: it goes on as if it had never stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.transformer.training_runs import TINY, Run, metrics, state, train, write_pairs
+
+CHOICES = [
+    *TINY,
+    *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2 --validate-every 7 --careless 0.3".split(),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("pairs")
+    pairs, valid = write_pairs(folder / "pairs.tsv"), write_pairs(folder / "valid.tsv", 6, seed=4)
+    return ["--pairs", str(pairs), "--valid", str(valid)]
+
+
+@pytest.fixture(scope="module")
+def unbroken(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("unbroken") / "model"
+    train(out.parent, *files, *CHOICES, "--out", str(out))
+    return out
+
+
+def assert_the_same(out: Path, unbroken: Path) -> None:
+    tensors, progress = state(out)
+    expected, expected_progress = state(unbroken)
+    assert progress == expected_progress
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in tensors.items())
+    assert metrics(out) == metrics(unbroken)
+    for name in ("model.safetensors", "training/last/model.safetensors", "training/best/model.safetensors"):
+        assert (out / name).read_bytes() == (unbroken / name).read_bytes(), name
+
+
+def test_it_is_the_test_that_it_should_be(unbroken: Path) -> None:
+    _, progress = state(unbroken)
+    assert progress["step"] == 20
+    assert progress["epoch"] >= 1, "an end of an epoch lies on the way"
+    assert [line["step"] for line in metrics(unbroken) if "loss" in line] == [3, 6, 9, 12, 15, 18]
+    assert [line["step"] for line in metrics(unbroken) if "bleu" in line] == [7, 14, 20]
+
+
+def die_at_sync(number: int) -> None:
+    """Let the process kill itself when it brings a file or a folder to the disk for the n-th time."""
+    sync, left = os.fsync, [number]
+
+    def counted(file: int) -> None:
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        sync(file)
+
+    os.fsync = counted
+
+
+def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path) -> None:
+    """A state is written in steps; killed before each of them, the one that was there is good."""
+    out = tmp_path / "model"
+    run = Run(tmp_path, *files, *CHOICES, "--out", str(out), before=partial(die_at_sync, 8))
+    assert run.wait() == -signal.SIGKILL
+    for number in (9, 10, 11, 12, 13):
+        run = Run(tmp_path, "--resume", "--out", str(out), before=partial(die_at_sync, number))
+        assert run.wait() == -signal.SIGKILL
+    train(tmp_path, "--resume", "--out", str(out))
+    assert_the_same(out, unbroken)
+
+
+def test_killed_at_random_moments(files: list[str], unbroken: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    rng, n_kills = random.Random(), 0
+    run = Run(tmp_path, *files, *CHOICES, "--out", str(out))
+    run.wait_for((out / "training" / "plan.json").exists)
+    while True:
+        time.sleep(rng.uniform(0.0, 0.7))
+        run.kill()
+        if run.wait() == 0:
+            break
+        n_kills += 1
+        run = Run(tmp_path, "--resume", "--out", str(out))
+        if n_kills == 6:
+            assert run.wait() == 0, run.said
+            break
+    assert_the_same(out, unbroken)
