@@ -92,6 +92,11 @@ class KeyValueCache:
         self.k, self.v = k, v
         return k, v
 
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch, in this order."""
+        if self.k is not None and self.v is not None:
+            self.k, self.v = self.k.index_select(0, rows), self.v.index_select(0, rows)
+
 
 class MultiHeadAttention(nn.Module):
     """H attentions in parallel, each in a d_head-wide projection of its own (paper, section 3.2.2).

@@ -1,4 +1,4 @@
-"""How good a translation model is: BLEU, chrF, exact matches, and whether its attention follows alignments."""
+"""How good a translation model is: BLEU, chrF, exact matches, attention that follows alignments."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def translate_all(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
 def bleu_and_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, float]:
     """Score translations against all their references, as sacrebleu does by default.
 
-    BLEU: Papineni et al. 2002, with the tokenizer 13a and exponential smoothing; chrF: Popovic 2015, character
-    6-grams, beta 2. Both are of the whole corpus, from 0 to 100.
+    BLEU: Papineni et al. 2002, with the tokenizer 13a and exponential smoothing; chrF: Popovic 2015, of
+    character 6-grams, beta 2. Both are of the whole corpus, from 0 to 100.
 
     Args:
         translated: one a source.

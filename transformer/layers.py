@@ -113,7 +113,7 @@ class DecoderLayer(_ResidualLayer):
         Args:
             x: (B, Q, D).
             mask: (B, 1, Q, K) of the self-attention: causal and padding.
-            memory: (B, S, D), what the encoder made of the source.
+            memory: (B, S, D), what the encoder made of the source; or (B / n, S, D), each for n rows of x.
             memory_mask: (B, 1, 1, S), closes the source's padding.
             tap: sees the stream, and through its scopes every submodule.
             cache: keys and values of earlier steps; x then holds the newest tokens only.
@@ -129,7 +129,11 @@ class DecoderLayer(_ResidualLayer):
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None
             not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
-            return self.cross_attn(x, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
+            beside = x.reshape(
+                len(memory), -1, x.shape[-1]
+            )  # several targets of a source, one behind the other
+            z = self.cross_attn(beside, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
+            return z.view_as(x)
 
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))

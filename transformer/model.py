@@ -68,12 +68,36 @@ class DecoderState:
         memory_mask: (B, 1, 1, S), or None without an encoder.
         open_keys: (B, T) bool, which target tokens so far are words and not padding.
         caches: one a decoder layer.
+
+    Several targets of one source may be decoded side by side: B is then that of the targets, and each row of
+    the source (of memory, its mask, and the keys and values of the cross-attention) serves as many of them.
     """
 
     memory: Tensor | None
     memory_mask: Tensor | None
     open_keys: Tensor
     caches: list[DecoderLayerCache]
+
+    def select(self, sources: Tensor, targets: Tensor) -> None:
+        """Go on with some sources and targets of the batch.
+
+        Args:
+            sources: (B') rows of the source.
+            targets: (n * B') rows of the target so far: n for each of those sources, one after the other. A
+                row may come several times.
+        """
+        if self.memory is not None and self.memory_mask is not None and not _is_all(sources, self.memory):
+            self.memory = self.memory.index_select(0, sources)
+            self.memory_mask = self.memory_mask.index_select(0, sources)
+            for cache in self.caches:
+                cache.cross_attn.select(sources)
+        self.open_keys = self.open_keys.index_select(0, targets)
+        for cache in self.caches:
+            cache.self_attn.select(targets)
+
+
+def _is_all(rows: Tensor, of: Tensor) -> bool:
+    return torch.equal(rows, torch.arange(len(of), device=rows.device))
 
 
 class Transformer(nn.Module):

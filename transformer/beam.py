@@ -1,0 +1,247 @@
+"""Beam search: the few best targets so far are followed side by side (Sutskever et al. 2014, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from transformer.model import Transformer
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One target that a search found.
+
+    Attributes:
+        ids: without <bos> and <eos>; a given prefix is part of it.
+        log_probability: of all tokens that were searched for, <eos> included, in nats.
+        score: log_probability over the length penalty.
+        finished: whether <eos> ended it; else it ran into the limit.
+    """
+
+    ids: tuple[int, ...]
+    log_probability: float
+    score: float
+    finished: bool
+
+
+def length_penalty(n_tokens: int, alpha: float) -> float:
+    """What a log-probability is divided by: ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14).
+
+    Without it (alpha 0) short targets win: each token more makes a target less probable.
+    """
+    return float(((5 + n_tokens) / 6) ** alpha)
+
+
+@dataclass(frozen=True)
+class BeamStep:
+    """The candidates of one step: for each sentence the best 2K continuations, best first.
+
+    Attributes:
+        parents: the hypothesis, 0 to K - 1, that each goes on (B, 2K).
+        tokens: their ids (B, 2K).
+        log_probabilities: of each token behind its prefix, in nats (B, 2K).
+        totals: of each candidate's tokens together (B, 2K); minus infinity where there are fewer candidates.
+        followed: places of the K candidates that are followed on, best first (B, K).
+    """
+
+    parents: Tensor
+    tokens: Tensor
+    log_probabilities: Tensor
+    totals: Tensor
+    followed: Tensor
+
+
+@dataclass
+class Found:
+    """The best hypotheses of one sentence so far, at most `size`, best first."""
+
+    size: int
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+
+    def add(self, hypothesis: Hypothesis) -> None:
+        """Take one in, and let go of what is beyond the size."""
+        self.hypotheses.append(hypothesis)
+        self.hypotheses.sort(key=lambda one: -one.score)
+        del self.hypotheses[self.size :]
+
+    def holds_against(self, score: float) -> bool:
+        """Whether there are enough, none of them worse than this score."""
+        return len(self.hypotheses) == self.size and self.hypotheses[-1].score >= score
+
+
+class BeamSearch:
+    """A search over a batch of sources, step by step.
+
+    Each step continues every followed hypothesis by every token. Of a sentence's continuations the best K
+    that do not end are followed on; one that ends with <eos> is finished if it is among the best K. A
+    sentence's search is over when it has `n_best` finished hypotheses and none of those that are followed
+    has, at its present length, a better score than the worst of them. With alpha 0 no better one is missed
+    so; with more, a followed one could still gain by its length.
+
+    Args:
+        model: with a decoder, in eval mode.
+        src: (B, S) ids, padded; None without an encoder, for one sentence.
+        bos_id: what the decoder's input begins with.
+        eos_id: what ends a target.
+        max_new_tokens: stop after so many, <eos> included, or at the model's last position.
+        beam_size: K.
+        alpha: of the length penalty.
+        n_best: hypotheses to find for each sentence, at most K.
+        never: ids that are not to be chosen.
+        prefix: ids that every target begins with. They count in the length, not in the probability.
+
+    Attributes:
+        found: what was found for each sentence so far.
+
+    Raises:
+        ValueError: for an empty beam, or more hypotheses than it has.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        src: Tensor | None,
+        *,
+        bos_id: int,
+        eos_id: int,
+        max_new_tokens: int,
+        beam_size: int,
+        alpha: float,
+        n_best: int = 1,
+        never: Sequence[int] = (),
+        prefix: Sequence[int] = (),
+    ) -> None:
+        if not 1 <= n_best <= beam_size:
+            raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
+        self.found = [Found(n_best) for _ in range(1 if src is None else len(src))]
+        self._model, self._src = model, src
+        self._eos_id, self._beam_size, self._alpha = eos_id, beam_size, alpha
+        self._limit = min(len(prefix) + max_new_tokens, model.config.max_len)
+        device = model.generator.weight.device
+        self._never = torch.tensor(never, dtype=torch.long, device=device)
+        self._begin = torch.tensor([[bos_id, *prefix]], device=device)
+
+    @torch.inference_mode()
+    def steps(self) -> Iterator[BeamStep]:
+        """Search, a step for each length; sentences whose search is over leave the batch."""
+        sentences = list(range(len(self.found)))
+        state = self._model.start(self._src)
+        begin = self._begin.expand(len(sentences), -1)
+        logits = self._model.step(begin, state)[:, -1]  # (B, V), later (B * K, V)
+        totals = torch.zeros(len(sentences), 1, device=begin.device)  # (B, 1), later (B, K)
+        targets = begin[:, None, 1:]  # (B, 1, tokens), later (B, K, tokens)
+        for length in range(begin.shape[1], self._limit + 1):
+            step = self._candidates(logits, totals)
+            self._finish(sentences, step, targets, length)
+            yield step
+            parents, tokens, totals = (
+                numbers.gather(1, step.followed) for numbers in (step.parents, step.tokens, step.totals)
+            )  # (B, K)
+            behind = targets.gather(1, parents[..., None].expand(-1, -1, targets.shape[2]))
+            rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
+            targets = torch.cat((behind, tokens[..., None]), dim=2)
+            open_ones = self._open_ones(sentences, totals, length)
+            if length == self._limit:
+                self._add_unfinished(sentences, totals, targets, open_ones)
+            elif open_ones:
+                kept = torch.tensor(open_ones, device=rows.device)
+                sentences = [sentences[i] for i in open_ones]
+                totals, targets = totals[kept], targets[kept]
+                state.select(kept, rows[kept].flatten())
+                logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
+                continue
+            return
+
+    def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
+        """The best 2K continuations: each hypothesis ends in one way, so K of them do not end."""
+        n = 2 * self._beam_size
+        logits = logits.float().index_fill(-1, self._never, -math.inf)
+        best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
+        log_probabilities = best.values - logits.logsumexp(dim=-1, keepdim=True)
+        n_each = log_probabilities.shape[-1]
+        log_probabilities = log_probabilities.view(len(totals), -1)  # (B, width * n_each)
+        together = totals.repeat_interleave(n_each, dim=1) + log_probabilities
+        missing = max(0, n - together.shape[1])
+        top = functional.pad(together, (0, missing), value=-math.inf).topk(n)
+        places = top.indices.clamp(max=together.shape[1] - 1)  # of a missing one: any, for its total is -inf
+        tokens = best.indices.view(len(totals), -1).gather(1, places)
+        does_end = (tokens == self._eos_id) & top.values.isfinite()
+        return BeamStep(
+            parents=places // n_each,
+            tokens=tokens,
+            log_probabilities=log_probabilities.gather(1, places),
+            totals=top.values,
+            followed=does_end.int().sort(dim=1, stable=True).indices[:, : self._beam_size],
+        )
+
+    def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:
+        """Take in the candidates that end and are among the best K."""
+        does_end = (step.tokens == self._eos_id) & step.totals.isfinite()
+        for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
+            total = float(step.totals[row, rank])
+            score = total / length_penalty(length, self._alpha)
+            found = self.found[sentences[row]]
+            if not found.holds_against(score):
+                ids = targets[row, step.parents[row, rank]].tolist()
+                found.add(Hypothesis(tuple(ids), total, score, finished=True))
+
+    def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
+        """Rows of the sentences whose search goes on."""
+        penalty = length_penalty(length, self._alpha)
+        best = totals[:, 0].tolist()
+        return [
+            row
+            for row, sentence in enumerate(sentences)
+            if best[row] > -math.inf and not self.found[sentence].holds_against(best[row] / penalty)
+        ]
+
+    def _add_unfinished(
+        self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
+    ) -> None:
+        """At the limit, those that are still followed fill up what is missing."""
+        penalty = length_penalty(self._limit, self._alpha)
+        for row in rows:
+            found = self.found[sentences[row]]
+            for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):
+                if len(found.hypotheses) < found.size and total > -math.inf:
+                    found.add(Hypothesis(tuple(ids), total, total / penalty, finished=False))
+
+
+def beam_search(
+    model: Transformer,
+    src: Tensor | None,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_new_tokens: int,
+    beam_size: int,
+    alpha: float = 1.0,
+    n_best: int = 1,
+    never: Sequence[int] = (),
+    prefix: Sequence[int] = (),
+) -> list[list[Hypothesis]]:
+    """The `n_best` targets of each source, best first: see `BeamSearch`.
+
+    There are fewer than `n_best` only where the model knows no more words to go on with.
+    """
+    search = BeamSearch(
+        model,
+        src,
+        bos_id=bos_id,
+        eos_id=eos_id,
+        max_new_tokens=max_new_tokens,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        never=never,
+        prefix=prefix,
+    )
+    for _ in search.steps():
+        pass
+    return [found.hypotheses for found in search.found]

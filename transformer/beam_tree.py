@@ -1,0 +1,186 @@
+"""A beam search written down as a tree: every candidate, its numbers, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from transformer.beam import BeamSearch, BeamStep, Hypothesis, length_penalty
+from transformer.model import Transformer
+
+Fate = Literal["given", "kept", "pruned", "finished"]
+"""Given: <bos> and the prefix. Kept: followed on. Finished: among the best K, and <eos>. Pruned: neither."""
+
+
+@dataclass(frozen=True)
+class BeamNode:
+    """One token behind the tokens of its parents.
+
+    Attributes:
+        index: its place among the nodes.
+        parent: its parent's; None for <bos>.
+        position: tokens before it; 0 for <bos>.
+        token_id: of the token.
+        log_probability: of it behind its prefix, in nats; 0 for <bos>.
+        total: of all tokens that were searched for up to it; 0 for what was given.
+        score: total over the length penalty, by which candidates of a step are ranked.
+        rank: its place among the candidates of its step, from 1.
+        fate: what the search did with it.
+    """
+
+    index: int
+    parent: int | None
+    position: int
+    token_id: int
+    log_probability: float
+    total: float
+    score: float
+    rank: int
+    fate: Fate
+
+
+@dataclass(frozen=True)
+class BeamTree:
+    """One search.
+
+    Attributes:
+        nodes: parents before their children; of each step the best 2K candidates, best first.
+        hypotheses: the n best, best first.
+        leaves: the node that each of them ends in.
+        n_given: nodes of <bos> and the prefix, which come first.
+        n_candidates: how many continuations each step had, from the first searched position on.
+    """
+
+    nodes: tuple[BeamNode, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    leaves: tuple[int, ...]
+    n_given: int
+    n_candidates: tuple[int, ...]
+
+    def path(self, index: int) -> tuple[BeamNode, ...]:
+        """The nodes from <bos> to this one."""
+        nodes: list[BeamNode] = []
+        at: int | None = index
+        while at is not None:
+            nodes.append(self.nodes[at])
+            at = self.nodes[at].parent
+        return tuple(reversed(nodes))
+
+
+def beam_tree(
+    model: Transformer,
+    src: Tensor | None,
+    *,
+    bos_id: int,
+    eos_id: int,
+    max_new_tokens: int,
+    beam_size: int,
+    alpha: float = 1.0,
+    n_best: int = 1,
+    never: Sequence[int] = (),
+    prefix: Sequence[int] = (),
+) -> BeamTree:
+    """Search for the targets of one source, and write every step down.
+
+    Args:
+        src: (1, S) ids; None without an encoder.
+        model, bos_id, eos_id, max_new_tokens, beam_size, alpha, n_best, never, prefix: of `BeamSearch`.
+    """
+    search = BeamSearch(
+        model,
+        src,
+        bos_id=bos_id,
+        eos_id=eos_id,
+        max_new_tokens=max_new_tokens,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        never=never,
+        prefix=prefix,
+    )
+    nodes = _given(model, src, bos_id, prefix, never)
+    followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
+    open_words = model.config.tgt_vocab_size - len(set(never))
+    for step in search.steps():
+        n_candidates.append(len(followed) * open_words)
+        new = _nodes_of(step, followed, nodes, eos_id, beam_size, alpha)
+        nodes += new
+        followed = [node.index for node in new if node.fate == "kept"]
+    hypotheses = tuple(search.found[0].hypotheses)
+    leaves = tuple(_leaf(nodes, hypothesis, eos_id) for hypothesis in hypotheses)
+    return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates))
+
+
+@torch.inference_mode()
+def _given(
+    model: Transformer, src: Tensor | None, bos_id: int, prefix: Sequence[int], never: Sequence[int]
+) -> list[BeamNode]:
+    """<bos> and the prefix; what the prefix's tokens would have cost."""
+    root = BeamNode(0, None, 0, bos_id, 0.0, 0.0, 0.0, 1, "given")
+    if not prefix:
+        return [root]
+    device = model.generator.weight.device
+    logits = model.step(torch.tensor([[bos_id, *prefix[:-1]]], device=device), model.start(src))[0].float()
+    closed = torch.tensor(never, dtype=torch.long, device=device)
+    log_probabilities = logits.index_fill(-1, closed, -math.inf).log_softmax(dim=-1)  # (prefix, V)
+    nodes = [root]
+    for place, token in enumerate(prefix):
+        own = float(log_probabilities[place, token])
+        rank = 1 + int((log_probabilities[place] > own).sum())
+        nodes.append(BeamNode(place + 1, place, place + 1, token, own, 0.0, 0.0, rank, "given"))
+    return nodes
+
+
+def _nodes_of(
+    step: BeamStep,
+    followed: Sequence[int],
+    nodes: Sequence[BeamNode],
+    eos_id: int,
+    beam_size: int,
+    alpha: float,
+) -> list[BeamNode]:
+    kept = set(step.followed[0].tolist())
+    position = nodes[followed[0]].position + 1
+    penalty = length_penalty(position, alpha)
+    new: list[BeamNode] = []
+    rows = zip(
+        step.parents[0].tolist(),
+        step.tokens[0].tolist(),
+        step.log_probabilities[0].tolist(),
+        step.totals[0].tolist(),
+        strict=True,
+    )
+    for place, (parent, token, log_probability, total) in enumerate(rows):
+        if total == -math.inf:
+            break
+        ends = token == eos_id
+        fate: Fate = "kept" if place in kept else "finished" if ends and place < beam_size else "pruned"
+        new.append(
+            BeamNode(
+                index=len(nodes) + len(new),
+                parent=followed[parent],
+                position=position,
+                token_id=token,
+                log_probability=log_probability,
+                total=total,
+                score=total / penalty,
+                rank=place + 1,
+                fate=fate,
+            )
+        )
+    return new
+
+
+def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis, eos_id: int) -> int:
+    """Follow a hypothesis's tokens from the root."""
+    tokens = [*hypothesis.ids, eos_id] if hypothesis.finished else list(hypothesis.ids)
+    children = {(node.parent, node.token_id): node.index for node in nodes}
+    at = 0
+    for token in tokens:
+        at = children[at, token]
+    return at
