@@ -1,4 +1,4 @@
-"""The command line: python -m transformer train, and python -m transformer translate."""
+"""The command line: python -m transformer train, translate and evaluate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tyro
 
 from transformer.checkpoints.folder import CheckpointError
 from transformer.cli.command import STOPPED, CommandError
+from transformer.cli.evaluate import Evaluate, run_evaluation
 from transformer.cli.train import run_train
 from transformer.cli.train_options import Train
 from transformer.cli.translate import Translate, run_translation
@@ -19,6 +20,7 @@ from transformer.device import DeviceError
 Commands = (
     Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
     | Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
 )
 
 
@@ -28,9 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given[:1] == ["train"]:
             return run_train(given[1:])
-        command: Train | Translate = tyro.cli(Commands, prog="python -m transformer", args=given)
-        assert isinstance(command, Translate)
-        return run_translation(command)
+        command: Train | Translate | Evaluate = tyro.cli(Commands, prog="python -m transformer", args=given)
+        assert not isinstance(command, Train)
+        return run_evaluation(command) if isinstance(command, Evaluate) else run_translation(command)
     except (CommandError, CheckpointError, DeviceError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
+from transformer.beam import beam_search
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data import encode_pair, make_batch, pad
 from transformer.decoding import greedy_batch
@@ -66,8 +68,16 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
             yield Translation(pair, tuple(map(loaded.target.token, ids)))
 
 
-def translate_all(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
-    """Translate typed sentences greedily, in batches of similar length; the answer is in their order.
+def translate_all(
+    loaded: LoadedModel, sentences: Sequence[str], *, beam_size: int = 1, alpha: float = 1.0
+) -> list[str]:
+    """Translate typed sentences, in batches of similar length; the answer is in their order.
+
+    Args:
+        loaded: an encoder-decoder with its coders.
+        sentences: as typed.
+        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        alpha: of the beam search's length penalty.
 
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
@@ -76,19 +86,35 @@ def translate_all(loaded: LoadedModel, sentences: Sequence[str]) -> list[str]:
     sources = [(*encode_sentence(loaded, loaded.source, text, "sentence").ids, EOS_ID) for text in sentences]
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     translated = [""] * len(sources)
-    for start in range(0, len(order), BATCH_SIZE):
-        batch = order[start : start + BATCH_SIZE]
-        decoded = greedy_batch(
-            loaded.model,
-            pad([sources[index] for index in batch]).to(device),
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            max_new_tokens=target_limit(loaded, len(sources[batch[-1]])),
-            never=NO_WORDS,
-        )
-        for index, ids in zip(batch, decoded, strict=True):
+    n_rows = max(1, BATCH_SIZE // beam_size)
+    for start in range(0, len(order), n_rows):
+        batch = order[start : start + n_rows]
+        src = pad([sources[index] for index in batch]).to(device)
+        for index, ids in zip(batch, _targets(loaded, src, beam_size, alpha), strict=True):
             translated[index] = loaded.target.decode(ids)
     return translated
+
+
+def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> list[Sequence[int]]:
+    """The best target of each source (B, S)."""
+    limit = target_limit(loaded, src.shape[1])
+    if beam_size == 1:
+        return list(
+            greedy_batch(
+                loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
+            )
+        )
+    found = beam_search(
+        loaded.model,
+        src,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        max_new_tokens=limit,
+        beam_size=beam_size,
+        alpha=alpha,
+        never=NO_WORDS,
+    )
+    return [best.ids for best, *_ in found]
 
 
 def bleu_and_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, float]:
@@ -108,21 +134,6 @@ def bleu_and_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]
     streams = [[own[min(i, len(own) - 1)] for own in references] for i in range(n_most)]
     bleu = sacrebleu.corpus_bleu(list(translated), streams)
     return bleu.score, sacrebleu.corpus_chrf(list(translated), streams).score
-
-
-def translate(loaded: LoadedModel, sentence: str) -> str:
-    """Translate one typed sentence greedily.
-
-    Raises:
-        SentenceError: for a sentence without words, or with more than the model has positions for.
-    """
-    ids = [*encode_sentence(loaded, loaded.source, sentence, "sentence").ids, EOS_ID]
-    src = torch.tensor([ids], device=loaded.model.generator.weight.device)
-    limit = target_limit(loaded, len(ids))
-    (words,) = greedy_batch(
-        loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
-    )
-    return loaded.target.decode(words)
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ import torch
 from transformer.__main__ import main
 from transformer.checkpoints.folder import MODELS, open_model, save_model, shipped_models
 from transformer.cli import train_task
-from transformer.evaluation import translate, translations
+from transformer.evaluation import translate_all, translations
 from transformer.tasks import ToyEnIt
 from transformer.training.trainer import TrainingStep
 
@@ -176,4 +176,4 @@ def test_the_example_sentences_are_translated_as_said() -> None:
     assert len(examples) >= 5
     for example in examples:
         english, italian = example.split("\t")
-        assert translate(loaded, english) == italian
+        assert translate_all(loaded, [english])[0] == italian

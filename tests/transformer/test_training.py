@@ -9,7 +9,7 @@ from transformer.card import Making, model_card
 from transformer.checkpoints.folder import LoadedModel
 from transformer.config import TransformerConfig
 from transformer.data import Batch, Example, encode_pair, make_batch
-from transformer.evaluation import Translation, head_alignments, translate, translations, word_vocabulary
+from transformer.evaluation import Translation, head_alignments, translate_all, translations, word_vocabulary
 from transformer.loss import count_labels, cross_entropy
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
@@ -155,7 +155,7 @@ def test_translations_come_in_order_and_alone_or_together(trained: LoadedModel) 
     made = list(translations(trained, pairs))
     assert [translation.pair for translation in made] == pairs
     for translation in made:
-        alone = translate(trained, trained.source.tokenizer.join(translation.pair.source))
+        alone = translate_all(trained, [trained.source.tokenizer.join(translation.pair.source)])[0]
         assert alone[:40] == trained.target.tokenizer.join(translation.words)[:40]
 
 
