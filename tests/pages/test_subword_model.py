@@ -122,23 +122,28 @@ def test_the_arithmetic_between_words_is_the_weight_of_the_cell() -> None:
 def test_the_formula_can_be_calculated_again() -> None:
     weights = np.random.default_rng(0).random((3, 4)).astype(np.float32)
     lines = word_weight_formula(weights, 7).split(r"\\")
-    assert len(lines) == 4
-    for i, (line, row) in enumerate(zip(lines, weights, strict=False)):
-        assert f"from sub-word }} {7 + i}" in line
-        *terms, total = map(float, re.findall(r"\d\.\d{3}", line))
-        assert terms == pytest.approx(row.tolist(), abs=5e-4)
-        assert sum(terms) == pytest.approx(total, abs=3e-3)
-    *sums, mean = map(float, re.findall(r"\d\.\d{3}", lines[-1]))
-    assert sum(sums) / 3 == pytest.approx(mean, abs=1e-3)
-    assert mean == pytest.approx(float(weights.sum(1).mean()), abs=5e-4)
+    numbers = [[float(number) for number in re.findall(r"\d\.\d{3}", line)] for line in lines]
+    assert len(lines) == 2 * (3 + 1)
+    for i, row in enumerate(weights):
+        assert f"from {7 + i}:" in lines[2 * i]
+        assert numbers[2 * i] == pytest.approx(row.tolist(), abs=5e-4)
+        assert numbers[2 * i + 1] == pytest.approx([sum(numbers[2 * i])], abs=3e-3)
+    assert numbers[6] == [numbers[i][0] for i in (1, 3, 5)]
+    assert numbers[7] == pytest.approx([sum(numbers[6]) / 3], abs=1e-3)
+
+
+def test_a_weight_between_single_sub_words_is_itself() -> None:
+    assert word_weight_formula(np.array([[0.25]], np.float32), 3) == (
+        r"\begin{aligned} \text{from 3: } & 0.250 \end{aligned}"
+    )
 
 
 def test_a_formula_of_many_sub_words_is_shortened() -> None:
     formula = word_weight_formula(np.full((30, 40), 0.01, np.float32), 0)
-    assert formula.count("from sub-word") == 6
-    assert formula.count("0.010") == 6 * 6
-    assert r"\frac{0.400 + " in formula
-    assert "{30} = 0.400" in formula
+    assert formula.count("from ") == 4
+    assert "from 29:" in formula
+    assert formula.count("0.010") == 4 * 4
+    assert r"\frac{0.400 + 0.400 + 0.400 + \dots + 0.400}{30}" in formula
 
 
 def test_positions_are_labelled_by_pieces() -> None:

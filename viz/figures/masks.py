@@ -20,6 +20,8 @@ from viz.theme import Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
 """Tick labels of a mask, of which three stand side by side on a page."""
+MAX_LEVEL = 9
+"""Tokens of a row that have room to be written level; more are written upright."""
 MAX_NUMBERED_BARS = 14
 """Bars that have room for their number above them."""
 
@@ -87,11 +89,12 @@ def batch_layout(
         title: of the figure.
     """
     hover = "%{y}, position %{x}"
+    length = padding.shape[1]
     figure = go.Figure(
         go.Heatmap(
             z=np.where(padding, np.float32(np.nan), np.float32(1)),
-            text=[[escape(token, 12) for token in sentence] for sentence in tokens],
-            texttemplate="%{text}" if padding.shape[1] <= MAX_NUMBERED else None,
+            text=[[escape(token) for token in sentence] for sentence in tokens],
+            texttemplate="%{text}" if length <= MAX_LEVEL else None,
             colorscale=[[0, theme.surface], [1, theme.surface]],
             showscale=False,
             hoverongaps=False,
@@ -102,9 +105,21 @@ def batch_layout(
         )
     )
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
+    upright = MAX_LEVEL < length <= MAX_NUMBERED
+    if upright:
+        _write_upright(figure, tokens, padding)
     set_ticks(figure, "y", [f"sentence {number}" for number in range(1, len(tokens) + 1)], title="")
     figure.update_xaxes(title="position (token index)", showgrid=False, zeroline=False)
-    return finish(figure, theme, title, pixels(len(tokens), per_row=44, least=180, around=110))
+    height = pixels(len(tokens), per_row=86 if upright else 44, least=180, most=1500, around=110)
+    return finish(figure, theme, title, height)
+
+
+def _write_upright(figure: go.Figure, tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_]) -> None:
+    """Write the tokens into cells that are too narrow for them, from bottom to top."""
+    for row, column in np.argwhere(~padding).tolist():
+        figure.add_annotation(
+            x=column, y=row, text=escape(tokens[row][column], 9), textangle=-90, showarrow=False
+        )
 
 
 def softmax_with_without(

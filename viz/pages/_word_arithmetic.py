@@ -11,8 +11,8 @@ from viz.arrays import Words, by_word
 from viz.figures.labels import visible
 from viz.pages._explain import computed_by
 
-MOST = 6
-"""Terms of a sum, and lines, that are written out; of more, those before the last are left out."""
+MOST = 4
+"""Terms of a sum, and sums, that are written out; of more, those before the last are left out."""
 
 
 def show_word_arithmetic(
@@ -30,7 +30,9 @@ def show_word_arithmetic(
         f"looks at key {_word(keys, cell[1], record.key_tokens[0])}"
     )
     st.latex(word_weight_formula(weights, looking[0]))
-    st.caption("Scores and the softmax are those of sub-words: choose **by sub-word** above to follow them.")
+    st.caption(
+        "Scores and the softmax are those of sub-words: choose **Each sub-word** above to follow them."
+    )
     computed_by(by_word, f"{record.path}.weights")
 
 
@@ -43,14 +45,18 @@ def word_weight_formula(weights: NDArray[np.float32], first: int) -> str:
     """
     sums = weights.sum(axis=1)
     lines = [
-        rf"\text{{from sub-word }} {first + i}: \; & {_sum(row)}"
-        + (f" = {total:.3f}" if len(row) > 1 else "")
-        for i, (row, total) in enumerate(zip(weights, sums, strict=True))
+        _line(rf"\text{{from {first + i}: }}", _sum(row), row.sum(), len(row))
+        for i, row in enumerate(weights)
     ]
     if len(lines) > 1:
-        mean = rf"\frac{{{_sum(sums)}}}{{{len(sums)}}} = {sums.mean():.3f}"
-        lines = [*_shortened(lines, r"& \dots"), rf"\text{{weight}} = \; & {mean}"]
+        mean = rf"\frac{{{_sum(sums)}}}{{{len(sums)}}}"
+        lines = [*_shortened(lines, r"& \dots"), _line(r"\text{weight: }", mean, sums.mean(), len(sums))]
     return r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}"
+
+
+def _line(name: str, calculation: str, result: float, n_terms: int) -> str:
+    """A calculation, and its result below it, so that a narrow screen holds both."""
+    return rf"{name} & {calculation}" + (rf" \\ & = {result:.3f}" if n_terms > 1 else "")
 
 
 def _sum(numbers: NDArray[np.float32]) -> str:
