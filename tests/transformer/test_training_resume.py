@@ -8,6 +8,7 @@ import signal
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,8 @@ from tests.transformer.training_runs import TINY, Run, metrics, state, train, wr
 
 CHOICES = [
     *TINY,
-    *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2 --validate-every 7 --careless 0.3".split(),
+    *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2".split(),
+    *"--validate-every 7 --careless 0.3".split(),
 ]
 
 
@@ -57,7 +59,7 @@ def die_at_sync(number: int) -> None:
     """Let the process kill itself when it brings a file or a folder to the disk for the n-th time."""
     sync, left = os.fsync, [number]
 
-    def counted(file: int) -> None:
+    def counted(file: Any) -> None:
         left[0] -= 1
         if not left[0]:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,38 @@ def write_pairs(path: Path, n_pairs: int = 120, seed: int = 3) -> Path:
     return path
 
 
-class Run:
+class Call:
+    """A function in a process of its own.
+
+    Args:
+        function: that can be pickled.
+        environment: on top of this process's.
+    """
+
+    def __init__(self, function: Callable[[], object], environment: dict[str, str] | None = None) -> None:
+        self.process: BaseProcess = _forks.Process(
+            target=_call, args=(function, environment or {}), daemon=True
+        )
+        self.process.start()
+
+    @property
+    def said(self) -> str:
+        """What is known of it."""
+        return ""
+
+    def wait(self, seconds: float = 60) -> int:
+        """Wait for its end; the exit status, negative when a signal killed it."""
+        self.process.join(seconds)
+        assert self.process.exitcode is not None, f"still running:\n{self.said}"
+        return self.process.exitcode
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send it a signal."""
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+
+class Run(Call):
     """`python -m transformer train` in a process of its own.
 
     Args:
@@ -68,21 +100,7 @@ class Run:
         environment: dict[str, str] | None = None,
     ) -> None:
         self._log = folder / f"run-{time.monotonic_ns()}.log"
-        self.process: BaseProcess = _forks.Process(
-            target=_train, args=(self._log, ["train", *arguments], before, environment or {}), daemon=True
-        )
-        self.process.start()
-
-    def wait(self, seconds: float = 60) -> int:
-        """Wait for its end; the exit status, negative when a signal killed it."""
-        self.process.join(seconds)
-        assert self.process.exitcode is not None, f"still running:\n{self.said}"
-        return self.process.exitcode
-
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send it a signal."""
-        assert self.process.pid is not None
-        os.kill(self.process.pid, number)
+        super().__init__(partial(_train, self._log, ["train", *arguments], before), environment)
 
     @property
     def said(self) -> str:
@@ -98,10 +116,12 @@ class Run:
             time.sleep(0.002)
 
 
-def _train(
-    log: Path, arguments: list[str], before: Callable[[], object] | None, environment: dict[str, str]
-) -> None:
+def _call(function: Callable[[], object], environment: dict[str, str]) -> None:
     os.environ.update(environment)
+    function()
+
+
+def _train(log: Path, arguments: list[str], before: Callable[[], object] | None) -> None:
     file = os.open(log, os.O_WRONLY | os.O_CREAT)
     os.dup2(file, 1)
     os.dup2(file, 2)

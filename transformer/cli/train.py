@@ -17,7 +17,7 @@ from transformer.cli.command import CommandError
 from transformer.cli.train_options import PROGRAM, Train, parse
 from transformer.cli.training_bar import TrainingBar
 from transformer.config import ConfigError
-from transformer.corpus import CorpusError
+from transformer.corpus import CorpusError, read_references
 from transformer.device import choose_device
 from transformer.encoded import EncodedCorpusError
 from transformer.model import Transformer
@@ -107,14 +107,17 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
         )
     if command.checks.tensorboard:
         check_tensorboard()
+    if command.checks.valid:
+        list(read_references(*command.checks.valid))  # now, not after hours of encoding
     with ExitStack() as held:
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(folder.lock))
             if not command.run.resume:
                 folder.clear()
-            folder.save_plan(command.plan)
+                folder.save_plan(command.plan)
             prepare(folder, command.plan, tell, _watch)
+            folder.save_plan(command.plan)
         except LockedError as error:
             raise CommandError(f"Another process trains in {folder.out} now: stop it first.") from error
         except OSError as error:

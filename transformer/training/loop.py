@@ -19,6 +19,7 @@ from transformer.training.averaging import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import MetricsLog
 from transformer.training.plan import TrainingPlan
+from transformer.training.preparing import OTHER_PAIRS
 from transformer.training.progress import Progress
 from transformer.training.state import StateError, load_state, save_state
 from transformer.training.stopping import StopRequest
@@ -90,10 +91,7 @@ class CorpusTraining:
         """
         saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
         if saved.corpus not in ("", self.progress.corpus):
-            raise StateError(
-                "The sentence pairs are not those that this training began with: put the old files back to "
-                "go on, or begin anew with --overwrite."
-            )
+            raise StateError(OTHER_PAIRS)
         self.progress = replace(saved, corpus=self.progress.corpus)
 
     def go_on(self) -> Iterator[TrainingStep | Validated]:

@@ -7,6 +7,11 @@ from typing import Any
 
 from transformer.training.plan import PlanError, TrainingPlan, option
 
+_FIXED_GROUPS = ("data", "filters", "model")
+_FIXED = ("updates.batch_tokens", "updates.seed")
+_FREE = ("data.pairs",)
+"""The files may have been moved: whether they hold the same pairs is told by their contents."""
+
 
 def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
     """What a training that goes on will do otherwise than it began, in words.
@@ -18,8 +23,8 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
     for (name, before), (_, now) in zip(old.choices(), new.choices(), strict=True):
         if before == now:
             continue
-        group = name.partition(".")[0]
-        if group in ("data", "filters", "model") or name in ("updates.batch_tokens", "updates.seed"):
+        is_fixed = name in _FIXED or name.partition(".")[0] in _FIXED_GROUPS
+        if is_fixed and name not in _FREE:
             raise PlanError(
                 f"{option(name)} was {_shown(before)} when this training began: with {_shown(now)} it would "
                 "be another one. Leave the option out to go on, or begin anew in another folder."

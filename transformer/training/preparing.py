@@ -20,6 +20,11 @@ from transformer.training.files import write_json
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import PlanError, TrainingPlan
 
+OTHER_PAIRS = (
+    "The sentence pairs are not those that this training began with: put the old files back to go on, or "
+    "begin anew with --overwrite."
+)
+
 Watch = Callable[[Iterable[tuple[str, str]], str], Iterable[tuple[str, str]]]
 """Passes pairs on, and shows how it gets on with what is being done."""
 
@@ -46,7 +51,10 @@ class Prepared:
 
 
 def prepare(
-    folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = _unwatched
+    folder: TrainingFolder,
+    plan: TrainingPlan,
+    tell: Callable[[str], None],
+    watch: Watch = _unwatched,
 ) -> Prepared:
     """Read, filter and encode the training's pairs, unless that was done for the same files and choices.
 
@@ -58,13 +66,15 @@ def prepare(
 
     Raises:
         CorpusError: for files that can't be read.
-        PlanError: when nothing is left to learn.
+        PlanError: when nothing is left to learn, or a training that is to go on began with other pairs.
     """
     wanted = fingerprint(plan)
     found = _found(folder)
     if found is not None and _fits(found.corpus.description.get("fingerprint"), wanted):
         tell(f"The encoded corpus in {folder.corpus} is of the same files and choices: it is used again.")
         return found
+    if found is not None and folder.state.exists():
+        raise PlanError(OTHER_PAIRS)
     report = FilterReport()
 
     passes = iter(_PASSES)

@@ -1,0 +1,194 @@
+"""What stops a training is said in words, and leaves the last good state as it was."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.transformer.training_runs import TINY, Run, metrics, state, train, write_pairs
+from transformer.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return ["--pairs", str(write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.tsv"))]
+
+
+@pytest.fixture(scope="module")
+def begun(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training of 20 updates."""
+    out = tmp_path_factory.mktemp("begun") / "model"
+    train(out.parent, *files, *TINY, "--out", str(out))
+    return out
+
+
+@pytest.fixture
+def copy(begun: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(begun, tmp_path / "model"))
+
+
+def refused(run: Run, status: int = 1) -> str:
+    """What a run says that can't be; no traceback."""
+    assert run.wait() == status, run.said
+    assert "Traceback" not in run.said
+    return run.said
+
+
+def limit_files(n_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+
+def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
+    path = copy / "training" / "state.safetensors"
+    before = path.read_bytes()
+    run = Run(
+        tmp_path,
+        *["--resume", "--out", str(copy), "--steps", "40"],
+        before=partial(limit_files, len(before) // 2),
+    )
+    said = refused(run)
+    assert "can't be saved" in said
+    assert "The last good state, of update 20, is kept" in said
+    assert "--resume" in said
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*.part"))
+    train(tmp_path, "--resume", "--out", str(copy), "--steps", "40")
+    assert state(copy)[1]["step"] == 40
+    assert [line["step"] for line in metrics(copy) if "loss" in line] == list(range(3, 40, 3))
+
+
+def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1"]
+    said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
+    step = state(out)[1]["step"]
+    assert f"broke down in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
+    assert f"The last good state, of update {step:,}, is kept" in said
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Path) -> None:
+    """It finishes its update and saves, whatever --save-every says."""
+    out = tmp_path / "model"
+    run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--save-every", "100000", "--out", str(out))
+    run.wait_for(lambda: (out / "training" / "metrics.jsonl").exists() and len(metrics(out)) > 1)
+    run.kill(number)
+    said = refused(run, status)
+    step = state(out)[1]["step"]
+    assert f"Stopped after update {step:,}, and saved" in said
+    assert f"--resume --out {out}" in said
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--seed", "2"], "--seed was 1 when this training began"),
+        (["--d-model", "32"], "--d-model was 16"),
+        (["--dropout", "0.3"], "--dropout was 0.1"),
+        (["--batch-tokens", "90"], "--batch-tokens was 200"),
+        (["--max-ratio", "9"], "--max-ratio was 4.0"),
+        (["--vocab-size", "400"], "--vocab-size was 330"),
+    ],
+)
+def test_another_model_or_other_data_are_another_training(
+    arguments: list[str], message: str, begun: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--resume", "--out", str(begun), *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_files_may_be_elsewhere_but_not_others(copy: Path, files: list[str], tmp_path: Path) -> None:
+    moved, other = shutil.copy(files[1], tmp_path / "moved.tsv"), write_pairs(tmp_path / "other.tsv", seed=5)
+    said = train(tmp_path, "--resume", "--out", str(copy), "--pairs", str(moved))
+    assert f"is {moved} from here on" in said
+    assert "not those that this training began with" in refused(
+        Run(tmp_path, "--resume", "--out", str(copy), "--pairs", str(other))
+    )
+    assert "used again" in train(tmp_path, "--resume", "--out", str(copy)), "nothing was lost by that"
+
+
+def test_what_does_not_change_the_past_may_change(copy: Path, tmp_path: Path) -> None:
+    changed = ["--steps", "30", "--schedule", "cosine", "--peak", "0.002", "--save-every", "10", "--half"]
+    said = train(tmp_path, "--resume", "--out", str(copy), *changed)
+    assert "--steps was 20 and is 30 from here on." in said
+    assert "--schedule was linear and is cosine from here on." in said
+    assert "--peak was 0.001 and is 0.002 from here on." in said
+    assert "--half was False and is True from here on." in said
+    assert state(copy)[1]["step"] == 30
+    assert "--steps was" not in train(tmp_path, "--resume", "--out", str(copy)), "the choices were kept"
+
+
+def test_files_that_have_changed_are_noticed(files: list[str], begun: Path, tmp_path: Path) -> None:
+    """The encoded corpus is of no use then, and the state neither."""
+    pairs = Path(shutil.copy(files[1], tmp_path / "pairs.tsv"))
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(pairs), *TINY, "--out", str(out))
+    assert "used again" in train(tmp_path, "--resume", "--out", str(out))
+    pairs.write_text(pairs.read_text() + "one more\tuno in più\n")
+    said = refused(Run(tmp_path, "--resume", "--out", str(out)))
+    assert "not those that this training began with" in said
+
+
+def test_files_that_are_gone_are_not_missed(files: list[str], begun: Path, tmp_path: Path) -> None:
+    pairs = Path(shutil.copy(files[1], tmp_path / "pairs.tsv"))
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(pairs), *TINY, "--out", str(out))
+    pairs.unlink()
+    train(tmp_path, "--resume", "--out", str(out), "--steps", "22")
+    assert "There is no file" in refused(
+        Run(tmp_path, "--pairs", str(pairs), *TINY, "--vocab-size", "331", "--out", str(out), "--overwrite")
+    )
+
+
+def test_a_folder_in_use(begun: Path, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = state(begun)[1]
+    assert main(["train", *files, *TINY, "--out", str(begun)]) == 1
+    said = capsys.readouterr().err
+    assert "--resume" in said
+    assert "--overwrite" in said
+    assert state(begun)[1] == before
+
+
+def test_two_at_once(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--out", str(out))
+    run.wait_for((out / "training" / "state.safetensors").exists)
+    assert "Another process trains in" in refused(Run(tmp_path, "--resume", "--out", str(out)))
+    run.kill()
+    assert run.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "There is nothing to learn from"),
+        (["--pairs", "no-such-file"], "There is no file no-such-file"),
+        (["--pairs", "a", "--valid", "no-such-file"], "There is no file no-such-file"),
+        (["--pairs", "a", "b", "c"], "--pairs takes a file of pairs or two aligned files, not 3"),
+        (["--pairs", "a", "--steps", "0"], "--steps is 0"),
+        (["--pairs", "a", "--peak", "0"], "--peak is 0"),
+        (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),
+        (["--pairs", "a", "--warmup", "5000", "--steps", "5000"], "--warmup 5000 leaves nothing"),
+        (["--pairs", "a", "--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),
+        (["--resume"], "No training was begun in"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *arguments, "--out", str(tmp_path / "model")]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def test_a_damaged_state(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = copy / "training" / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:5000])
+    assert main(["train", "--resume", "--out", str(copy), "--threads", "1"]) == 1
+    assert "can't be read" in capsys.readouterr().err
