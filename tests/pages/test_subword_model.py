@@ -88,6 +88,7 @@ def test_scores_are_by_sub_word_only() -> None:
     assert app.button_group(key="by").disabled
     assert r"\text{score}" in texts(app)
     assert "are averaged, so each row" not in texts(app)
+    assert "Scores can't be added up, so they are shown for each sub-word." in texts(app)
     app.button_group(key="measure").set_value("weights").run()
     assert not app.button_group(key="by").disabled
     assert "are averaged, so each row" in texts(app)

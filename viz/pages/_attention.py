@@ -74,6 +74,8 @@ def _pick_maps() -> tuple[Attention, Measure, bool]:
             by = _pick(
                 "A row and a column for", BY_LABELS, "by", "sub-word", disabled=weightless, help=BY_NOTE
             )
+    if by == "word" and measure != "weights":
+        st.caption("Scores can't be added up, so they are shown for each sub-word.")
     return attention, measure, by == "word" and measure == "weights"
 
 
