@@ -88,6 +88,8 @@ class KeyValueCache:
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Append the newest tokens' keys and values along K; returns all of them."""
         if self.k is not None and self.v is not None:
+            if k.shape[-2] == 0:
+                return self.k, self.v
             k, v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
         self.k, self.v = k, v
         return k, v

@@ -108,21 +108,29 @@ def greedy_batch(
 ) -> list[list[int]]:
     """Greedy targets of many sources at once, each without <bos> and <eos>.
 
+    A sentence that has ended leaves the batch: the others are decoded without it.
+
     Args:
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
         bos_id, eos_id, max_new_tokens, never: as in `greedy`.
     """
+    closed = torch.tensor(never, dtype=torch.long, device=src.device)
+    targets: list[list[int]] = [[] for _ in range(len(src))]
+    going_on = list(range(len(src)))
     state = model.start(src)
-    tokens = torch.full((src.shape[0], 1), bos_id, device=src.device)
-    ended = torch.zeros(src.shape[0], dtype=torch.bool, device=src.device)
-    columns = []
+    tokens = torch.full((len(src), 1), bos_id, device=src.device)
     for _ in range(min(max_new_tokens, model.config.max_len)):
-        probabilities = next_token_probabilities(model.step(tokens, state)[:, -1], never)  # (B, V)
-        tokens = probabilities.argmax(dim=-1, keepdim=True)  # (B, 1)
-        ended = ended | (tokens[:, 0] == eos_id)
-        columns.append(tokens.masked_fill(ended[:, None], eos_id))
-        if bool(ended.all()):
+        logits = model.step(tokens, state)[:, -1].index_fill(-1, closed, -math.inf)  # (B, V)
+        tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+        chosen = tokens[:, 0].tolist()
+        kept = [row for row, token in enumerate(chosen) if token != eos_id]
+        for row in kept:
+            targets[going_on[row]].append(chosen[row])
+        if not kept:
             break
-    rows = torch.cat(columns, dim=1).tolist() if columns else [[] for _ in range(src.shape[0])]
-    return [row[: row.index(eos_id)] if eos_id in row else row for row in rows]
+        if len(kept) < len(chosen):
+            rows = torch.tensor(kept, device=src.device)
+            state.select(rows, rows)
+            tokens, going_on = tokens[rows], [going_on[row] for row in kept]
+    return targets

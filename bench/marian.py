@@ -1,0 +1,105 @@
+"""Our weights in Hugging Face's MarianMTModel: the same function, computed by others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import MarianConfig, MarianMTModel
+
+from transformer.attention import MultiHeadAttention
+from transformer.config import TransformerConfig
+from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.model import Transformer
+from transformer.normalization import LayerNorm
+from transformer.positions import sinusoidal_encoding
+
+
+def marian_model(config: TransformerConfig, *, bos_id: int, eos_id: int) -> MarianMTModel:
+    """A MarianMTModel of the same sizes: post-norm, sinusoidal positions, tied generator with a bias."""
+    return MarianMTModel(
+        MarianConfig(
+            vocab_size=config.src_vocab_size,
+            decoder_vocab_size=config.tgt_vocab_size,
+            share_encoder_decoder_embeddings=False,
+            tie_word_embeddings=False,
+            d_model=config.d_model,
+            encoder_layers=config.n_encoder_layers,
+            decoder_layers=config.n_decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            max_position_embeddings=config.max_len,
+            activation_function=config.activation,
+            dropout=config.dropout,
+            scale_embedding=True,
+            pad_token_id=config.pad_id,
+            bos_token_id=bos_id,
+            eos_token_id=eos_id,
+            decoder_start_token_id=bos_id,
+            forced_eos_token_id=None,
+        )
+    )
+
+
+@torch.no_grad()
+def copy_to_marian(ours: Transformer, theirs: MarianMTModel) -> None:
+    """Copy all weights of a post-norm encoder-decoder without final norms."""
+    positions = sinusoidal_encoding(ours.config.max_len, ours.config.d_model, ours.config.position_base)
+    inner = theirs.model
+    for stack, embedding in ((inner.encoder, ours.src_embedding), (inner.decoder, ours.tgt_embedding)):
+        stack.embed_tokens.weight.copy_(embedding.weight)
+        stack.embed_positions.weight.copy_(positions)
+    theirs.lm_head.weight.copy_(ours.generator.weight)
+    theirs.final_logits_bias.copy_(ours.generator.bias[None])
+    for mine, other in zip(ours.encoder.layers, inner.encoder.layers, strict=True):
+        assert isinstance(mine, EncoderLayer)
+        _copy_common(mine, other)
+    for mine, other in zip(ours.decoder.layers, inner.decoder.layers, strict=True):
+        assert isinstance(mine, DecoderLayer)
+        _copy_common(mine, other)
+        _copy_attention(mine.cross_attn, other.encoder_attn)
+        _copy_norm(mine.cross_attn_norm, other.encoder_attn_layer_norm)
+
+
+def generate(
+    theirs: MarianMTModel, src: Tensor, *, pad_id: int, beam_size: int, n_tokens: int, never: Sequence[int]
+) -> list[list[int]]:
+    """So many tokens behind each source (B, S), by their greedy decoding or beam search."""
+    generating: Any = theirs  # their type of `generate` excludes their own model
+    ids: Tensor = generating.generate(
+        input_ids=src,
+        attention_mask=(src != pad_id).long(),
+        num_beams=beam_size,
+        do_sample=False,
+        max_new_tokens=n_tokens,
+        min_new_tokens=n_tokens,
+        suppress_tokens=list(never),
+    )
+    rows: list[list[int]] = ids[:, 1:].tolist()
+    return rows
+
+
+def _copy_common(mine: EncoderLayer | DecoderLayer, other: nn.Module) -> None:
+    _copy_attention(mine.self_attn, other.get_submodule("self_attn"))
+    _copy_norm(mine.self_attn_norm, other.get_submodule("self_attn_layer_norm"))
+    _copy_linear(mine.feed_forward.w_1, other.get_submodule("fc1"))
+    _copy_linear(mine.feed_forward.w_2, other.get_submodule("fc2"))
+    _copy_norm(mine.feed_forward_norm, other.get_submodule("final_layer_norm"))
+
+
+def _copy_attention(mine: MultiHeadAttention, other: nn.Module) -> None:
+    names = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}
+    for own, their in names.items():
+        _copy_linear(mine.get_submodule(own), other.get_submodule(their))
+
+
+def _copy_linear(mine: nn.Module, other: nn.Module) -> None:
+    other.load_state_dict(mine.state_dict())
+
+
+def _copy_norm(mine: LayerNorm, other: nn.Module) -> None:
+    other.load_state_dict({"weight": mine.gamma, "bias": mine.beta})
