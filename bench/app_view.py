@@ -16,6 +16,8 @@ from scripts.browser import wait_until_idle
 
 REPEATS = 5
 """Rounds of which the median counts; at most one fewer than there are layers, and than there are heads."""
+WORDS_OF = "toy-en-it"
+"""The model whose vocabulary the measured one has: of whole words, so that a word is a token."""
 LIMIT_MILLISECONDS = 60_000
 QUIET_MILLISECONDS = 300
 """After this long without a run, nothing of the last one is still on its way to the screen."""
@@ -101,8 +103,8 @@ def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int, repeats
     context = browser.new_context(viewport=VIEWPORT)
     context.add_init_script(WATCH)
     page = context.new_page()
-    model = {"model": "random", "enc": N_LAYERS, "dec": N_LAYERS, "heads": N_HEADS, "d_model": d_model}
-    page.goto(f"{url}/?{urlencode(model)}")
+    sizes = {"enc": N_LAYERS, "dec": N_LAYERS, "heads": N_HEADS, "d_model": d_model}
+    page.goto(f"{url}/?{urlencode({'model': 'random', 'vocabulary': WORDS_OF} | sizes)}")
     wait_until_idle(page)
     source = page.get_by_role("textbox", name="English sentence")
     target = page.get_by_role("textbox", name="Italian sentence")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from playwright.sync_api import Locator, Page, expect
 
 from scripts.browser import wait_until_idle
+
+TOY = "?model=toy-en-it"
+"""What an address needs for the model of whole words."""
 
 # Every text on the page, that inside the client-side views included.
 ALL_TEXT = """
@@ -54,17 +58,24 @@ def type_sentence(page: Page, text: str) -> None:
     sentence_box(page).press("Enter")
 
 
-def source_words(page: Page) -> Locator:
-    """The words that the model was given, one element each."""
+def source_tokens(page: Page) -> Locator:
+    """The tokens that the model was given, one element each."""
     return page.locator(".hl-token_strip").first.locator("span.word")
 
 
 def expect_sentence(page: Page, letters: str) -> None:
-    """Wait until the model has been given these letters, spaces left out."""
+    """Wait until the model has been given these letters, spaces left out, in whatever tokens."""
     deadline = time.monotonic() + 20
-    while (shown := "".join(source_words(page).all_inner_texts()).removesuffix("<eos>")) != letters:
+    while (shown := spelled(source_tokens(page).all_inner_texts()).removesuffix("<eos>")) != letters:
         assert time.monotonic() < deadline, f"shown: {shown[:100]!r}, typed: {letters[:100]!r}"
         page.wait_for_timeout(50)
+
+
+def spelled(tokens: list[str]) -> str:
+    """What words or sub-words spell, without spaces."""
+    text = "".join(tokens).replace("▁", "")
+    in_bytes = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
+    return in_bytes.sub(lambda run: bytes.fromhex(re.sub(r"<0x|>", "", run[0])).decode(), text)
 
 
 def head_map(page: Page) -> Locator:

@@ -7,13 +7,14 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import (
+    TOY,
     all_text,
     click_head,
     head_map,
     picture,
     sentence_box,
     settle,
-    source_words,
+    source_tokens,
     type_sentence,
     visit,
 )
@@ -22,11 +23,11 @@ from viz.theme import palette
 PAGES = {"": "Explore", "positions": "Positions", "masks": "Masks", "layer-norm": "Layer norm"}
 
 
-def test_first_visit(page: Page, app_url: str) -> None:
-    visit(page, app_url)
+def test_a_sentence_goes_in_and_its_translation_comes_out(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}")
     type_sentence(page, "yesterday i saw a raccoon.")
     expect(page.get_by_text("ieri ho visto un procione.", exact=True)).to_be_visible()
-    expect(source_words(page)).to_have_text(["yesterday", "i", "saw", "a", "raccoon", ".", "<eos>"])
+    expect(source_tokens(page)).to_have_text(["yesterday", "i", "saw", "a", "raccoon", ".", "<eos>"])
     settle(page)
     before = picture(head_map(page))
     click_head(page, 1, 2)
@@ -69,15 +70,15 @@ def test_every_page_opens_in_both_themes(
 
 
 def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:
-    visit(page, app_url)
+    visit(page, f"{app_url}/{TOY}")
     type_sentence(page, "the zebra eats apples.")
-    expect(source_words(page).nth(1)).to_have_text("zebra")
+    expect(source_tokens(page).nth(1)).to_have_text("zebra")
     for title in ("Layer norm", "Masks", "Positions", "Explore"):
         page.get_by_role("link", name=title).click()
         expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
         settle(page)
     expect(sentence_box(page)).to_have_value("the zebra eats apples.")
-    expect(source_words(page).nth(1)).to_have_text("zebra")
+    expect(source_tokens(page).nth(1)).to_have_text("zebra")
 
 
 def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> None:
@@ -93,12 +94,12 @@ def test_two_people_never_see_each_others_sentences(open_page: OpenPage, app_url
     words = {"first": "aardvark", "second": "platypus"}
     people = {name: open_page() for name in words}
     for person in people.values():
-        visit(person, app_url)
+        visit(person, f"{app_url}/{TOY}")
     for round_ in range(3):
         for name, person in people.items():
             type_sentence(person, f"the {words[name]} {name} {round_}.")
         for name, person in people.items():
-            expect(source_words(person)).to_have_text(["the", words[name], name, str(round_), ".", "<eos>"])
+            expect(source_tokens(person)).to_have_text(["the", words[name], name, str(round_), ".", "<eos>"])
             settle(person)
             others = [word for other, word in words.items() if other != name]
             assert all(word not in all_text(person) + person.url for word in others)

@@ -126,6 +126,12 @@ def test_the_sentence_follows_to_another_page_and_back() -> None:
     assert app.text_input(key="text").value == "i like the cats."
 
 
+def test_a_random_model_has_the_vocabulary_that_is_chosen() -> None:
+    app = open_app(model="random", vocabulary="toy-en-it")
+    assert app.selectbox(key="vocabulary").options == shipped_models()
+    assert "the most probable word at each step" in texts(app)
+
+
 def test_random_models_of_every_size_run() -> None:
     app = open_app(model="random")
     app.selectbox(key="enc").set_value(6)

@@ -64,6 +64,12 @@ def test_a_model_of_words_has_no_sub_words() -> None:
     assert "by" not in [group.key for group in app.button_group]
 
 
+def test_a_random_model_may_have_sub_words() -> None:
+    app = open_app(model="random", vocabulary=NAME, text=TEXT)
+    assert not app.exception
+    assert "the most probable sub-word at each step" in texts(app)
+
+
 def test_every_chip_has_its_piece_and_word() -> None:
     run = run_sentence(open_model(NAME), TEXT)
     chips = source_tokens(run)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError, ModelSummary
+from transformer.checkpoints.folder import CheckpointError, ModelSummary, shipped_models
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
@@ -29,6 +29,7 @@ HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
 RANDOM_NOTE = "Random weights, in the sizes you choose"
+VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
 
 
@@ -36,11 +37,13 @@ def sidebar() -> None:
     """Draw the pickers, and make what they say this person's choice."""
     with st.sidebar:
         name = _pick_model()
-        sizes = _random_sizes() if name == RANDOM else None
+        is_random = name == RANDOM
+        sizes = _random_sizes() if is_random else None
+        name = _pick("Vocabulary of", shipped_models(), "vocabulary", VOCABULARY_NOTE) if is_random else name
         device = _pick(
             "Device", available_devices(), "device", "Where the model runs. The fastest stands first."
         )
-        choose_model(ModelChoice(name=models()[0] if name == RANDOM else name, random=sizes, device=device))
+        choose_model(ModelChoice(name=name, random=sizes, device=device))
         config = current_model().model.config
         st.caption(describe(config, sum(p.numel() for p in current_model().model.parameters())))
         theme_choice(key="theme")
