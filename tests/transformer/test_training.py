@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 from itertools import repeat
 
@@ -10,53 +9,14 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.config import TransformerConfig
 from transformer.data import Batch, Example, encode_pair, make_batch
 from transformer.evaluation import Translation, head_alignments, translate_all, translations, word_vocabulary
-from transformer.loss import count_labels, cross_entropy
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
-from transformer.schedule import linear_rate
 from transformer.tasks import ToyEnIt
 from transformer.tasks.pairs import phrase, sentence_pair
 from transformer.trace import Recorder
 from transformer.training.trainer import TrainingStep, train
 
 CPU = torch.device("cpu")
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_loss_is_that_of_pytorch(smoothing: float) -> None:
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(3, 5, 11, generator=generator, dtype=torch.float64) * 4
-    labels = torch.randint(0, 11, (3, 5), generator=generator)
-    expected = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=0, label_smoothing=smoothing, reduction="sum"
-    )
-    assert torch.allclose(cross_entropy(logits, labels, smoothing=smoothing, pad_id=0), expected)
-
-
-def test_padding_costs_nothing_and_teaches_nothing() -> None:
-    logits = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(1), requires_grad=True)
-    labels = torch.tensor([[4, 0, 0], [5, 6, 0]])
-    cross_entropy(logits, labels, smoothing=0.1, pad_id=0).backward()
-    assert logits.grad is not None
-    assert torch.equal(logits.grad.abs().sum(dim=-1) > 0, labels != 0)
-    assert count_labels(labels, pad_id=0) == 3
-
-
-def test_without_smoothing_a_sure_right_answer_is_free() -> None:
-    logits = torch.zeros(1, 1, 9)
-    logits[..., 4] = 1000.0
-    assert cross_entropy(logits, torch.tensor([[4]]), smoothing=0.0, pad_id=0).item() == 0
-    assert cross_entropy(torch.zeros(1, 1, 9), torch.tensor([[4]]), smoothing=0.1, pad_id=0).item() == (
-        pytest.approx(math.log(9))
-    )
-
-
-def test_linear_rate_peaks_after_the_warmup_and_ends_near_zero() -> None:
-    rates = [linear_rate(step, peak=0.5, warmup_steps=10, total_steps=100) for step in range(1, 101)]
-    assert rates.index(max(rates)) == 9
-    assert max(rates) == pytest.approx(0.5)
-    assert rates[0] == pytest.approx(0.05)
-    assert 0 < rates[-1] < 0.01
 
 
 def tiny_model(seed: int = 0) -> Transformer:

@@ -9,6 +9,7 @@ import time
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -65,7 +66,7 @@ def die_at_sync(number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         sync(file)
 
-    os.fsync = counted
+    patch.object(os, "fsync", counted).start()
 
 
 def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path) -> None:
