@@ -1,0 +1,66 @@
+"""Mounts the Decode page's views with made-up numbers; the URL chooses which, how large, in which colours."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from tests.browser.apps.synthetic import attention, words
+from tests.browser.apps.synthetic_search import made_up_search
+from viz.components.beam_tree import Place, beam_tree
+from viz.components.head_rows import HeadBlock, head_rows
+from viz.components.next_tokens import Reshaping, next_tokens
+from viz.theme import palette
+
+
+def option(name: str, default: int) -> int:
+    return int(st.query_params.get(name, default))
+
+
+@st.fragment
+def show_tree() -> None:
+    nodes, hypotheses, cuts = made_up_search(option("beam", 4), option("steps", 9))
+    picked = beam_tree(
+        nodes,
+        hypotheses,
+        given=1,
+        cuts=cuts,
+        more=[0] * len(cuts),
+        place=Place(hypotheses[0].node, len(cuts) - 1),
+        colors=COLORS,
+        key="tree",
+    )
+    st.text(f"picked {picked}")
+
+
+@st.fragment
+def show_rows() -> None:
+    n_layers, n_heads, n_keys = option("layers", 6), option("heads", 8), option("keys", 12)
+    sizes = (n_keys, option("prefix", 9))
+    blocks = [
+        HeadBlock(name, attention(n_layers, n_heads, 1, n, causal=False)[:, :, 0], words(n))
+        for name, n in zip(("Cross-attention", "Decoder self-attention"), sizes, strict=True)
+    ]
+    st.text(f"picked {head_rows(blocks, colors=COLORS, key='rows')}")
+
+
+@st.fragment
+def show_next() -> None:
+    n_tokens = option("tokens", 6_000)
+    logits = -np.sort(-np.random.default_rng(2).normal(0, 3, n_tokens)).astype(np.float32)
+    picked = next_tokens(
+        logits,
+        words(40),
+        open_tokens=[i != 3 for i in range(40)],
+        chosen=1,
+        settings=Reshaping(),
+        colors=COLORS,
+        key="next",
+    )
+    st.text(f"picked {picked}")
+
+
+SHOW = {"tree": show_tree, "rows": show_rows, "next": show_next}
+COLORS = palette("dark" if st.query_params.get("theme") == "dark" else "light")
+st.set_page_config(layout="wide")
+SHOW[st.query_params.get("view", "tree")]()
