@@ -78,6 +78,7 @@ ORDER = (
         "schedule",
         "analysis",
         "checkpoints",
+        "snapshots",
     ),
     ("run",),
     ("evaluation",),

@@ -43,7 +43,7 @@ whole words in lower case: {n_source} of English and {n_target} of Italian, all 
   {final_loss:.3f} nats a word.
 - Time: {wall_seconds:.0f} s of wall time and {cpu_seconds:.0f} s of CPU time, making the sentences included;
   PyTorch {torch} on {machine}, threads: {n_threads}. {load}
-
+{snapshots}
 ## Translations of held-out sentences
 
 {right}
@@ -76,6 +76,7 @@ class Making:
         other_load: how many other processes wanted to run at the same time, on average; None where unknown.
         final_loss: mean of the last updates, in nats a word, with label smoothing.
         longest: words of the longest sentence.
+        snapshot_steps: those of which the weights are kept besides the last.
     """
 
     command: str
@@ -88,6 +89,7 @@ class Making:
     other_load: float | None
     final_loss: float
     longest: int
+    snapshot_steps: Sequence[int] = ()
 
 
 def model_card(
@@ -113,6 +115,7 @@ def model_card(
         torch=torch.__version__,
         machine=platform.machine(),
         load=_load(making),
+        snapshots=_snapshots(making),
         right=_examples(loaded, right[:N_RIGHT]) or "None.",
         n_wrong=len(wrong),
         wrong=_examples(loaded, wrong[:N_WRONG]) or "None.",
@@ -127,6 +130,16 @@ def _load(making: Making) -> str:
     return (
         f"Other programs were busy on the machine ({making.other_load:.1f} on average): on a quiet one "
         f"the wall time would be about {making.cpu_seconds / making.n_threads:.0f} s."
+    )
+
+
+def _snapshots(making: Making) -> str:
+    if not making.snapshot_steps:
+        return ""
+    steps = ", ".join(f"{step:,}" for step in making.snapshot_steps)
+    return (
+        f"- Snapshots of the weights after {steps} updates, in half precision, and the loss of every update "
+        "are in\n  `snapshots`: the page Training shows what was learned when.\n"
     )
 
 

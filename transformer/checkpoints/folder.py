@@ -26,6 +26,7 @@ __all__ = [
     "model_folder",
     "open_model",
     "save_model",
+    "save_only_weights",
     "shipped_models",
     "summarize",
 ]
@@ -124,24 +125,47 @@ def save_model(
         OSError: when the folder can't be written.
         ValueError: for weights that are too large for the dtype.
     """
-    tied = _tied_names(loaded.model.config)
-    weights = {
-        name: _narrowed(name, weight, dtype)
-        for name, weight in loaded.model.state_dict().items()
-        if name not in tied
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    save_weights(folder, weights, max_file_bytes)
+    save_only_weights(folder, loaded.model, dtype=dtype, max_file_bytes=max_file_bytes)
     sides = {"source": to_plain(loaded.source), "target": to_plain(loaded.target)}
     write_text(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
     write_text(folder / CARD, loaded.card)
     write_text(folder / CONFIG, json.dumps(loaded.model.config.to_dict(), indent=2))
 
 
-def open_model(name_or_path: str, device: torch.device | None = None) -> LoadedModel:
+def save_only_weights(
+    folder: Path,
+    model: Transformer,
+    *,
+    dtype: torch.dtype = torch.float32,
+    max_file_bytes: int | None = None,
+) -> None:
+    """Write a model's weights without what is needed to open them alone: arguments as in `save_model`.
+
+    Raises:
+        OSError: when the folder can't be written.
+        ValueError: for weights that are too large for the dtype.
+    """
+    tied = _tied_names(model.config)
+    weights = {
+        name: _narrowed(name, weight, dtype)
+        for name, weight in model.state_dict().items()
+        if name not in tied
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    save_weights(folder, weights, max_file_bytes)
+
+
+def open_model(
+    name_or_path: str, device: torch.device | None = None, *, weights: Path | None = None
+) -> LoadedModel:
     """Open a shipped model by name, or any model's folder by its path; ready to run and frozen.
 
     Names and shapes are compared with the configuration before any weight is read.
+
+    Args:
+        name_or_path: of the model.
+        device: where it is to run; the CPU when left out.
+        weights: a folder of weights (`save_only_weights`) to take in place of the model's own.
 
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
@@ -149,9 +173,8 @@ def open_model(name_or_path: str, device: torch.device | None = None) -> LoadedM
     folder = model_folder(name_or_path)
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
-    weights = open_weights(folder, _shapes(config))
     model = Transformer(config, torch.Generator())
-    model.load_state_dict(weights, strict=False)
+    model.load_state_dict(open_weights(weights or folder, _shapes(config)), strict=False)
     card = folder / CARD
     return LoadedModel(
         name=folder.name,

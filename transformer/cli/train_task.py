@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import time
@@ -18,8 +19,12 @@ from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.command import STOPPED, CommandError
 from transformer.device import choose_device
 from transformer.evaluation import head_alignments, translations
+from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
+from transformer.snapshots import save_history, save_snapshot, snapshot_steps
 from transformer.tasks import TASKS, SentencePair
+from transformer.training.memory import keep_freed_memory
+from transformer.training.trainer import TrainingStep
 
 HELD_OUT = 1000
 HELD_OUT_SEED = 2017
@@ -38,6 +43,8 @@ class Train:
         device: cpu, cuda or mps; the fastest there is when left out.
         threads: of PyTorch on the CPU.
         n_pairs: how many sentence pairs to train on.
+        snapshots: keep the weights of so many moments of the training too, the first and the last among them;
+            each is twice as late as the one before. 0 keeps none.
     """
 
     task: Literal["toy-en-it"] = "toy-en-it"
@@ -47,6 +54,22 @@ class Train:
     device: str | None = None
     threads: int = 2
     n_pairs: int = Recipe().n_pairs
+    snapshots: int = 0
+
+
+@dataclass(frozen=True)
+class Course:
+    """What happened in a training.
+
+    Attributes:
+        updates: all of them.
+        loads: how many processes wanted to run at each.
+        snapshots: copies of the model by step, without the finished one.
+    """
+
+    updates: list[TrainingStep]
+    loads: list[float]
+    snapshots: dict[int, Transformer]
 
 
 def run_training(command: Train) -> int:
@@ -56,8 +79,10 @@ def run_training(command: Train) -> int:
     device = choose_device(command.device)
     is_new = _reserve(folder, overwrite=command.overwrite)
     torch.set_num_threads(command.threads)
+    if device.type == "cpu":
+        keep_freed_memory()
     try:
-        loaded = _train(command, device)
+        loaded, course = _train(command, device)
     except KeyboardInterrupt:
         if is_new:
             folder.rmdir()
@@ -66,6 +91,8 @@ def run_training(command: Train) -> int:
         return STOPPED
     try:
         save_model(folder, loaded)
+        if command.snapshots:
+            _save_snapshots(folder, course)
     except OSError as error:
         raise CommandError(f"The model can't be written to {folder} ({error.strerror}).") from error
     print(f"Saved in {folder}.")
@@ -77,6 +104,8 @@ def _check_settings(command: Train) -> None:
         if getattr(command, name) < 1:
             option = name.replace("_", "-")
             raise CommandError(f"--{option} is {getattr(command, name)}: it must be at least 1.")
+    if command.snapshots < 0 or command.snapshots == 1:
+        raise CommandError(f"--snapshots is {command.snapshots}: take 0 for none, or at least 2.")
     if not 0 <= command.seed < 2**63:
         raise CommandError(f"--seed is {command.seed}: it must be from 0 to 2^63 - 1.")
 
@@ -99,14 +128,16 @@ def _reserve(folder: Path, *, overwrite: bool) -> bool:
     return is_new
 
 
-def _train(command: Train, device: torch.device) -> LoadedModel:
+def _train(command: Train, device: torch.device) -> tuple[LoadedModel, Course]:
     task, recipe = TASKS[command.task](), replace(Recipe(), n_pairs=command.n_pairs)
     started, cpu_started = time.perf_counter(), time.process_time()
     pairs = list(
         tqdm(training_pairs(task, recipe, command.seed), "sentences", recipe.n_pairs, unit="", leave=False)
     )
     training = prepare(task, pairs, recipe, seed=command.seed, device=device)
-    losses, loads = _run_steps(training)
+    steps = snapshot_steps(training.n_steps, command.snapshots)[:-1] if command.snapshots else ()
+    course = _run_steps(training, steps)
+    last_losses = [update.loss for update in course.updates[-LAST_STEPS:]]
     making = Making(
         command=_spelled(command),
         seed=command.seed,
@@ -115,24 +146,34 @@ def _train(command: Train, device: torch.device) -> LoadedModel:
         wall_seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu_started,
         n_threads=command.threads,
-        other_load=sum(loads) / len(loads) - command.threads,
-        final_loss=sum(losses[-LAST_STEPS:]) / len(losses[-LAST_STEPS:]),
+        other_load=sum(course.loads) / len(course.loads) - command.threads,
+        final_loss=sum(last_losses) / len(last_losses),
         longest=max(len(pair.source) for pair in pairs),
+        snapshot_steps=steps,
     )
-    return _evaluate(training.finish(), task.held_out(HELD_OUT, HELD_OUT_SEED), making)
+    return _evaluate(training.finish(), task.held_out(HELD_OUT, HELD_OUT_SEED), making), course
 
 
-def _run_steps(training: Training) -> tuple[list[float], list[float]]:
-    """Go through the training with a progress bar; returns each step's loss and the machine's load."""
-    losses, loads, n_tokens, started = [], [], 0, time.perf_counter()
+def _run_steps(training: Training, snapshots: Sequence[int]) -> Course:
+    """Go through the training with a progress bar, and copy the model after each of the given steps."""
+    model, n_tokens, started = training.model.model, 0, time.perf_counter()
+    course = Course([], [], {0: copy.deepcopy(model)} if 0 in snapshots else {})
     with tqdm(training.steps, "training", training.n_steps, unit="step") as bar:
         for step in bar:
-            losses.append(step.loss)
-            loads.append(os.getloadavg()[0])
+            course.updates.append(step)
+            course.loads.append(os.getloadavg()[0])
+            if step.step in snapshots:
+                course.snapshots[step.step] = copy.deepcopy(model)
             n_tokens += step.n_tokens
             speed = n_tokens / (time.perf_counter() - started)
             bar.set_postfix_str(f"loss {step.loss:.3f}, {speed:,.0f} tokens/s, rate {step.learning_rate:.1e}")
-    return losses, loads
+    return course
+
+
+def _save_snapshots(folder: Path, course: Course) -> None:
+    for step, model in course.snapshots.items():
+        save_snapshot(folder, step, model)
+    save_history(folder, course.updates)
 
 
 def _evaluate(loaded: LoadedModel, held_out: Sequence[SentencePair], making: Making) -> LoadedModel:
@@ -154,4 +195,5 @@ def _spelled(command: Train) -> str:
     return (
         f"python -m transformer train --task {command.task} --seed {command.seed} "
         f"--n-pairs {command.n_pairs} --threads {command.threads}"
+        + (f" --snapshots {command.snapshots}" if command.snapshots else "")
     )
