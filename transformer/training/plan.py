@@ -200,8 +200,14 @@ class TrainingPlan:
     result: ResultPlan = field(default_factory=ResultPlan)
 
     def check(self) -> None:
-        """Raise PlanError for a choice that can't be met."""
+        """Raise PlanError for a choice that can't be met, ConfigError for a model that can't be."""
         self._check_files()
+        room = self.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
+        if self.data.longest > room:
+            raise PlanError(
+                f"--longest is {self.data.longest}, but the model has positions for {room} sub-words: make "
+                "it smaller, or --max-len larger."
+            )
         values = dict(self.choices())
         for name, least in _LEAST.items():
             if values[name] < least:
