@@ -36,8 +36,8 @@ RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
-DEFAULT_SENTENCE = "My favourite animal is the raccoon."
-DEFAULT_BATCH = "I like the cats.\nMy favourite animal is the raccoon.\nYesterday I saw a raccoon."
+DEFAULT_SENTENCE = "Yesterday I saw a black cat."
+DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
 """The Masks page's sentences, one a line."""
 _DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
 RANDOM_MAX_LEN = 512

@@ -22,7 +22,7 @@ def test_first_visit_shows_a_translation() -> None:
 
 def test_the_toy_knows_the_first_sentence() -> None:
     app = open_app()
-    assert "il mio animale preferito è il procione." in [text.value for text in app.text]
+    assert "ieri ho visto un gatto nero." in [text.value for text in app.text]
 
 
 def test_a_typed_sentence_is_translated() -> None:

@@ -33,14 +33,14 @@ def test_the_two_sentences(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_capitals_and_typographic_apostrophes_do_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["translate", "--device", "cpu", "I don\u2019t see the dog.", "i don't see the dog."]) == 0
+    assert main(["translate", "--model", "toy-en-it", "--device", "cpu", "I don\u2019t see the dog.", "i don't see the dog."]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
 
 def test_lines_stay_aligned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     give_lines(monkeypatch, b"the dog is black.\n\n \t\r\nthe cat is black.")
-    assert main(["translate"]) == 0
+    assert main(["translate", "--model", "toy-en-it"]) == 0
     assert capsys.readouterr().out.split("\n") == ["il cane è nero.", "", "", "il gatto è nero.", ""]
 
 
@@ -60,7 +60,7 @@ def test_anything_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 def test_a_sentence_that_is_too_long_is_named_and_left_empty(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["translate", "the dog " * 200, "the dog is black."]) == 1
+    assert main(["translate", "--model", "toy-en-it", "the dog " * 200, "the dog is black."]) == 1
     printed = capsys.readouterr()
     assert printed.out == "\nil cane è nero.\n"
     assert printed.err.startswith("Sentence 1: The sentence has 400 words")
