@@ -19,12 +19,15 @@ from transformer.cli.train_options import parse
 from transformer.corpus import read_references
 from transformer.encoded import EncodedCorpus
 from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.model import Transformer
+from transformer.snapshots import open_snapshots
 from transformer.training.averaging import average, drop_weights, kept_weights
 from transformer.training.metrics import MetricsLog
 from transformer.training.plan import PlanError, TrainingPlan, UpdatePlan
 from transformer.training.plan_words import changes, options
 
-CHOICES = [*TINY, "--average", "3", "--validate-every", "8", "--tensorboard", "--half", "--careless", "0.2"]
+CHOICES = [*TINY, "--average", "3", "--validate-every", "8", "--tensorboard", "--half"]
+CHOICES += ["--careless", "0.2", "--snapshots", "4"]
 NOTES = ["--license", "CC BY 2.0 FR", "--source-note", "Made by a grammar."]
 
 
@@ -70,7 +73,7 @@ def test_too_many_sub_words_are_counted_too(folder: Path) -> None:
 def test_metrics(folder: Path) -> None:
     lines = metrics(folder / "model")
     updates = [line for line in lines if "loss" in line]
-    assert [line["step"] for line in updates] == [3, 6, 9, 12, 15, 18]
+    assert [line["step"] for line in updates] == [3, 6, 9, 12, 15, 18, 20]
     assert updates[-1]["loss"] < updates[0]["loss"]
     assert updates[0]["learning_rate"] == pytest.approx(1e-3 * 3 / 5)
     assert all(line["gradient_norm"] > 0 and line["tokens"] > 0 for line in updates)
@@ -105,6 +108,16 @@ def test_the_last_weights_are_kept_and_averaged(folder: Path) -> None:
     assert torch.equal(
         three[2], load_file(folder / "model" / "training" / "last" / "model.safetensors")[name]
     )
+
+
+def test_snapshots_can_be_opened(folder: Path) -> None:
+    snapshots = open_snapshots(str(folder / "model"))
+    assert snapshots.steps == (0, 5, 10, 20)
+    config = open_model(str(folder / "model")).model.config
+    first = Transformer(config, torch.Generator().manual_seed(1)).generator.weight.half().float()
+    assert torch.equal(snapshots.open(0).model.generator.weight, first)
+    assert not torch.equal(snapshots.open(5).model.generator.weight, first)
+    assert snapshots.history.steps == (3, 6, 9, 12, 15, 18, 20)
 
 
 def test_the_model_is_the_best_of_its_candidates(folder: Path) -> None:

@@ -59,7 +59,12 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
     assert not list(path.parent.glob("*.part"))
     train(tmp_path, "--resume", "--out", str(copy), "--steps", "40")
     assert state(copy)[1]["step"] == 40
-    assert [line["step"] for line in metrics(copy) if "loss" in line] == list(range(3, 40, 3))
+    assert [line["step"] for line in metrics(copy) if "loss" in line] == [
+        *range(3, 19, 3),
+        20,
+        *range(21, 40, 3),
+        40,
+    ]
 
 
 def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:

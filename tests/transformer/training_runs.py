@@ -29,7 +29,8 @@ from transformer.text import WordTokenizer
 
 TINY = (
     "--preset toy --d-model 16 --n-heads 2 --n-encoder-layers 1 --n-decoder-layers 2 --d-ff 24 --max-len 64 "
-    "--longest 60 --vocab-size 330 --batch-tokens 200 --steps 20 --warmup 5 --log-every 3 --save-every 4 --threads 1"
+    "--longest 60 --vocab-size 330 --batch-tokens 200 --steps 20 --warmup 5 --log-every 3 --save-every 4 "
+    "--threads 1"
 ).split()
 """Two rounds and more through the pairs of `write_pairs`, the last batches of a round being fewer."""
 

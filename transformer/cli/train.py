@@ -22,13 +22,14 @@ from transformer.device import choose_device
 from transformer.encoded import EncodedCorpusError
 from transformer.model import Transformer
 from transformer.run import SentenceError
+from transformer.snapshots import save_history
 from transformer.text import TextError
 from transformer.training.files import LockedError, locked
 from transformer.training.finishing import finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import CorpusTraining
 from transformer.training.memory import keep_freed_memory
-from transformer.training.metrics import TensorBoardError, check_tensorboard
+from transformer.training.metrics import TensorBoardError, check_tensorboard, read_updates
 from transformer.training.plan import PlanError, TrainingPlan
 from transformer.training.plan_words import changes, options
 from transformer.training.preparing import Prepared, open_prepared, prepare
@@ -43,6 +44,7 @@ REFUSALS = (
     PlanError,
     ConfigError,
     StateError,
+    NonFiniteError,
     RanksError,
     TensorBoardError,
     EncodedCorpusError,
@@ -230,6 +232,8 @@ def _finish(
     finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
     largest = plan.result.max_file_mib
     try:
+        if plan.checks.snapshots:
+            save_history(folder.out, read_updates(folder.metrics))
         save_model(
             folder.out,
             finished,

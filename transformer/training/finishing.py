@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.training.averaging import average, kept_weights, set_weights, weights_of
 from transformer.training.folder import TrainingFolder
+from transformer.training.trainer import NonFiniteError
 from transformer.training.validation import Scores
 
 
@@ -49,6 +50,7 @@ def finish(
         all candidates, the chosen one first.
 
     Raises:
+        NonFiniteError: for weights that are too large for the dtype.
         OSError: when the last model can't be written.
         CheckpointError: when the best one can't be read.
     """
@@ -62,6 +64,8 @@ def finish(
     candidates = []
     for name, weights in reversed(found.items()):
         rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}
+        if not all(bool(weight.isfinite().all()) for weight in rounded.values()):
+            raise NonFiniteError(f"{name} are too large for {dtype}: go on without --half")
         set_weights(loaded.model, rounded)
         candidates.append(Candidate(name, rounded, None if validate is None else validate(loaded)))
     candidates = sorted(candidates, key=lambda one: -one.scores.bleu if one.scores else 0.0)

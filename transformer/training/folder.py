@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.snapshots import FOLDER as SNAPSHOTS
 from transformer.training.files import write_json
 from transformer.training.plan import PlanError, TrainingPlan
 
@@ -74,7 +75,7 @@ class TrainingFolder:
     def clear(self) -> None:
         """Remove what an earlier training left, but for its encoded corpus, which may be of use again."""
         self.state.unlink(missing_ok=True)
-        for folder in (self.best, self.last, self.tensorboard):
+        for folder in (self.best, self.last, self.tensorboard, self.out / SNAPSHOTS):
             shutil.rmtree(folder, ignore_errors=True)
 
     def save_plan(self, plan: TrainingPlan) -> None:

@@ -15,6 +15,7 @@ import torch
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.data import Batch
 from transformer.encoded import EncodedCorpus, epoch_batches
+from transformer.snapshots import save_snapshot, snapshot_steps
 from transformer.training.averaging import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import MetricsLog
@@ -122,6 +123,7 @@ class CorpusTraining:
     def _events(self) -> Iterator[TrainingStep | Validated]:
         batches = self._batches()
         steps = self.plan.updates.steps
+        self._keep_snapshot()
         while True:
             if self._is_validation_due():
                 yield self._validated()
@@ -130,6 +132,7 @@ class CorpusTraining:
                 self.ended = "patience" if self._is_patience_over() else "steps"
                 return
             step = self._update(next(batches))
+            self._keep_snapshot()
             yield step
             is_stopped = self._is_asked_to_stop()
             if step.step % self.plan.checks.save_every == 0 or step.step == steps:
@@ -180,9 +183,14 @@ class CorpusTraining:
             place = f"epoch {self.progress.epoch}, up to batch {self.progress.batch}"
             raise NonFiniteError(f"update {self.progress.step + 1} ({place}): {error}") from error
         self.progress.count(step, time.perf_counter() - started)
-        if step.step % self.plan.checks.log_every == 0:
+        if step.step % self.plan.checks.log_every == 0 or step.step == self.plan.updates.steps:
             self._write(self.progress.take_line(step))
         return step
+
+    def _keep_snapshot(self) -> None:
+        count, step = self.plan.checks.snapshots, self.progress.step
+        if count and self._ranks.is_first and step in snapshot_steps(self.plan.updates.steps, count)[:-1]:
+            save_snapshot(self._folder.out, step, self._loaded.model)
 
     def _is_validation_due(self) -> bool:
         step, every = self.progress.step, self.plan.checks.validate_every

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,24 @@ class MetricsLog:
 def _is_no_number(value: object) -> bool:
     """Whether it is a float that JSON has no word for."""
     return isinstance(value, float) and not math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class LoggedUpdate:
+    """What a line says of the updates up to a step."""
+
+    step: int
+    loss: float
+    learning_rate: float
+
+
+def read_updates(path: Path) -> list[LoggedUpdate]:
+    """Read the course of a training from its metrics."""
+    with path.open(encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    return [
+        LoggedUpdate(line["step"], line["loss"], line["learning_rate"]) for line in lines if line.get("loss")
+    ]
 
 
 def check_tensorboard() -> None:

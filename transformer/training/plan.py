@@ -29,6 +29,7 @@ _LEAST = {
     "checks.patience": 0,
     "checks.save_every": 1,
     "checks.average": 0,
+    "checks.snapshots": 0,
     "checks.log_every": 1,
 }
 
@@ -153,6 +154,8 @@ class CheckPlan:
         patience: stop after so many validations without a better BLEU; 0 never stops early.
         save_every: updates between two saved states.
         average: how many of the last saved weights are averaged at the end; 0 averages none.
+        snapshots: keep the weights of so many moments of the training, the first and the last among them;
+            each is twice as late as the one before. 0 keeps none.
         log_every: updates between two lines of metrics.jsonl.
         tensorboard: write TensorBoard's files as well (pip install tensorboard).
     """
@@ -162,6 +165,7 @@ class CheckPlan:
     patience: int = 0
     save_every: int = 500
     average: int = 0
+    snapshots: int = 0
     log_every: int = 50
     tensorboard: bool = False
 
@@ -218,6 +222,8 @@ class TrainingPlan:
         for name in ("updates.smoothing", "data.careless"):
             if not 0 <= values[name] < 1:
                 raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
+        if self.checks.snapshots == 1:
+            raise PlanError("--snapshots is 1: take 0 for none, or at least 2.")
         updates = self.updates
         if updates.warmup >= updates.steps and updates.schedule in ("linear", "cosine"):
             raise PlanError(
