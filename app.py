@@ -10,6 +10,7 @@ st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="
 page = st.navigation(
     [
         st.Page("viz/pages/explore.py", title="Explore", url_path="explore", default=True),
+        st.Page("viz/pages/decode.py", title="Decode", url_path="decode"),
         st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
         st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
         st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),

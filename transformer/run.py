@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import torch
 
+from transformer.beam_tree import BeamTree, beam_tree
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data import pad
 from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
+from transformer.sampling import sample
 from transformer.text import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, Coder, EncodedSentence, clean
 from transformer.trace import Recorder, Trace
 
@@ -115,6 +117,63 @@ def force(loaded: LoadedModel, source: EncodedSentence, target: EncodedSentence,
         translation=loaded.target.decode(target.ids),
         trace=trace,
     )
+
+
+def search(
+    loaded: LoadedModel, source: EncodedSentence, *, beam_size: int, alpha: float, prefix: Sequence[int] = ()
+) -> BeamTree:
+    """Search for the best `beam_size` targets of a source, with every step written down.
+
+    Args:
+        beam_size: hypotheses that are followed at a time.
+        alpha: of the length penalty.
+        prefix: ids that the targets begin with, fewer than `target_limit`.
+    """
+    src = _padded([(*source.ids, EOS_ID)], loaded)
+    return beam_tree(
+        loaded.model,
+        src,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        max_new_tokens=target_limit(loaded, src.shape[1]) - len(prefix),
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=beam_size,
+        never=NO_WORDS,
+        prefix=prefix,
+    )
+
+
+def draw_target(
+    loaded: LoadedModel,
+    source: EncodedSentence,
+    *,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    prefix: Sequence[int] = (),
+) -> tuple[list[int], bool]:
+    """Draw a target of a source at random: its ids, the prefix included, and whether it came to an end.
+
+    The same seed draws the same target. The other arguments are those of `transformer.sampling.sample`.
+    """
+    src = _padded([(*source.ids, EOS_ID)], loaded)
+    limit = target_limit(loaded, src.shape[1])
+    (ids,) = sample(
+        loaded.model,
+        src,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        max_new_tokens=limit - len(prefix),
+        generator=torch.Generator().manual_seed(seed),
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        never=NO_WORDS,
+        prefix=prefix,
+    )
+    return ids, len(ids) < limit
 
 
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:

@@ -1,7 +1,8 @@
 """What the server keeps: models and runs, shared and never changed; and what a person has chosen, theirs.
 
-The only home of `st.cache_resource` and `st.session_state`. Pages read `current_model()`, `current_run()` and
-`current_theme()`; the sidebar and the sentence box write what these read under the keys named here.
+The home of `st.cache_resource` and `st.session_state`; `viz.decoding_session` holds the Decode page's part of
+them. Pages read `current_model()`, `current_run()` and `current_theme()`; the sidebar and the sentence box
+write what these read under the keys named here.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def _size(run: Run | Trace) -> int:
 
 
 @st.cache_resource(show_spinner=False)
-def _run_cache() -> RunCache:
+def run_cache() -> RunCache:
+    """Keep the latest runs of everybody."""
     return RunCache(RUN_CACHE_BYTES)
 
 
@@ -263,7 +265,7 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
         SentenceError: for a sentence that can't be run; the message is for people.
     """
     loaded = load_model(choice)
-    return _run_cache().get(
+    return run_cache().get(
         ("run", choice, text, target),
         lambda: run_sentence(loaded, text, target, top_k=TOP_K, on_step=on_step),
     )
@@ -275,7 +277,7 @@ def twin_run(
     """The same source and target as `run_of`, forced, in a random model of the same configuration."""
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
-    return _run_cache().get(
+    return run_cache().get(
         ("twin", choice, text, target, seed, norm_position),
         lambda: force(twin, original.source, original.target, top_k=TOP_K),
     )
@@ -297,4 +299,4 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
         sources.append(encode_sentence(loaded, loaded.source, text, f"sentence {number}"))
     if not sources:
         raise SentenceError("Type at least one sentence.")
-    return _run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))
+    return run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("explore", "positions", "masks", "layer_norm")
+PAGES = ("explore", "decode", "positions", "masks", "layer_norm")
 HOSTILE = {
     "empty": "",
     "blank": "   \t ",

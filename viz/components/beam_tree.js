@@ -56,7 +56,7 @@ class BeamTree {
     if (movedByPython(this, [selected, step, nodes.length]) || !same) {
       this.chosen = selected;
       this.step = step;
-      this.leaf = this.tree.onward(selected);
+      this.leaf = this.leafOf(selected);
       this.unseen = true;
     }
     Object.assign(this.slider, { min: this.data.given, max: this.tree.last });
@@ -96,6 +96,12 @@ class BeamTree {
     moves[event.key]();
   }
 
+  // Where the path through a node ends: with a returned hypothesis, if one goes through it.
+  leafOf(node) {
+    const returned = this.data.hypotheses.find((hypothesis) => this.tree.path(hypothesis.node).includes(node));
+    return returned ? returned.node : this.tree.onward(node);
+  }
+
   // The child that the path to the chosen leaf takes, else the best.
   firstOf(children) {
     const path = new Set(this.tree.path(this.leaf));
@@ -106,10 +112,10 @@ class BeamTree {
 
   choose(node, delay = 0) {
     const { nodes } = this.data;
-    if (node === this.chosen || nodes[node].depth < this.data.given) return;
+    if (node === this.chosen || nodes[node].depth === 0) return;
     this.chosen = node;
     this.step = Math.max(this.step, nodes[node].depth);
-    if (!this.tree.path(this.leaf).includes(node)) this.leaf = this.tree.onward(node);
+    if (!this.tree.path(this.leaf).includes(node)) this.leaf = this.leafOf(node);
     this.moved(delay);
   }
 
@@ -117,7 +123,7 @@ class BeamTree {
     const to = clamp(step, this.data.given, this.tree.last);
     if (to === this.step) return;
     this.step = to;
-    if (this.data.nodes[this.leaf].depth < to) this.leaf = this.tree.onward(this.tree.best(to));
+    if (this.data.nodes[this.leaf].depth < to) this.leaf = this.leafOf(this.tree.best(to));
     const path = this.tree.path(this.leaf);
     this.chosen = path[Math.min(to, path.length - 1)];
     this.moved(KEY_DELAY);
@@ -154,11 +160,12 @@ class BeamTree {
     shape("text", { x: x + width / 2, y: 20, "text-anchor": "middle" }, head, name);
     if (!cuts) return head;
     shape("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 }, head);
-    const line = `below ${format(this.data.cuts[depth])}: out`;
+    const cut = this.data.cuts[depth];
+    const line = cut === null ? "out" : `below ${format(cut)}: out`;
     shape("text", { x: x + width / 2, y: y + 11, "text-anchor": "middle", class: "cut" }, head, line);
     const more = this.data.more[depth];
     const bottom = Math.max(...this.tree.columns[depth].map((i) => this.tree.boxes[i].y)) + ROW.height + 16;
-    if (more) shape("text", { x: x + width / 2, y: bottom, "text-anchor": "middle" }, head, `+ ${more} more`);
+    if (more) shape("text", { x: x + width / 2, y: bottom, "text-anchor": "middle" }, head, `+ ${more.toLocaleString("en")} more`);
     return head;
   }
 
@@ -218,7 +225,7 @@ class BeamTree {
     const why = element("div", "why", null, node.why);
     const go = element("button", "go", null, "Go on from here");
     go.disabled = !node.open;
-    go.title = node.open ? "The search begins again behind this token" : "A sentence that has ended has no next word";
+    go.title = node.open ? "The search begins again behind this token" : "Nothing can come behind this token";
     go.onclick = () => this.goOn();
     this.details.replaceChildren(title, numbers, why, go);
   }

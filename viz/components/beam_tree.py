@@ -35,11 +35,8 @@ class TreeNode:
     """What became of it, in a sentence."""
     numbers: Sequence[tuple[str, str]] = ()
     """More about it: names and numbers as text."""
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether there can be a token behind it."""
-        return self.kind != "ended"
+    is_open: bool = True
+    """Whether the search can begin again behind it."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def beam_tree(
         nodes: one or more, parents before their children; every depth from 0 on has one.
         hypotheses: the n best, best first.
         given: the first depth that the search chose itself; before it stand the root and a given prefix.
-        cuts: for each depth the score below which candidates were pruned; None where none was.
+        cuts: for each depth the score below which all candidates were pruned; None where there is no such.
         more: for each depth how many pruned candidates are not among the nodes.
         place: where the person is. A change of it moves there; their own choice moves at once.
         colors: the colours of the current theme.
@@ -151,5 +148,5 @@ def _node_data(node: TreeNode) -> dict[str, object]:
         "kind": node.kind,
         "why": node.why,
         "numbers": [list(pair) for pair in node.numbers],
-        "open": node.can_go_on,
+        "open": node.is_open,
     }

@@ -141,7 +141,7 @@ class NextTokens {
     element("span", "rank", row, `${i + 1}.`);
     const word = element("button", "word", row, token);
     word.disabled = !this.data.open[i];
-    word.title = word.disabled ? "Behind the end of a sentence comes no word" : "Go on from this token";
+    word.title = word.disabled ? "Nothing can come behind this token" : "Go on from this token";
     word.onclick = () => report(this, { token: i });
     this.bar(row, probabilities[i], this.raw[i]);
     element("span", "percent", row, cut ? "0 %" : percent(probabilities[i]));

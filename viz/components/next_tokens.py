@@ -16,7 +16,7 @@ from viz.components.frame import brief, pack_frame
 Stop = TypeVar("Stop", int, float)
 
 TEMPERATURES = tuple(round(0.05 * step, 2) for step in range(1, 61))
-TOP_PS = tuple(round(0.05 * step, 2) for step in range(1, 20)) + (0.99, 1.0)
+TOP_PS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99, 1.0)
 TOP_KS = (*range(1, 21), 25, 30, 40, 50, 75, 100, 200, 500, 0)
 """0 keeps all."""
 

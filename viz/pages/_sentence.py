@@ -45,10 +45,15 @@ def sentence_box() -> Run | None:
         help="Type a target to see what the model thinks of it: it is then given your words so far at "
         "each step (teacher forcing). Left empty, the model goes on with its own words.",
     )
-    if sentences := examples():
-        st.pills("Examples", sentences, key="example", on_change=_take_example, label_visibility="collapsed")
+    example_pills()
     texts_to_address()
     return _run()
+
+
+def example_pills() -> None:
+    """Offer the model's example sentences; a click puts one into the box."""
+    if sentences := examples():
+        st.pills("Examples", sentences, key="example", on_change=_take_example, label_visibility="collapsed")
 
 
 def _take_example() -> None:

@@ -26,22 +26,28 @@ def made_up_search(
     for depth in range(1, n_steps + 1):
         candidates = []
         for parent in live:
-            p = draw.dirichlet(np.full(VOCABULARY, 1 / SHARP))
-            for token in np.argsort(-p)[:beam_size].tolist():
-                candidates.append((nodes[parent].score + math.log(p[token]), parent, token, float(p[token])))
+            chances = draw.dirichlet(np.full(VOCABULARY, 1 / SHARP)).tolist()
+            for token in np.argsort(chances)[::-1][:beam_size].tolist():
+                p = chances[token]
+                candidates.append((nodes[parent].score + math.log(p), parent, token, p))
         candidates.sort(reverse=True)
         live = []
         for rank, (score, parent, token, p) in enumerate(candidates[: 2 * beam_size], start=1):
             kind: NodeKind = "pruned" if rank > beam_size else "ended" if token == EOS else "kept"
             why = f"Its score {score:.3f} was rank {rank} of {len(candidates)}."
-            nodes.append(TreeNode(names[token], parent, depth, p, score, rank, kind, why, [("p", f"{p:.3f}")]))
+            numbers = [("probability", f"{p:.3f}")]
+            is_open = token != EOS
+            nodes.append(
+                TreeNode(names[token], parent, depth, p, score, rank, kind, why, numbers, is_open=is_open)
+            )
             if kind == "kept":
                 live.append(len(nodes) - 1)
             elif kind == "ended":
                 ended.append(len(nodes) - 1)
         cuts.append(candidates[beam_size - 1][0] if len(candidates) > beam_size else None)
     best = sorted([*live, *ended], key=lambda i: -nodes[i].score)[:beam_size]
-    return nodes, [ReturnedHypothesis(i, _sentence(nodes, i), nodes[i].score) for i in best], cuts
+    hypotheses = [ReturnedHypothesis(i, _sentence(nodes, i), nodes[i].score) for i in best]
+    return nodes, hypotheses, cuts
 
 
 def _sentence(nodes: list[TreeNode], i: int | None) -> str:

@@ -1,0 +1,135 @@
+"""What the Decode page keeps: searches and drawn sentences, shared; and where a person is in theirs.
+
+A person's place (the prefix that the search began behind, the step, the node, the sampler's settings) has no
+widget: it is kept under its name, written into the address, and taken from there at the first visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import streamlit as st
+
+from transformer.beam_tree import BeamTree
+from transformer.run import Run, draw_target, encode_sentence, force, search, target_limit
+from transformer.text import BOS_ID, EOS_ID, PAD_ID, clean
+from viz.session import EXAMPLES, TOP_K, ModelChoice, current_choice, load_model, run_cache
+
+MOST_SEARCHES = 64
+_SUBJECT = "subject of "
+_PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
+
+
+@st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
+def search_of(
+    choice: ModelChoice, text: str, prefix: tuple[int, ...], beam_size: int, alpha: float
+) -> BeamTree:
+    """The beam search of a sentence behind a prefix of its target.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    loaded = load_model(choice)
+    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    return search(loaded, source, beam_size=beam_size, alpha=alpha, prefix=prefix)
+
+
+@st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
+def drawn_target(
+    choice: ModelChoice,
+    text: str,
+    prefix: tuple[int, ...],
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    seed: int,
+) -> tuple[tuple[int, ...], bool]:
+    """A target drawn at random behind a prefix: its ids, and whether it came to an end.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    loaded = load_model(choice)
+    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    ids, ended = draw_target(
+        loaded, source, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix
+    )
+    return tuple(ids), ended
+
+
+def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...]) -> Run:
+    """The run of a sentence with a target of these ids, without <bos> and <eos>, from the cache or now.
+
+    Raises:
+        SentenceError: for a sentence that can't be run; the message is for people.
+    """
+    loaded = load_model(choice)
+    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    return run_cache().get(
+        ("ids", choice, text, ids),
+        lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K),
+    )
+
+
+def right_translations(text: str) -> list[str]:
+    """The right translations of a sentence that is one of the current model's examples; else none."""
+    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
+    known = {(model, clean(sentence)): right for model, sentence, *right in lines}
+    return known.get((current_choice().name, clean(text)), [])
+
+
+def longest_prefix(choice: ModelChoice, n_source: int) -> int:
+    """The most tokens that a search can begin behind, for a source of so many: one is still to come."""
+    return target_limit(load_model(choice), n_source + 1) - 1
+
+
+def remembered(name: str, default: str, subject: Hashable) -> str:
+    """A place or setting of this person; the default as soon as it belongs to something else.
+
+    At the first visit it is what the address says. Whatever it is, the address says it afterwards.
+
+    Args:
+        name: of the setting, in the address too.
+        default: what stays out of the address.
+        subject: what the setting is of: a node belongs to its search, a prefix to its sentence and model.
+    """
+    known = st.session_state.get(_SUBJECT + name)
+    if known is None:
+        st.session_state[name] = st.query_params.get(name, default)
+    elif known != (subject,):
+        st.session_state[name] = default
+    st.session_state[_SUBJECT + name] = (subject,)
+    value = str(st.session_state[name])
+    if value != default:
+        st.query_params[name] = value
+    elif name in st.query_params:
+        del st.query_params[name]
+    return value
+
+
+def current_prefix(choice: ModelChoice, text: str, n_source: int) -> tuple[int, ...]:
+    """The ids that this person lets the targets of the sentence begin with; none that make no prefix."""
+    written = remembered(_PREFIX, "", (choice, text))
+    if not written:
+        st.session_state[_EARLIER] = []
+    size = len(load_model(choice).target.vocabulary)
+    ids = [int(part) for part in written.split(",") if part.isdecimal() and len(part) < 10]
+    words = [token for token in ids if token < size and token not in (PAD_ID, BOS_ID, EOS_ID)]
+    return tuple(words[: longest_prefix(choice, n_source)])
+
+
+def begin_behind(prefix: Sequence[int]) -> None:
+    """Let the search begin behind these ids; `go_back` undoes it. To be called from a callback."""
+    st.session_state.setdefault(_EARLIER, []).append(st.session_state[_PREFIX])
+    st.session_state[_PREFIX] = ",".join(map(str, prefix))
+
+
+def go_back() -> None:
+    """Let the search begin where it did before the last `begin_behind`. To be called from a callback."""
+    earlier = st.session_state.get(_EARLIER, [])
+    st.session_state[_PREFIX] = earlier.pop() if earlier else ""
+
+
+def begin_anew() -> None:
+    """Let the search begin at <bos> again. To be called from a callback."""
+    st.session_state[_PREFIX] = ""

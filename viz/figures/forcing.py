@@ -1,0 +1,103 @@
+"""Two targets of one source compared token by token: what the model thought of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from viz.figures._finish import finish, legend_above
+from viz.figures.labels import escape, tick_step
+from viz.theme import Theme
+
+SYMBOLS = ("circle", "diamond")
+DASHES = ("solid", "dash")
+
+
+@dataclass(frozen=True)
+class ScoredTokens:
+    """A target and what the model thought of it.
+
+    Attributes:
+        tokens: T tokens.
+        log_probabilities: (T,), in nats.
+        entropies: (T,), in bits.
+    """
+
+    tokens: Sequence[str]
+    log_probabilities: NDArray[np.floating]
+    entropies: NDArray[np.floating]
+
+
+def token_by_token(
+    targets: Mapping[str, ScoredTokens], *, parting: int | None, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Log-probability of each token, and under it the entropy that it was taken from.
+
+    Args:
+        targets: name -> target; two of them, step by step over each other.
+        parting: the first step, from 0, at which they differ; None where they don't.
+        theme: the look.
+        title: of the figure.
+    """
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07)
+    for index, (name, target) in enumerate(targets.items()):
+        panels = (("log-probability", target.log_probabilities), ("entropy", target.entropies))
+        for row, (quantity, values) in enumerate(panels, start=1):
+            figure.add_trace(_line(name, target.tokens, values, quantity, index, theme), row=row, col=1)
+    if parting is not None:
+        figure.add_vline(
+            x=parting + 1, line={"color": theme.warning, "width": 2, "dash": "dot"}, row="all", col=1
+        )
+        figure.add_annotation(
+            x=parting + 1,
+            y=1,
+            yref="y domain",
+            text="they part",
+            showarrow=False,
+            xanchor="left",
+            yanchor="top",
+            xshift=6,
+            font={"color": theme.warning},
+        )
+    _axes(figure, list(targets.values()))
+    legend_above(figure)
+    return finish(figure, theme, title, 600)
+
+
+def _line(
+    name: str, tokens: Sequence[str], values: NDArray[np.floating], quantity: str, index: int, theme: Theme
+) -> go.Scatter:
+    unit = "nats" if quantity == "log-probability" else "bits"
+    return go.Scatter(
+        x=np.arange(1, len(tokens) + 1, dtype=np.int32),
+        y=values.astype(np.float32),
+        text=[escape(token) for token in tokens],
+        mode="lines+markers",
+        name=name,
+        legendgroup=name,
+        showlegend=quantity == "log-probability",
+        marker={"symbol": SYMBOLS[index], "size": 10},
+        line={"color": theme.color(index), "width": 2, "dash": DASHES[index]},
+        hovertemplate=f"step %{{x}}, {name}<br><b>%{{text}}</b><br>"
+        f"{quantity} <b>%{{y:.3f}}</b> {unit}<extra></extra>",
+    )
+
+
+def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
+    longest = max(len(target.tokens) for target in targets)
+    step = tick_step(longest, 24)
+    positions = range(0, longest, step)
+    labels = ["<br>".join([str(i + 1), *(_token(target, i) for target in targets)]) for i in positions]
+    figure.update_xaxes(
+        tickvals=[i + 1 for i in positions], ticktext=labels, showgrid=False, range=[0.5, longest + 0.5]
+    )
+    figure.update_xaxes(title="step; under it the token of each target, in the legend's order", row=2, col=1)
+    figure.update_yaxes(title="log-probability (nats)", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="entropy (bits)", rangemode="tozero", row=2, col=1)
+
+
+def _token(target: ScoredTokens, position: int) -> str:
+    return escape(target.tokens[position], 12) if position < len(target.tokens) else "–"

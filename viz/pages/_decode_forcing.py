@@ -1,0 +1,177 @@
+"""Teacher forcing beside free running: the same source, the right target beside the model's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from transformer.run import NO_WORDS, Run, SentenceError
+from transformer.text import EOS_ID
+from viz.arrays import AttentionMaps, attention_maps
+from viz.components.attention_matrix import attention_matrix
+from viz.decoding_session import right_translations
+from viz.figures.forcing import ScoredTokens, token_by_token
+from viz.figures.labels import visible
+from viz.pages._decode_words import number, percent
+from viz.pages._explain import computed_by
+from viz.pages._figure import show
+from viz.pages._languages import language
+from viz.session import (
+    clamp_choice,
+    current_choice,
+    current_model,
+    current_texts,
+    current_theme,
+    run_of,
+    texts_to_address,
+    token_unit,
+)
+from viz.token_scores import TokenScores, parting, token_scores
+
+FORCED, FREE = "given: the reference", "free: the model's own words"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run with its tokens, <eos> included where it has one, and their scores."""
+
+    run: Run
+    ids: tuple[int, ...]
+    scores: TokenScores
+
+
+@st.fragment
+def forcing_section(free_run: Run) -> None:
+    """Draw the section; what is chosen in it draws only this section again.
+
+    Args:
+        free_run: of the source, with the target that the model made itself.
+    """
+    st.subheader("Given words and its own words")
+    st.markdown(
+        "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
+        "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "
+        "the two part, the model sees the same and thinks the same; behind it, it goes on from a sentence "
+        "that it would not have written, or from one that is not the right one."
+    )
+    forced_run = _forced_run()
+    if forced_run is None:
+        return
+    forced, free = _scored(forced_run), _scored(free_run)
+    position = parting(forced.ids, free.ids)
+    _where_they_part(forced, free, position)
+    _totals(forced, free)
+    show(
+        token_by_token({FORCED: _drawn(forced), FREE: _drawn(free)}, parting=position, theme=current_theme()),
+        name="forced-and-free",
+        caption="Above: the log-probability of each token behind those before it, 0 is certain. Below: the "
+        "entropy of the whole distribution that it was taken from, 0 is sure of one token.",
+        key="forcing_scores",
+    )
+    computed_by(token_scores)
+    _attentions(forced.run, free.run)
+
+
+def _forced_run() -> Run | None:
+    """The run of the typed reference, or else of the example's own; None, with a word, without one."""
+    name = language(current_model().target.tokenizer.language)
+    text, _ = current_texts()
+    known = right_translations(text)
+    st.text_input(
+        f"{name} reference",
+        key="target",
+        persist_state="session",
+        placeholder=known[0] if known else "Type the right translation and press Enter",
+        help="The target that the model is given, token by token.",
+    )
+    texts_to_address()
+    typed = current_texts()[1]
+    reference = typed if typed.strip() else known[0] if known else ""
+    if not reference:
+        st.info("Type the right translation: the model is given it and compared with what it writes itself.")
+        return None
+    if not typed.strip():
+        st.text(f"The example's own translation is taken: {visible(reference, len(reference))}")
+    try:
+        with st.spinner("Running the model …", show_time=True):
+            return run_of(current_choice(), text, reference)
+    except SentenceError as error:
+        st.warning(str(error))
+        return None
+
+
+def _scored(run: Run) -> Scored:
+    ids = (*run.target.ids, EOS_ID) if run.finished else tuple(step.token_id for step in run.steps)
+    return Scored(run, ids, token_scores(run.trace["logits"][0].numpy(), ids, NO_WORDS))
+
+
+def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:
+    if position is None:
+        st.markdown("**They never part**: by itself the model writes the reference, token for token.")
+        return
+    if position >= min(len(forced.ids), len(free.ids)):
+        st.markdown(f"**They part at step {position + 1}**, where the shorter one has been cut off.")
+        return
+    given, own = (
+        f"“{_token(one.ids[position])}” ({percent(np.exp(one.scores.log_probabilities[position]))}, "
+        f"number {one.scores.ranks[position]:,} of all {token_unit()}s)"
+        for one in (forced, free)
+    )
+    st.markdown(f"**They part at step {position + 1}.** Up to there both are the same.")
+    st.text(f"The reference goes on with {given}; the model itself with {own}.")
+
+
+def _totals(forced: Scored, free: Scored) -> None:
+    for column, name, one in zip(st.columns(2), (FORCED, FREE), (forced, free), strict=True):
+        scores = one.scores
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{name[0].upper()}{name[1:]}**")
+            st.text(visible(one.run.translation, len(one.run.translation)) or "(nothing)")
+            st.caption(
+                f"{len(one.ids)} tokens; log-probability {number(scores.total)}, perplexity "
+                f"{scores.perplexity:.2f}: on average as unsure as among so many equal tokens."
+            )
+
+
+def _drawn(one: Scored) -> ScoredTokens:
+    tokens = [_token(token) for token in one.ids]
+    return ScoredTokens(tokens, one.scores.log_probabilities, one.scores.entropies)
+
+
+def _token(index: int) -> str:
+    return visible(current_model().target.token(index))
+
+
+def _attentions(forced: Run, free: Run) -> None:
+    """The same cross-attention head in both runs."""
+    maps = [attention_maps(run.trace, "cross", "weights") for run in (forced, free)]
+    n_layers, n_heads = maps[0].values.shape[:2]
+    st.markdown("**Cross-attention of one head in both**: where it looks in the source, row by row")
+    left, right = st.columns(2)
+    layer = _pick(left, "Layer", n_layers, n_layers - 1, "forcing_layer")
+    head = _pick(right, "Head", n_heads, 0, "forcing_head")
+    columns = st.columns(2)
+    for column, name, key, own in zip(columns, (FORCED, FREE), ("forced", "free"), maps, strict=True):
+        with column:
+            st.markdown(f"**{name[0].upper()}{name[1:]}**")
+            _matrix(own, layer, head, f"forcing_{key}")
+
+
+def _pick(column: st.delta_generator.DeltaGenerator, label: str, n: int, default: int, key: str) -> int:
+    clamp_choice(key, range(n))
+    chosen: int = column.selectbox(label, range(n), index=default, key=key, bind="query-params")
+    return chosen
+
+
+def _matrix(maps: AttentionMaps, layer: int, head: int, key: str) -> None:
+    attention_matrix(
+        maps.values[layer, head],
+        query_tokens=list(map(visible, maps.query_tokens)),
+        key_tokens=list(map(visible, maps.key_tokens)),
+        colors=current_theme(),
+        key=key,
+        title=f"Cross-attention, layer {layer}, head {head}",
+        value_range=(0.0, 1.0),
+    )

@@ -1,0 +1,126 @@
+"""Where every head looked when the chosen token was weighed: in the source, and in the target so far."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import streamlit as st
+
+from transformer.attention import scaled_dot_product_attention
+from transformer.beam_tree import BeamNode
+from transformer.run import Run
+from viz.arrays import ATTENTION_LABELS, AttentionMaps, attention_maps, attention_record
+from viz.components.attention_matrix import MatrixCell, attention_matrix
+from viz.components.head_rows import HeadBlock, HeadRow, head_rows
+from viz.decoding_session import remembered
+from viz.figures.labels import visible
+from viz.pages._explain import computed_by
+from viz.session import current_choice, current_model, current_theme, set_choice, token_unit, use_sentence
+
+BLOCKS: tuple[Literal["cross", "decoder"], ...] = ("cross", "decoder")
+EXPLORE = "viz/pages/explore.py"
+
+
+def heads_section(run: Run, node: BeamNode) -> None:
+    """Draw where each head looks from the position that the node's token was chosen at.
+
+    Args:
+        run: of a target that the node is part of.
+        node: the chosen one; the decoder's last input is then the token before it.
+    """
+    st.subheader("Where the heads look")
+    row = node.position - 1
+    seen = {block: _until(attention_maps(run.trace, block, "weights"), block, row) for block in BLOCKS}
+    looks_from = visible(run.trace.tgt_tokens[0][row])
+    st.text(
+        f"Step {node.position}: the decoder's newest input is “{looks_from}”, position {row}. From there "
+        f"each head looks into the source and into the target so far, to find the next {token_unit()}."
+    )
+    chosen = _chosen(seen["cross"].values.shape[:2])
+
+    def choose(selection: HeadRow) -> None:
+        set_choice("beam_head", f"{BLOCKS[selection.block]}.{selection.layer}.{selection.head}")
+
+    head_rows(
+        [
+            HeadBlock(_name(block, maps), maps.values[:, :, row], list(map(visible, maps.key_tokens)))
+            for block, maps in seen.items()
+        ],
+        colors=current_theme(),
+        key="beam_heads",
+        title="Attention of every head at this step",
+        selected=chosen,
+        on_select=choose,
+    )
+    if chosen is not None:
+        _large(run, seen[BLOCKS[chosen.block]], chosen, row)
+
+
+def _until(maps: AttentionMaps, block: str, row: int) -> AttentionMaps:
+    """The maps as they were when position `row` was the newest: what comes later was not there yet."""
+    keys = slice(None) if block == "cross" else slice(row + 1)
+    return AttentionMaps(
+        values=maps.values[:, :, : row + 1, keys],
+        allowed=maps.allowed[: row + 1, keys],
+        query_tokens=maps.query_tokens[: row + 1],
+        key_tokens=maps.key_tokens[keys],
+    )
+
+
+def _name(block: Literal["cross", "decoder"], maps: AttentionMaps) -> str:
+    where = "in the source" if block == "cross" else "in the target so far"
+    return f"{ATTENTION_LABELS[block]}: {where}, {len(maps.key_tokens)} tokens"
+
+
+def _chosen(shape: tuple[int, ...]) -> HeadRow | None:
+    """The head that is shown large, as the address has it."""
+    block, _, place = remembered("beam_head", "", current_choice()).partition(".")
+    layer, _, head = place.partition(".")
+    n_layers, n_heads = shape
+    if block not in BLOCKS or not (layer.isdecimal() and head.isdecimal() and len(layer + head) < 9):
+        return None
+    found = HeadRow(BLOCKS.index(block), int(layer), int(head))
+    return found if found.layer < n_layers and found.head < n_heads else None
+
+
+def _large(run: Run, maps: AttentionMaps, chosen: HeadRow, row: int) -> None:
+    """One head over all steps so far; this step's row is the last."""
+    block = BLOCKS[chosen.block]
+    title = f"{ATTENTION_LABELS[block]}, layer {chosen.layer}, head {chosen.head}"
+    values = maps.values[chosen.layer, chosen.head]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{title}**, at this step (the last row) and at the steps before it")
+        _link_to_explore(run, block, chosen)
+    closed = np.where(maps.allowed, 0, 1).astype(np.uint8)
+    attention_matrix(
+        values,
+        query_tokens=list(map(visible, maps.query_tokens)),
+        key_tokens=list(map(visible, maps.key_tokens)),
+        colors=current_theme(),
+        key="beam_head_matrix",
+        closed=closed,
+        reasons=["masked: comes after the query"],
+        title=title,
+        value_range=(0.0, 1.0),
+        selected=MatrixCell(row, int(values[row].argmax())),
+    )
+    computed_by(scaled_dot_product_attention, attention_record(run.trace, block, chosen.layer).path)
+
+
+def _link_to_explore(run: Run, block: Literal["cross", "decoder"], chosen: HeadRow) -> None:
+    """Offer the same head on Explore, for the whole target; not where its text would be cut otherwise."""
+    coder = current_model().target
+    target = coder.decode(run.target.ids)
+    if coder.encode(target).ids != list(run.target.ids):
+        st.caption("On Explore, this target would be typed as text, which makes other tokens of it.")
+        return
+
+    def prepare() -> None:
+        use_sentence(st.session_state["text"], target)
+        set_choice("attention", block)
+        set_choice("layer", chosen.layer)
+        set_choice("head", chosen.head)
+
+    if st.button("Open this head on Explore", key="beam_explore", on_click=prepare):
+        st.switch_page(EXPLORE)

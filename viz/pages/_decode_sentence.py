@@ -1,0 +1,32 @@
+"""The sentence that is decoded."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.run import Run, SentenceError
+from viz.pages._languages import language
+from viz.pages._sentence import example_pills
+from viz.session import current_choice, current_model, current_texts, run_of, texts_to_address
+
+
+def source_box() -> Run | None:
+    """Draw the box and return the greedy run of what is in it.
+
+    None, with a sentence on the page that says why, if it can't be run.
+    """
+    name = language(current_model().source.tokenizer.language)
+    st.text_input(
+        f"{name} sentence",
+        key="text",
+        persist_state="session",
+        placeholder="Type a sentence and press Enter",
+    )
+    example_pills()
+    texts_to_address()
+    try:
+        with st.spinner("Running the model …", show_time=True):
+            return run_of(current_choice(), current_texts()[0])
+    except SentenceError as error:
+        st.warning(str(error))
+        return None
