@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -20,8 +20,9 @@ from tqdm import tqdm
 from bench.app_view import AppView, measure_app
 from bench.bertviz_view import measure_bertviz
 from bench.computing import Computing, measure_computing
+from bench.decoding import Decoding, measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table
+from bench.report import app_table, comparison_table, computing_table, decoding_table
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
 from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
 from transformer.run import run_sentence
@@ -29,6 +30,7 @@ from viz.arrays import attention_maps
 
 RESULTS = ROOT / "build" / "bench.json"
 BERTVIZ_LIMIT_SECONDS = 120.0
+BEAM_SIZES = (1, 4)
 SIZES = [(n_tokens, d_model) for d_model in D_MODELS for n_tokens in LENGTHS]
 
 
@@ -37,12 +39,19 @@ def main() -> None:
     if find_chromium() is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
     computing = [measure_computing(*size) for size in tqdm(SIZES, "Python alone")]
+    decoding = [measure_decoding(beam_size) for beam_size in tqdm(BEAM_SIZES, "Decoding")]
     app = measure_headlight()
     bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
     ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
     print(f"\n{N_LAYERS} layers x {N_HEADS} heads, {os.cpu_count()} cores, {platform.platform()}\n")
-    print(computing_table(computing), app_table(app), comparison_table(ours, bertviz), sep="\n\n")
-    write(RESULTS, computing, app, bertviz)
+    print(
+        computing_table(computing),
+        decoding_table(decoding),
+        app_table(app),
+        comparison_table(ours, bertviz),
+        sep="\n\n",
+    )
+    write(RESULTS, computing=computing, decoding=decoding, headlight=app, bertviz=bertviz)
     print(f"\nWritten to {RESULTS.relative_to(ROOT)}")
 
 
@@ -75,9 +84,9 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def write(path: Path, computing: list[Computing], app: list[AppView], bertviz: list[Painted]) -> None:
+def write(path: Path, **measured: Sequence[Computing | Decoding | AppView | Painted]) -> None:
     """Write all figures, in seconds and bytes, with the machine and the versions they were measured on."""
-    packages = ("streamlit", "plotly", "torch", "bertviz", "playwright")
+    packages = ("streamlit", "plotly", "torch", "bertviz", "playwright", "transformers")
     results = {
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
@@ -88,10 +97,7 @@ def write(path: Path, computing: list[Computing], app: list[AppView], bertviz: l
         "versions": {name: version(name) for name in packages},
         "layers": N_LAYERS,
         "heads": N_HEADS,
-        "computing": [asdict(row) for row in computing],
-        "headlight": [asdict(row) for row in app],
-        "bertviz": [asdict(row) for row in bertviz],
-    }
+    } | {name: [asdict(row) for row in rows] for name, rows in measured.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

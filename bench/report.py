@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bench.app_view import AppView
 from bench.computing import Computing
+from bench.decoding import Decoding
 from bench.measurement import Painted
 
 
@@ -57,6 +58,22 @@ def comparison_table(ours: Sequence[Painted], theirs: Sequence[Painted]) -> str:
             (str(our.tokens), time(our.seconds), size(our.bytes), shown, size(their.bytes), faster, smaller)
         )
     return table("The grid of all heads, painted: Headlight beside BertViz", head, cells)
+
+
+def decoding_table(rows: Sequence[Decoding]) -> str:
+    """Our decoding beside `generate`."""
+    head = ("beam", "Headlight", "transformers", "times faster", "same targets")
+    cells = [
+        (
+            "greedy" if r.beam_size == 1 else str(r.beam_size),
+            f"{r.ours:.0f}/s",
+            f"{r.theirs:.0f}/s",
+            f"{r.ours / r.theirs:.2f}",
+            f"{r.same} of {r.sentences}",
+        )
+        for r in rows
+    ]
+    return table("Sentences decoded a second, the same weights in MarianMTModel", head, cells)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

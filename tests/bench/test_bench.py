@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bench.app_view import AppView
 from bench.computing import measure_computing
+from bench.decoding import measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table
+from bench.report import app_table, comparison_table, computing_table, decoding_table
 from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
+from transformer.config import preset
 
 
 def test_a_sentence_has_the_length_that_is_measured() -> None:
@@ -22,6 +24,13 @@ def test_python_alone() -> None:
     assert min(measured.trace, measured.grid, measured.figure) > 0
     assert measured.grid_bytes > N_LAYERS * N_HEADS * 16 * 16
     assert " 16 " in computing_table([measured])
+
+
+def test_decoding_is_compared_on_the_same_targets() -> None:
+    config = preset("toy", src_vocab_size=29, tgt_vocab_size=31, d_model=32)
+    measured = [measure_decoding(beam_size, config, n_sentences=3) for beam_size in (1, 2)]
+    assert [row.same for row in measured] == [3, 3]
+    assert decoding_table(measured).count("3 of 3") == 2
 
 
 def test_tables_say_what_never_was_painted() -> None:
