@@ -128,7 +128,7 @@ class Verdicts:
             )
         best = max(children, key=lambda child: child.score)
         if best.fate == "finished":
-            return f"all that came of it ended there, with a score of {number(best.score)}, and was not returned."
+            return f"all that came of it ended with a score of {number(best.score)} and was not returned."
         return (
             f"its best continuation, “{self.token(best)}”, had {number(best.score)} where {cut} was needed."
         )
