@@ -16,7 +16,7 @@ from transformer.config import TransformerConfig, preset
 from transformer.data import Example, batches, build_vocabulary, encode_pair, with_unknown_word
 from transformer.model import Transformer
 from transformer.schedule import linear_rate
-from transformer.tasks import SentencePair, ToyEnIt
+from transformer.tasks import SentencePair, Task
 from transformer.text import SentenceCoder, WordTokenizer
 from transformer.training.trainer import TrainingStep, train
 
@@ -67,13 +67,13 @@ class Training:
         return self.model
 
 
-def training_pairs(task: ToyEnIt, recipe: Recipe, seed: int) -> Iterator[SentencePair]:
+def training_pairs(task: Task, recipe: Recipe, seed: int) -> Iterator[SentencePair]:
     """Make the pairs to train on."""
     return islice(task.pairs(seed, held_out=False), recipe.n_pairs)
 
 
 def prepare(
-    task: ToyEnIt, pairs: list[SentencePair], recipe: Recipe, *, seed: int, device: torch.device
+    task: Task, pairs: list[SentencePair], recipe: Recipe, *, seed: int, device: torch.device
 ) -> Training:
     """Get everything ready: vocabularies of the pairs' words, batches, and a model with fresh weights.
 

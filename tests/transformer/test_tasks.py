@@ -321,4 +321,6 @@ def test_a_seed_makes_the_same_sentences_in_every_process() -> None:
 
 
 def test_tasks_by_name() -> None:
-    assert TASKS["toy-en-it"] is ToyEnIt
+    assert list(TASKS) == ["toy-en-it", "copy", "reverse", "sort"]
+    assert all(task.name == name for name, task in TASKS.items())
+    assert isinstance(TASKS["toy-en-it"], ToyEnIt)

@@ -129,7 +129,7 @@ def _reserve(folder: Path, *, overwrite: bool) -> bool:
 
 
 def _train(command: Train, device: torch.device) -> tuple[LoadedModel, Course]:
-    task, recipe = TASKS[command.task](), replace(Recipe(), n_pairs=command.n_pairs)
+    task, recipe = TASKS[command.task], replace(Recipe(), n_pairs=command.n_pairs)
     started, cpu_started = time.perf_counter(), time.process_time()
     pairs = list(
         tqdm(training_pairs(task, recipe, command.seed), "sentences", recipe.n_pairs, unit="", leave=False)
