@@ -52,8 +52,15 @@ class BeamTree {
     const { nodes, selected, step, title } = this.data;
     this.pen.font = fontOf(this.root, 16, 600);
     this.tree = new TreeLayout(nodes, (i) => this.pen.measureText(nodes[i].token).width + 92);
-    const same = this.chosen < nodes.length && this.step <= this.tree.last;
-    if (movedByPython(this, [selected, step, nodes.length]) || !same) {
+    const search = nodes.map(({ parent, token }) => `${parent} ${token}`).join();
+    const another = search !== this.search;
+    this.search = search;
+    if (another) {
+      clearTimeout(this.timer);
+      this.timer = null;
+    }
+    const moved = movedByPython(this, [selected, step]) && (selected !== this.chosen || step !== this.step);
+    if (another || moved) {
       this.chosen = selected;
       this.step = step;
       this.leaf = this.leafOf(selected);
@@ -96,6 +103,11 @@ class BeamTree {
     moves[event.key]();
   }
 
+  // A step is counted like the decoder's positions: the first token is chosen at position 0, that of <bos>.
+  stepName(depth) {
+    return `step ${depth - 1}`;
+  }
+
   // Where the path through a node ends: with a returned hypothesis, if one goes through it.
   leafOf(node) {
     const returned = this.data.hypotheses.find((hypothesis) => this.tree.path(hypothesis.node).includes(node));
@@ -133,7 +145,7 @@ class BeamTree {
     this.mark();
     this.reveal();
     const node = this.data.nodes[this.chosen];
-    this.say(`step ${node.depth}: ${node.token}, ${percent(node.probability)}. ${node.why}`);
+    this.say(`${this.stepName(node.depth)}: ${node.token}, ${percent(node.probability)}. ${node.why}`);
     report(this, { node: this.chosen, step: this.step }, delay);
   }
 
@@ -156,7 +168,7 @@ class BeamTree {
   head(svg, depth) {
     const { x, y, width, cuts } = this.tree.cuts[depth];
     const head = shape("g", { class: "head" }, svg);
-    const name = depth === 0 ? "start" : depth < this.data.given ? "given" : `step ${depth}`;
+    const name = depth === 0 ? "start" : depth < this.data.given ? "given" : this.stepName(depth);
     shape("text", { x: x + width / 2, y: 20, "text-anchor": "middle" }, head, name);
     if (!cuts) return head;
     shape("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 }, head);
@@ -165,7 +177,8 @@ class BeamTree {
     shape("text", { x: x + width / 2, y: y + 11, "text-anchor": "middle", class: "cut" }, head, line);
     const more = this.data.more[depth];
     const bottom = Math.max(...this.tree.columns[depth].map((i) => this.tree.boxes[i].y)) + ROW.height + 16;
-    if (more) shape("text", { x: x + width / 2, y: bottom, "text-anchor": "middle" }, head, `+ ${more.toLocaleString("en")} more`);
+    const left = `+ ${more.toLocaleString("en")} more`;
+    if (more) shape("text", { x: x + width / 2, y: bottom, "text-anchor": "middle" }, head, left);
     return head;
   }
 
@@ -206,7 +219,7 @@ class BeamTree {
     this.slider.value = this.step;
     this.back.disabled = this.step <= data.given;
     this.forth.disabled = this.step >= tree.last;
-    this.summary.textContent = `step ${this.step} of ${tree.last}`;
+    this.summary.textContent = `${this.stepName(this.step)} (the last is ${tree.last - 1})`;
     this.describe();
     [...this.ranking.querySelectorAll("button")].forEach((button, i) => {
       button.setAttribute("aria-pressed", data.hypotheses[i].node === this.leaf);
@@ -216,7 +229,7 @@ class BeamTree {
   describe() {
     const node = this.data.nodes[this.chosen];
     const title = element("div", "title");
-    title.append(`Step ${node.depth}: `, element("span", "word", null, node.token));
+    title.append(node.depth ? `Step ${node.depth - 1}: ` : "Start: ", element("span", "word", null, node.token));
     const numbers = element("div", "numbers");
     for (const [name, value] of node.numbers) {
       const entry = element("span", "", numbers);

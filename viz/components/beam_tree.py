@@ -23,7 +23,7 @@ class TreeNode:
     parent: int | None
     """The parent's place among the nodes, before its own; None for the root."""
     depth: int
-    """Tokens before it, from the root's 0."""
+    """Tokens before it, from the root's 0. It was chosen at step depth - 1."""
     probability: float
     """Of this token behind its prefix, from 0 to 1."""
     score: float

@@ -49,11 +49,11 @@ def token_by_token(
             figure.add_trace(_line(name, target.tokens, values, quantity, index, theme), row=row, col=1)
     if parting is not None:
         figure.add_vline(
-            x=parting + 1, line={"color": theme.warning, "width": 2, "dash": "dot"}, row="all", col=1
+            x=parting, line={"color": theme.warning, "width": 2, "dash": "dot"}, row="all", col=1
         )
         figure.add_annotation(
-            x=parting + 1,
-            y=1,
+            x=parting,
+            y=0,
             yref="y domain",
             text="they part",
             showarrow=False,
@@ -72,7 +72,7 @@ def _line(
 ) -> go.Scatter:
     unit = "nats" if quantity == "log-probability" else "bits"
     return go.Scatter(
-        x=np.arange(1, len(tokens) + 1, dtype=np.int32),
+        x=np.arange(len(tokens), dtype=np.int32),
         y=values.astype(np.float32),
         text=[escape(token) for token in tokens],
         mode="lines+markers",
@@ -90,9 +90,9 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
     longest = max(len(target.tokens) for target in targets)
     step = tick_step(longest, 24)
     positions = range(0, longest, step)
-    labels = ["<br>".join([str(i + 1), *(_token(target, i) for target in targets)]) for i in positions]
+    labels = ["<br>".join([str(i), *(_token(target, i) for target in targets)]) for i in positions]
     figure.update_xaxes(
-        tickvals=[i + 1 for i in positions], ticktext=labels, showgrid=False, range=[0.5, longest + 0.5]
+        tickvals=list(positions), ticktext=labels, showgrid=False, range=[-0.5, longest - 0.5]
     )
     figure.update_xaxes(title="step; under it the token of each target, in the legend's order", row=2, col=1)
     figure.update_yaxes(title="log-probability (nats)", rangemode="tozero", row=1, col=1)

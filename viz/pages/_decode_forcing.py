@@ -112,14 +112,14 @@ def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None
         st.markdown("**They never part**: by itself the model writes the reference, token for token.")
         return
     if position >= min(len(forced.ids), len(free.ids)):
-        st.markdown(f"**They part at step {position + 1}**, where the shorter one has been cut off.")
+        st.markdown(f"**They part at step {position}**, where the shorter one has been cut off.")
         return
     given, own = (
         f"“{_token(one.ids[position])}” ({percent(np.exp(one.scores.log_probabilities[position]))}, "
         f"number {one.scores.ranks[position]:,} of all {token_unit()}s)"
         for one in (forced, free)
     )
-    st.markdown(f"**They part at step {position + 1}.** Up to there both are the same.")
+    st.markdown(f"**They part at step {position}.** Up to there both are the same.")
     st.text(f"The reference goes on with {given}; the model itself with {own}.")
 
 

@@ -34,7 +34,7 @@ def heads_section(run: Run, node: BeamNode) -> None:
     seen = {block: _until(attention_maps(run.trace, block, "weights"), block, row) for block in BLOCKS}
     looks_from = visible(run.trace.tgt_tokens[0][row])
     st.text(
-        f"Step {node.position}: the decoder's newest input is “{looks_from}”, position {row}. From there "
+        f"Step {row}: the decoder's newest input is “{looks_from}”, position {row}. From there "
         f"each head looks into the source and into the target so far, to find the next {token_unit()}."
     )
     chosen = _chosen(seen["cross"].values.shape[:2])
@@ -70,7 +70,8 @@ def _until(maps: AttentionMaps, block: str, row: int) -> AttentionMaps:
 
 def _name(block: Literal["cross", "decoder"], maps: AttentionMaps) -> str:
     where = "in the source" if block == "cross" else "in the target so far"
-    return f"{ATTENTION_LABELS[block]}: {where}, {len(maps.key_tokens)} tokens"
+    count = len(maps.key_tokens)
+    return f"{ATTENTION_LABELS[block]}: {where}, {count} token{'s' if count > 1 else ''}"
 
 
 def _chosen(shape: tuple[int, ...]) -> HeadRow | None:

@@ -55,7 +55,7 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
     before = [node.token_id for node in path[1:-1]]
     so_far = current_model().target.decode(before)
     st.text(
-        f"The distribution of step {path[-1].position}, behind "
+        f"The distribution of step {len(before)}, behind "
         + (f"“{visible(so_far, len(so_far))}”" if before else "nothing yet")
     )
     settings = _settings()

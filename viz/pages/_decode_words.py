@@ -96,9 +96,7 @@ class Verdicts:
         if last == self._tree.nodes[-1].position:
             return f"{rank}. {self._left_over(node, last)}"
         if last > node.position:
-            return (
-                f"{rank}, and so were some continuations, but at step {last + 1} the last of them was lost."
-            )
+            return f"{rank}, and so were some continuations, but at step {last} the last of them was lost."
         return f"{rank}, but it died at the next step: {self._best_continuation(node)}"
 
     def _descendants(self, node: BeamNode) -> list[BeamNode]:
