@@ -25,6 +25,8 @@ def _shipped(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     folder = tmp_path_factory.mktemp("models")
     save_model(folder / NAME, tiny_subword_model(4))
     (folder / "toy-en-it").symlink_to(MODELS / "toy-en-it")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "config.json").write_text("{")
     monkeypatch.setattr("transformer.checkpoints.folder.MODELS", folder)
 
 
@@ -48,6 +50,17 @@ def test_the_picker_says_what_each_model_is() -> None:
     captions = open_app(model=NAME).radio(key="model").proto.captions
     assert any(re.search(r"English to Italian by sub-words: whatever you type. 0.\d M", c) for c in captions)
     assert any(re.search(r"by whole words: 1,\d+ and 1,\d+ of them, no others", c) for c in captions)
+
+
+def test_a_model_that_is_broken_says_so_and_leaves_the_others() -> None:
+    app = open_app(model="broken")
+    assert not app.exception
+    assert "config.json can't be read" in app.error[0].value
+    assert "It can't be opened." in app.radio(key="model").proto.captions
+    app.radio(key="model").set_value(NAME).run()
+    assert not app.exception
+    assert not app.error
+    assert app.title[0].value == "Explore"
 
 
 def test_explore_speaks_of_sub_words() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError, ModelSummary, shipped_models
+from transformer.checkpoints.folder import CheckpointError, LoadedModel, ModelSummary, shipped_models
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
@@ -44,8 +44,8 @@ def sidebar() -> None:
             "Device", available_devices(), "device", "Where the model runs. The fastest stands first."
         )
         choose_model(ModelChoice(name=name, random=sizes, device=device))
-        config = current_model().model.config
-        st.caption(describe(config, sum(p.numel() for p in current_model().model.parameters())))
+        model = _open().model
+        st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
         whole_characters(key="whole_characters")
 
@@ -75,6 +75,15 @@ def _pick_model() -> str:
     clamp_choice("model", options)
     captions = [RANDOM_NOTE if name == RANDOM else _caption(name) for name in options]
     return st.radio("Model", options, captions=captions, key="model", help=MODEL_NOTE, bind="query-params")
+
+
+def _open() -> LoadedModel:
+    """The chosen model; without one there is no page, only the reason."""
+    try:
+        return current_model()
+    except CheckpointError as error:
+        st.error(str(error))
+        st.stop()
 
 
 def _caption(name: str) -> str:
