@@ -248,8 +248,13 @@ def set_choice(key: str, value: Any) -> None:
 
 def examples() -> list[str]:
     """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
+    return examples_of(current_choice().name)
+
+
+def examples_of(model: str) -> list[str]:
+    """Sentences to try with a shipped model."""
     lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
-    return [sentence for model, sentence, *_ in lines if model == current_choice().name]
+    return [sentence for owner, sentence, *_ in lines if owner == model]
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:
