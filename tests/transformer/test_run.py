@@ -7,7 +7,16 @@ import torch
 
 from tests.models import tiny_model, tiny_subword_model
 from transformer.decoding import DecodingStep
-from transformer.run import SentenceError, encode_sentence, force, run_sentence, trace_batch
+from transformer.run import (
+    SentenceError,
+    draw_target,
+    encode_sentence,
+    force,
+    run_sentence,
+    search,
+    target_limit,
+    trace_batch,
+)
 from transformer.text import BOS_ID, EOS_ID, PAD_ID
 
 
@@ -148,3 +157,36 @@ def test_a_trace_equals_itself_alone() -> None:
 def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
     trace = run_sentence(tiny_model(), "the cat").trace
     assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
+
+
+def test_a_search_of_one_is_the_greedy_run() -> None:
+    loaded = tiny_model(3)
+    run = run_sentence(loaded, "i see the dog.")
+    tree = search(loaded, run.source, beam_size=1, alpha=0.0)
+    assert tree.hypotheses[0].ids[: len(run.target.ids)] == tuple(run.target.ids)
+    assert all(node.token_id not in (PAD_ID, BOS_ID) for node in tree.nodes[1:])
+
+
+def test_a_search_goes_on_behind_a_prefix_and_keeps_to_the_limit() -> None:
+    loaded = tiny_subword_model(1)
+    source = encode_sentence(loaded, loaded.source, "the zebra", "sentence")
+    limit = target_limit(loaded, len(source.ids) + 1)
+    for length in (2, limit - 1):
+        prefix = tuple(range(270, 275)) * 20
+        tree = search(loaded, source, beam_size=3, alpha=1.0, prefix=prefix[:length])
+        assert tree.n_given == 1 + length < len(tree.nodes)
+        assert tree.nodes[-1].position <= limit
+        assert all(hypothesis.ids[:length] == prefix[:length] for hypothesis in tree.hypotheses)
+
+
+def test_a_drawn_target_is_the_seed_s_and_nearly_cold_it_is_the_greedy_one() -> None:
+    loaded = tiny_model(3)
+    run = run_sentence(loaded, "i see the dog.")
+    drawn = [draw_target(loaded, run.source, seed=seed)[0] for seed in (1, 1, 2, 3, 4)]
+    assert drawn[0] == drawn[1]
+    assert len(set(map(tuple, drawn))) > 1
+    cold, ended = draw_target(loaded, run.source, seed=5, temperature=1e-4)
+    assert ended == run.finished
+    assert cold[: len(run.target.ids)] == list(run.target.ids)
+    prefix = (5, 6)
+    assert draw_target(loaded, run.source, seed=1, prefix=prefix)[0][:2] == [5, 6]

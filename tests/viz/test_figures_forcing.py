@@ -1,0 +1,56 @@
+"""The figure of two targets token by token."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from viz.figures.export import numbers
+from viz.figures.forcing import ScoredTokens, token_by_token
+from viz.theme import PALETTES, Theme, palette
+
+GIVEN = ScoredTokens(["<b>il", "gatto", "<eos>"], np.array([-0.1, -2.5, -0.3]), np.array([0.5, 1.5, 0.2]))
+FREE = ScoredTokens(["<b>il", "cane"], np.array([-0.1, -0.2]), np.array([0.5, 1.5]))
+TARGETS = {"given": GIVEN, "free": FREE}
+
+
+def test_both_quantities_of_both_targets_step_by_step() -> None:
+    figure = token_by_token(TARGETS, parting=1, theme=palette("light"))
+    drawn = [(trace.name, trace.yaxis, trace.showlegend) for trace in figure.data]
+    assert drawn == [("given", "y", True), ("given", "y2", False), ("free", "y", True), ("free", "y2", False)]
+    np.testing.assert_allclose(figure.data[0].y, GIVEN.log_probabilities, rtol=1e-6)
+    np.testing.assert_allclose(figure.data[3].y, FREE.entropies, rtol=1e-6)
+    assert figure.data[2].x.tolist() == [0, 1]
+    assert "nats" in figure.layout.yaxis.title.text
+    assert "bits" in figure.layout.yaxis2.title.text
+    assert list(figure.layout.xaxis2.ticktext) == [
+        "0<br>&lt;b&gt;il<br>&lt;b&gt;il",
+        "1<br>gatto<br>cane",
+        "2<br>&lt;eos&gt;<br>–",
+    ]
+
+
+def test_tokens_reach_the_csv_as_they_are() -> None:
+    table = numbers(token_by_token(TARGETS, parting=None, theme=palette("light")))
+    assert table["text"].tolist()[:3] == ["<b>il", "gatto", "<eos>"]
+    assert len(table) == 2 * (3 + 2)
+
+
+@pytest.mark.parametrize("theme", PALETTES.values(), ids=lambda theme: theme.name)
+def test_a_line_stands_where_they_part(theme: Theme) -> None:
+    figure = token_by_token(TARGETS, parting=1, theme=theme)
+    assert {(shape.x0, shape.x1) for shape in figure.layout.shapes} == {(1, 1)}
+    assert [note.text for note in figure.layout.annotations] == ["they part"]
+    assert not token_by_token(TARGETS, parting=None, theme=theme).layout.shapes
+
+
+def test_the_two_lines_differ_without_colour() -> None:
+    given, _, free, _ = token_by_token(TARGETS, parting=None, theme=palette("dark")).data
+    assert given.line.dash != free.line.dash
+    assert given.marker.symbol != free.marker.symbol
+
+
+def test_long_targets_label_every_nth_step() -> None:
+    long = ScoredTokens([str(i) for i in range(100)], -np.ones(100), np.ones(100))
+    ticks = token_by_token({"given": long, "free": long}, parting=None, theme=palette("light")).layout.xaxis2
+    assert len(ticks.tickvals) == len(ticks.ticktext) <= 25
