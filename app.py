@@ -11,6 +11,7 @@ page = st.navigation(
     [
         st.Page("viz/pages/explore.py", title="Explore", url_path="explore", default=True),
         st.Page("viz/pages/decode.py", title="Decode", url_path="decode"),
+        st.Page("viz/pages/training.py", title="Training", url_path="training"),
         st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
         st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
         st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),

@@ -253,8 +253,13 @@ def examples() -> list[str]:
 
 def examples_of(model: str) -> list[str]:
     """Sentences to try with a shipped model."""
+    return list(right_answers_of(model))
+
+
+def right_answers_of(model: str) -> dict[str, list[str]]:
+    """The right translations of each sentence that is an example of a shipped model."""
     lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
-    return [sentence for owner, sentence, *_ in lines if owner == model]
+    return {clean(sentence): right for owner, sentence, *right in lines if owner == model}
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:

@@ -1,0 +1,194 @@
+"""The course of a training: its loss and, under it, its learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from viz.figures._band import band
+from viz.figures._finish import finish, legend_above
+from viz.figures.labels import DECORATION
+from viz.theme import Theme
+
+MOST_POINTS = 300
+"""Points of a curve; of a longer training each stands for several updates."""
+LEAST_STEPS = 20
+"""Updates that the axis has room for at least."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The updates of a training that were written down, the earliest first.
+
+    Attributes:
+        steps: (N,) numbers of the updates, from 1, rising.
+        losses: (N,), of the batch before the update, in nats.
+        learning_rates: (N,), of the updates.
+    """
+
+    steps: Sequence[int]
+    losses: Sequence[float]
+    learning_rates: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Moments of a training at which there is something to see.
+
+    Attributes:
+        steps: updates that had been made at each.
+        chosen: the one that is looked at.
+    """
+
+    steps: Sequence[int]
+    chosen: int
+
+
+def training_course(
+    course: Course,
+    *,
+    theme: Theme,
+    n_steps: int,
+    chance: float | None = None,
+    marks: Marks | None = None,
+    logarithmic: bool = False,
+    title: str = "",
+) -> go.Figure:
+    """Draw the loss and, under it, the learning rate along the updates.
+
+    Args:
+        course: of the training, so far; may be empty.
+        theme: the look.
+        n_steps: updates of the whole training: the axis is that long from the beginning.
+        chance: the loss of a model that gives every token the same probability, drawn as a line.
+        marks: moments to mark. Their place is that of the next update, whose loss is that of their weights.
+        logarithmic: whether the updates stand on a logarithmic axis.
+        title: of the figure.
+    """
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.72, 0.28])
+    groups = _groups(np.asarray(course.steps, np.int64), logarithmic)
+    middles, means = _means(course.steps, groups), _means(course.losses, groups)
+    _loss(figure, course, groups, theme)
+    _rate(figure, course, groups, theme)
+    if chance is not None:
+        _chance(figure, chance, max(n_steps, LEAST_STEPS), theme)
+    if marks is not None:
+        _marks(figure, marks, np.interp([step + 1 for step in marks.steps], middles, means), theme)
+    last = max(n_steps, LEAST_STEPS) + 1
+    span = [-0.02, float(np.log10(last)) * 1.02] if logarithmic else [0, last]
+    figure.update_xaxes(type="log" if logarithmic else "linear", range=span)
+    figure.update_xaxes(
+        title="number of the update" + (" (logarithmic)" if logarithmic else ""), row=2, col=1
+    )
+    figure.update_yaxes(title="loss (nats)", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", row=2, col=1)
+    legend_above(figure)
+    return finish(figure, theme, title, 360)
+
+
+def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int64]]:
+    """Cut N updates into at most `MOST_POINTS` runs of neighbours, of equal width on their axis."""
+    if not len(steps):
+        return []
+    places = np.log(steps) if logarithmic else steps.astype(float)
+    width = max(float(places[-1] - places[0]), 1e-9) / MOST_POINTS
+    group_of = np.floor((places - places[0]) / width).clip(max=MOST_POINTS - 1)
+    borders = np.flatnonzero(np.diff(group_of)) + 1
+    return np.split(np.arange(len(steps)), borders)
+
+
+def _loss(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], theme: Theme) -> None:
+    losses = np.asarray(course.losses, np.float64)
+    middles, means = _means(course.steps, groups), _means(losses, groups)
+    if any(len(group) > 1 for group in groups):
+        low = np.array([losses[group].min() for group in groups])
+        high = np.array([losses[group].max() for group in groups])
+        band(figure, middles.astype(np.int64), low, high, theme.color(0), "loss")
+    figure.add_trace(
+        go.Scatter(
+            x=middles.astype(np.float32),
+            y=means.astype(np.float32),
+            text=[_updates(course.steps, group) for group in groups],
+            mode="lines",
+            name="loss",
+            line={"color": theme.color(0), "width": 2},
+            hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
+        ),
+        row=1,
+        col=1,
+    )
+
+
+def _rate(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], theme: Theme) -> None:
+    figure.add_trace(
+        go.Scatter(
+            x=_means(course.steps, groups).astype(np.float32),
+            y=_means(course.learning_rates, groups).astype(np.float32),
+            text=[_updates(course.steps, group) for group in groups],
+            mode="lines",
+            name="learning rate",
+            line={"color": theme.color(1), "width": 2, "dash": "dash"},
+            hovertemplate="%{text}<br>learning rate <b>%{y:.3e}</b><extra></extra>",
+        ),
+        row=2,
+        col=1,
+    )
+
+
+def _means(
+    values: Sequence[float] | NDArray[np.floating], groups: list[NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    numbers = np.asarray(values, np.float64)
+    return np.array([numbers[group].mean() for group in groups])
+
+
+def _updates(steps: Sequence[int], group: NDArray[np.int64]) -> str:
+    first, last = steps[group[0]], steps[group[-1]]
+    return f"update {first:,}" if first == last else f"updates {first:,} to {last:,}, their mean"
+
+
+def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
+    figure.add_trace(
+        go.Scatter(
+            x=[1, last],
+            y=[chance, chance],
+            mode="lines",
+            name="mere chance",
+            line={"color": theme.muted, "width": 2, "dash": "dot"},
+            hovertemplate="every token equally probable: loss <b>%{y:.3f}</b> nats<extra></extra>",
+            meta=DECORATION,
+        ),
+        row=1,
+        col=1,
+    )
+
+
+def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme: Theme) -> None:
+    """Marks on the curve of the loss, the chosen one large with a line through both panels."""
+    sizes = [16 if step == marks.chosen else 9 for step in marks.steps]
+    figure.add_trace(
+        go.Scatter(
+            x=[step + 1 for step in marks.steps],
+            y=heights.astype(np.float32),
+            text=[f"after {step:,} updates" for step in marks.steps],
+            mode="markers",
+            name="snapshot",
+            marker={
+                "color": [theme.accent if step == marks.chosen else theme.background for step in marks.steps],
+                "size": sizes,
+                "symbol": "diamond",
+                "line": {"color": theme.accent, "width": 2},
+            },
+            hovertemplate="snapshot %{text}<extra></extra>",
+            meta=DECORATION,
+        ),
+        row=1,
+        col=1,
+    )
+    line = {"color": theme.accent, "width": 2, "dash": "dot"}
+    figure.add_vline(x=marks.chosen + 1, line=line, row="all", col=1)

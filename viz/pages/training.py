@@ -1,0 +1,15 @@
+"""Training: a small model learns while you watch, and a finished training is gone through step by step."""
+
+import streamlit as st
+
+from viz.pages._training_snapshots import snapshots_tab
+
+TABS = {"live": "Train one now", "snapshots": "A finished training"}
+
+st.title("Training")
+st.markdown(
+    "A model begins with random numbers. An update shows it some sentences with the right answers, measures "
+    "how surprised it was (the loss), and moves every number a little, so that it would have been less so. "
+    "Here you see what that does to the attention."
+)
+snapshots_tab()
