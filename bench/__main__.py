@@ -22,15 +22,19 @@ from bench.bertviz_view import measure_bertviz
 from bench.computing import Computing, measure_computing
 from bench.decoding import Decoding, measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table, decoding_table
+from bench.report import app_table, comparison_table, computing_table, decoding_table, training_table
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
+from bench.training import TrainingSpeed, measure_training
 from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from transformer.device import choose_device
 from transformer.run import run_sentence
+from transformer.training.trainer import Precision
 from viz.arrays import attention_maps
 
 RESULTS = ROOT / "build" / "bench.json"
 BERTVIZ_LIMIT_SECONDS = 120.0
 BEAM_SIZES = (1, 4)
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 SIZES = [(n_tokens, d_model) for d_model in D_MODELS for n_tokens in LENGTHS]
 
 
@@ -40,6 +44,11 @@ def main() -> None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
     computing = [measure_computing(*size) for size in tqdm(SIZES, "Python alone")]
     decoding = [measure_decoding(beam_size) for beam_size in tqdm(BEAM_SIZES, "Decoding")]
+    training = [
+        speed
+        for precision in tqdm(PRECISIONS, "Training")
+        for speed in measure_training(precision, choose_device())
+    ]
     app = measure_headlight()
     bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
     ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
@@ -47,11 +56,12 @@ def main() -> None:
     print(
         computing_table(computing),
         decoding_table(decoding),
+        training_table(training),
         app_table(app),
         comparison_table(ours, bertviz),
         sep="\n\n",
     )
-    write(RESULTS, computing=computing, decoding=decoding, headlight=app, bertviz=bertviz)
+    write(RESULTS, computing=computing, decoding=decoding, training=training, headlight=app, bertviz=bertviz)
     print(f"\nWritten to {RESULTS.relative_to(ROOT)}")
 
 
@@ -84,7 +94,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def write(path: Path, **measured: Sequence[Computing | Decoding | AppView | Painted]) -> None:
+def write(path: Path, **measured: Sequence[Computing | Decoding | TrainingSpeed | AppView | Painted]) -> None:
     """Write all figures, in seconds and bytes, with the machine and the versions they were measured on."""
     packages = ("streamlit", "plotly", "torch", "bertviz", "playwright", "transformers")
     results = {

@@ -8,6 +8,7 @@ from bench.app_view import AppView
 from bench.computing import Computing
 from bench.decoding import Decoding
 from bench.measurement import Painted
+from bench.training import TrainingSpeed
 
 
 def computing_table(rows: Sequence[Computing]) -> str:
@@ -74,6 +75,21 @@ def decoding_table(rows: Sequence[Decoding]) -> str:
         for r in rows
     ]
     return table("Sentences decoded a second, the same weights in MarianMTModel", head, cells)
+
+
+def training_table(rows: Sequence[TrainingSpeed]) -> str:
+    """Our training beside others'."""
+    head = ("precision", "trainer", "tokens", "Headlight is faster by")
+    cells = [
+        (
+            r.precision,
+            r.name,
+            f"{r.tokens_per_second:,.0f}/s",
+            "" if r.name == rows[0].name else f"{r.times_ours:.2f}",
+        )
+        for r in rows
+    ]
+    return table("Target tokens learnt a second, by the same updates of equal models", head, cells)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+import torch
+
 from bench.app_view import AppView
 from bench.computing import measure_computing
 from bench.decoding import measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table, decoding_table
+from bench.report import app_table, comparison_table, computing_table, decoding_table, training_table
 from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
+from bench.torch_transformer import TorchTranslator
+from bench.training import VOCAB_SIZE, MarianTranslator, measure_training, random_batches, random_pairs
 from transformer.config import preset
+from transformer.encoded import epoch_batches, write_corpus
+from transformer.model import Transformer
 
 
 def test_a_sentence_has_the_length_that_is_measured() -> None:
@@ -31,6 +40,34 @@ def test_decoding_is_compared_on_the_same_targets() -> None:
     measured = [measure_decoding(beam_size, config, n_sentences=3) for beam_size in (1, 2)]
     assert [row.same for row in measured] == [3, 3]
     assert decoding_table(measured).count("3 of 3") == 2
+
+
+def test_training_is_compared_between_models_of_the_same_size() -> None:
+    config = preset(
+        "toy", src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE, d_model=32, norm_position="pre",
+        final_norm=True,
+    )  # fmt: skip
+    sizes = [
+        sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+        for model in (Transformer(config), TorchTranslator(config), MarianTranslator(config))
+    ]
+    assert sizes[0] == sizes[1]
+    assert sizes[2] == pytest.approx(sizes[0], rel=0.02), "it has no final norms, and learns no bias behind"
+    measured = measure_training("float32", torch.device("cpu"), config, n_pairs=100, n_rounds=1)
+    assert measured[0].name == "Headlight"
+    assert len(measured) == 4
+    assert all(row.tokens_per_second > 0 for row in measured)
+    assert measured[0].times_ours == 1
+    assert "MarianMTModel" in training_table(measured)
+
+
+def test_random_batches_are_as_full_as_bucketed_ones(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path, random_pairs(500))
+    longest = corpus.lengths().max(axis=0)
+    groups = random_batches(corpus, tokens=300, seed=1)
+    assert sorted(index for group in groups for index in group.tolist()) == list(range(500))
+    assert all(longest[group].max() * len(group) <= 300 for group in groups)
+    assert len(groups) > len(epoch_batches(corpus, tokens=300, seed=1, epoch=0))
 
 
 def test_tables_say_what_never_was_painted() -> None:
