@@ -85,6 +85,7 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
     run.kill(number)
     said = refused(run, status)
     step = state(out)[1]["step"]
+    assert "Asked to stop" in said
     assert f"Stopped after update {step:,}, and saved" in said
     assert f"--resume --out {out}" in said
 

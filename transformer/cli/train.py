@@ -75,7 +75,7 @@ def run_train(arguments: Sequence[str]) -> int:
 def run_training(command: Train) -> int:
     """Prepare, train, choose the best weights, save; returns the exit status."""
     command.plan.check()
-    device = own_device(choose_device(command.run.device).type)
+    device = own_device(choose_device(command.run.device))
     if command.updates.precision == "float16" and device.type != "cuda":
         raise CommandError(f"--precision float16 needs a GPU with CUDA; on {device.type} take bfloat16.")
     if command.run.threads is not None:
@@ -86,7 +86,7 @@ def run_training(command: Train) -> int:
     try:
         with joined(device) as ranks, _begun(command, folder) if ranks.is_first else nullcontext():
             ranks.wait()
-            with stop_requests() as stop:
+            with stop_requests(_acknowledge) as stop:
                 return _train(command, folder, device, ranks, stop)
     except RuntimeError as error:
         if not is_loss_of_a_process(error):
@@ -94,9 +94,8 @@ def run_training(command: Train) -> int:
         raise CommandError(_kept(folder, "Another process of this training ended.")) from error
 
 
-@contextmanager
-def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
-    """Make the folder, or make sure that the training in it can go on so; then prepare what is read."""
+def _check(command: Train, folder: TrainingFolder) -> None:
+    """Find out at once what would stop the training later."""
     if command.run.resume:
         for change in changes(folder.saved_plan(), command.plan):
             tell(change)
@@ -110,7 +109,13 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
     if command.checks.tensorboard:
         check_tensorboard()
     if command.checks.valid:
-        list(read_references(*command.checks.valid))  # now, not after hours of encoding
+        list(read_references(*command.checks.valid))
+
+
+@contextmanager
+def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
+    """Make the folder, lock it, and prepare what is read."""
+    _check(command, folder)
     with ExitStack() as held:
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
@@ -120,6 +125,9 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 folder.save_plan(command.plan)
             prepare(folder, command.plan, tell, _watch)
             folder.save_plan(command.plan)
+        except KeyboardInterrupt:
+            tell(f"Stopped before the first update: begin with that {_how(folder)}")
+            raise
         except LockedError as error:
             raise CommandError(f"Another process trains in {folder.out} now: stop it first.") from error
         except OSError as error:
@@ -215,9 +223,8 @@ def _finish(
     validation: Validation | None,
     ranks: Ranks,
 ) -> None:
-    plan = training.plan
+    plan, result = training.plan, training.plan.result
     loaded.model.eval()
-    candidates = finish(loaded, folder, validation, plan.result.dtype)
     making = Making(
         command=f"{PROGRAM} {options(plan)}",
         plan=plan,
@@ -228,21 +235,21 @@ def _finish(
         n_threads=torch.get_num_threads(),
         n_processes=ranks.count,
     )
-    translated = [] if validation is None else validation.translate(loaded)
-    finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
-    largest = plan.result.max_file_mib
     try:
+        candidates = finish(loaded, folder, validation, result.dtype)
+        translated = [] if validation is None else validation.translate(loaded)
+        finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
         if plan.checks.snapshots:
             save_history(folder.out, read_updates(folder.metrics))
-        save_model(
-            folder.out,
-            finished,
-            dtype=plan.result.dtype,
-            max_file_bytes=None if largest is None else largest * MEBIBYTE,
-        )
+        largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
+        save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     except OSError as error:
         raise CommandError(_kept(folder, f"The model can't be written to {folder.out}: {error}.")) from error
     tell(f"Saved {candidates[0].name} in {folder.out}.")
+
+
+def _acknowledge() -> None:
+    tell("\nAsked to stop: finishing what is being done, then saving. Asked again, it ends at once.")
 
 
 def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:

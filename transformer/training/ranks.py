@@ -81,18 +81,18 @@ def launched_ranks() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def own_device(kind: str) -> torch.device:
+def own_device(device: torch.device) -> torch.device:
     """The device of this process among those of its machine: each has a GPU of its own.
 
     Raises:
         RanksError: when there are more processes than GPUs, or for a kind that processes can't share.
     """
-    if kind == "cpu" or launched_ranks() == 1:
-        return torch.device(kind)
+    if device.type == "cpu" or launched_ranks() == 1:
+        return device
     local = int(os.environ["LOCAL_RANK"])
-    if kind != "cuda":
+    if device.type != "cuda":
         raise RanksError(
-            f"Several processes can't train on {kind}: give --device cpu, or start one without torchrun."
+            f"Several processes can't train on {device.type}: give --device cpu, or start one alone."
         )
     if local >= torch.cuda.device_count():
         raise RanksError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -28,10 +28,13 @@ class StopRequest:
 
 
 @contextmanager
-def stop_requests() -> Iterator[StopRequest]:
+def stop_requests(acknowledge: Callable[[], None]) -> Iterator[StopRequest]:
     """Note the first signal instead of dying of it; the second one kills as ever.
 
     In the main thread only, as Python has it.
+
+    Args:
+        acknowledge: called at once when the first one comes.
     """
     request = StopRequest()
     before = {number: signal.getsignal(number) for number in SIGNALS}
@@ -39,6 +42,7 @@ def stop_requests() -> Iterator[StopRequest]:
     def note(number: int, _: FrameType | None) -> None:
         request.signal = number
         restore()
+        acknowledge()
 
     def restore() -> None:
         for number, handler in before.items():
