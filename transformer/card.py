@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.evaluation import HeadAlignment, Translation
 from transformer.recipe import Recipe
+from transformer.task_evaluation import HeadAlignment, Translation
 
 N_RIGHT, N_WRONG = 6, 6
 """How many examples are listed at most."""

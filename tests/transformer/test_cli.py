@@ -9,7 +9,7 @@ import torch
 from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model, save_model, shipped_models
 from transformer.cli import train_task
-from transformer.evaluation import translations
+from transformer.task_evaluation import translations
 from transformer.tasks import ToyEnIt
 from transformer.training.trainer import TrainingStep
 

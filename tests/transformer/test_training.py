@@ -8,9 +8,10 @@ from transformer.card import Making, model_card
 from transformer.checkpoints.folder import LoadedModel
 from transformer.config import TransformerConfig
 from transformer.data import Batch, Example, encode_pair, make_batch
-from transformer.evaluation import Translation, head_alignments, translate_all, translations, word_vocabulary
+from transformer.evaluation import translate_all
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
+from transformer.task_evaluation import Translation, head_alignments, translations, word_vocabulary
 from transformer.tasks import ToyEnIt
 from transformer.tasks.pairs import phrase, sentence_pair
 from transformer.trace import Recorder

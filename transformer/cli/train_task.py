@@ -18,10 +18,10 @@ from transformer.card import Making, model_card
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.command import STOPPED, CommandError
 from transformer.device import choose_device
-from transformer.evaluation import head_alignments, translations
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
 from transformer.snapshots import save_history, save_snapshot, snapshot_steps
+from transformer.task_evaluation import head_alignments, translations
 from transformer.tasks import TASKS, SentencePair
 from transformer.training.memory import keep_freed_memory
 from transformer.training.trainer import TrainingStep
