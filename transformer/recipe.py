@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from transformer.data import Example, batches, build_vocabulary, encode_pair, wi
 from transformer.model import Transformer
 from transformer.schedule import linear_rate
 from transformer.tasks import SentencePair, Task
-from transformer.text import SentenceCoder, WordTokenizer
+from transformer.text import SentenceCoder, Vocabulary, WordTokenizer
 from transformer.training.trainer import TrainingStep, train
 
 
@@ -87,7 +87,9 @@ def prepare(
         )
     )
     generator = torch.Generator().manual_seed(seed)
-    examples = _examples(pairs, source, target, recipe, Random(seed))
+    examples = encode_pairs(
+        pairs, source.vocabulary, target.vocabulary, unknown=recipe.unknown, rng=Random(seed)
+    )
     prepared = list(batches(examples, tokens=recipe.batch_tokens, generator=generator))
     model = Transformer(_config(recipe, source, target), generator).to(device)
     rate = partial(
@@ -113,11 +115,12 @@ def _config(recipe: Recipe, source: SentenceCoder, target: SentenceCoder) -> Tra
     )
 
 
-def _examples(
-    pairs: list[SentencePair], source: SentenceCoder, target: SentenceCoder, recipe: Recipe, rng: Random
+def encode_pairs(
+    pairs: Iterable[SentencePair], source: Vocabulary, target: Vocabulary, *, unknown: float, rng: Random
 ) -> list[Example]:
+    """Turn pairs into ids; in a share of them, `unknown`, a word and its translation become <unk>."""
     examples = []
     for pair in pairs:
-        example = encode_pair(pair, source.vocabulary, target.vocabulary)
-        examples.append(with_unknown_word(pair, example, rng) if rng.random() < recipe.unknown else example)
+        example = encode_pair(pair, source, target)
+        examples.append(with_unknown_word(pair, example, rng) if rng.random() < unknown else example)
     return examples

@@ -24,6 +24,7 @@ __all__ = [
     "default_model",
     "freeze",
     "model_folder",
+    "open_coders",
     "open_model",
     "save_model",
     "save_only_weights",
@@ -191,15 +192,24 @@ def summarize(name_or_path: str) -> ModelSummary:
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    folder = model_folder(name_or_path)
-    config = _open_config(folder)
-    source, target = _open_coders(folder, config)
+    config = _open_config(model_folder(name_or_path))
+    source, target = open_coders(name_or_path)
     return ModelSummary(
         languages=(source.tokenizer.language, target.tokenizer.language),
         units=(source.unit, target.unit),
         vocabulary_sizes=(len(source.vocabulary), len(target.vocabulary)),
         n_parameters=sum(math.prod(shape) for shape in _shapes(config).values()),
     )
+
+
+def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
+    """Open what a model reads and writes sentences with, source and target, without its weights.
+
+    Raises:
+        CheckpointError: for a folder that is missing, incomplete or contradicts itself.
+    """
+    folder = model_folder(name_or_path)
+    return _open_coders(folder, _open_config(folder))
 
 
 def freeze(model: Transformer) -> Transformer:
