@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz.pages._sidebar import sidebar
+from viz.pages._training_note import training_note
 from viz.session import texts_from_address
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
@@ -19,4 +20,5 @@ page = st.navigation(
 )
 texts_from_address()
 sidebar()
+training_note()
 page.run()

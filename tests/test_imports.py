@@ -57,6 +57,7 @@ ORDER = (
     (
         "config",
         "masks",
+        "cache",
         "trace",
         "device",
         "dropout",

@@ -13,7 +13,7 @@ import streamlit as st
 from transformer.beam_tree import BeamTree
 from transformer.run import Run, draw_target, encode_sentence, force, search, target_limit
 from transformer.text import BOS_ID, EOS_ID, PAD_ID, clean
-from viz.session import EXAMPLES, TOP_K, ModelChoice, current_choice, load_model, run_cache
+from viz.session import TOP_K, ModelChoice, current_choice, load_model, right_answers_of, run_cache
 
 MOST_SEARCHES = 64
 _SUBJECT = "subject of "
@@ -73,9 +73,7 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...]) -> Run:
 
 def right_translations(text: str) -> list[str]:
     """The right translations of a sentence that is one of the current model's examples; else none."""
-    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
-    known = {(model, clean(sentence)): right for model, sentence, *right in lines}
-    return known.get((current_choice().name, clean(text)), [])
+    return right_answers_of(current_choice().name).get(clean(text), [])
 
 
 def longest_prefix(choice: ModelChoice, n_source: int) -> int:

@@ -38,9 +38,11 @@ RANDOM = "random"
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
+DEFAULT_SYMBOLS = "m 7 a 3 k 2"
+"""What the Training page's tasks of digits and letters begin with."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
 """The Masks page's sentences, one a line."""
-_DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH}
+_DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH, "symbols": DEFAULT_SYMBOLS}
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
@@ -223,6 +225,11 @@ def use_sentence(text: str, target: str = "") -> None:
 def current_texts() -> tuple[str, str]:
     """The source and the target sentence as typed; the target is blank when the model is to make it."""
     return clean(st.session_state["text"]), clean(st.session_state["target"])
+
+
+def current_symbols() -> str:
+    """The digits and letters of the Training page as typed."""
+    return clean(st.session_state["symbols"])
 
 
 def current_batch() -> list[str]:

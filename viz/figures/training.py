@@ -37,6 +37,19 @@ class Course:
 
 
 @dataclass(frozen=True)
+class Checks:
+    """Tries on sentences that the training never sees.
+
+    Attributes:
+        steps: updates that had been made at each.
+        shares: of the sentences that came out right, 0 to 1.
+    """
+
+    steps: Sequence[int]
+    shares: Sequence[float]
+
+
+@dataclass(frozen=True)
 class Marks:
     """Moments of a training at which there is something to see.
 
@@ -55,6 +68,7 @@ def training_course(
     theme: Theme,
     n_steps: int,
     chance: float | None = None,
+    checks: Checks | None = None,
     marks: Marks | None = None,
     logarithmic: bool = False,
     title: str = "",
@@ -66,29 +80,36 @@ def training_course(
         theme: the look.
         n_steps: updates of the whole training: the axis is that long from the beginning.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
+        checks: tries on other sentences; they get a panel of their own.
         marks: moments to mark. Their place is that of the next update, whose loss is that of their weights.
         logarithmic: whether the updates stand on a logarithmic axis.
         title: of the figure.
     """
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.72, 0.28])
+    heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
+    rows = len(heights)
+    figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.06, row_heights=heights)
     groups = _groups(np.asarray(course.steps, np.int64), logarithmic)
     middles, means = _means(course.steps, groups), _means(course.losses, groups)
     _loss(figure, course, groups, theme)
     _rate(figure, course, groups, theme)
     if chance is not None:
         _chance(figure, chance, max(n_steps, LEAST_STEPS), theme)
+    if checks is not None:
+        _checks(figure, checks, theme)
     if marks is not None:
         _marks(figure, marks, np.interp([step + 1 for step in marks.steps], middles, means), theme)
     last = max(n_steps, LEAST_STEPS) + 1
     span = [-0.02, float(np.log10(last)) * 1.02] if logarithmic else [0, last]
     figure.update_xaxes(type="log" if logarithmic else "linear", range=span)
-    figure.update_xaxes(
-        title="number of the update" + (" (logarithmic)" if logarithmic else ""), row=2, col=1
-    )
+    name = "number of the update" + (" (logarithmic)" if logarithmic else "")
+    figure.update_xaxes(title=name, row=rows, col=1)
     figure.update_yaxes(title="loss (nats)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", row=2, col=1)
-    legend_above(figure)
-    return finish(figure, theme, title, 360)
+    if checks is None:
+        legend_above(figure)
+    else:
+        figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
+    return finish(figure, theme, title, 360 if checks is None else 440)
 
 
 def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int64]]:
@@ -166,6 +187,34 @@ def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
         row=1,
         col=1,
     )
+    figure.add_annotation(
+        x=last,
+        y=chance,
+        text="mere chance",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": theme.muted},
+        row=1,
+        col=1,
+    )
+
+
+def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
+    figure.add_trace(
+        go.Scatter(
+            x=np.asarray(checks.steps, np.int32),
+            y=np.asarray(checks.shares, np.float32) * 100,
+            mode="lines+markers",
+            name="right",
+            line={"color": theme.color(2), "width": 2},
+            marker={"symbol": "square", "size": 7},
+            hovertemplate="after %{x:,} updates<br><b>%{y:.0f} %</b> come out right<extra></extra>",
+        ),
+        row=3,
+        col=1,
+    )
+    figure.update_yaxes(title="right (%)", range=[-4, 104], row=3, col=1)
 
 
 def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme: Theme) -> None:

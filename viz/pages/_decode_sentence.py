@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.run import Run, SentenceError
 from viz.pages._languages import language
 from viz.pages._sentence import example_pills
-from viz.session import current_choice, current_model, current_texts, run_of, texts_to_address
+from viz.session import current_choice, current_model, current_texts, examples, run_of, texts_to_address
 
 
 def source_box() -> Run | None:
@@ -22,7 +22,7 @@ def source_box() -> Run | None:
         persist_state="session",
         placeholder="Type a sentence and press Enter",
     )
-    example_pills()
+    example_pills(examples())
     texts_to_address()
     try:
         with st.spinner("Running the model …", show_time=True):

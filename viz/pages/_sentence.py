@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -45,14 +46,14 @@ def sentence_box() -> Run | None:
         help="Type a target to see what the model thinks of it: it is then given your words so far at "
         "each step (teacher forcing). Left empty, the model goes on with its own words.",
     )
-    example_pills()
+    example_pills(examples())
     texts_to_address()
     return _run()
 
 
-def example_pills() -> None:
-    """Offer the model's example sentences; a click puts one into the box."""
-    if sentences := examples():
+def example_pills(sentences: Sequence[str]) -> None:
+    """Offer example sentences; a click puts one into the box."""
+    if sentences:
         st.pills("Examples", sentences, key="example", on_change=_take_example, label_visibility="collapsed")
 
 

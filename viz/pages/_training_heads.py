@@ -11,7 +11,7 @@ from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, attention_map
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_matrix import attention_matrix
 from viz.figures.labels import visible
-from viz.pages._attention_words import look_for, what
+from viz.pages._attention_words import what
 from viz.pooling import pool_maps
 from viz.session import clamp_choice, current_theme, set_choice
 
@@ -33,13 +33,14 @@ def pick_attention() -> Attention:
     return attention
 
 
-def heads_section(trace: Trace, attention: Attention, unit: Unit, key: str) -> None:
+def heads_section(trace: Trace, attention: Attention, unit: Unit, look: str, key: str) -> None:
     """Draw all heads of an attention, and beside them the chosen one with its tokens.
 
     Args:
         trace: of a sentence in the model of that moment.
         attention: which.
         unit: what a token is.
+        look: what there is to be found in it, Markdown of ours.
         key: what the views' keys begin with.
     """
     maps = attention_maps(trace, attention, "weights")
@@ -47,7 +48,7 @@ def heads_section(trace: Trace, attention: Attention, unit: Unit, key: str) -> N
     with left:
         layer, head = _pick_head(*maps.values.shape[:2])
         _grid(maps, GridCell(layer, head), f"{key}_grid")
-        st.markdown(f"**Look for** {look_for(attention, unit)}")
+        st.markdown(f"**Look for** {look}")
     with right:
         st.markdown(f"**{ATTENTION_LABELS[attention]}, layer {layer}, head {head}**")
         _matrix(maps, GridCell(layer, head), f"{key}_head")

@@ -9,8 +9,10 @@ from transformer.run import Run, SentenceError
 from transformer.snapshots import Snapshots
 from viz.figures.labels import visible
 from viz.figures.training import Course, Marks, training_course
+from viz.pages._attention_words import look_for
 from viz.pages._figure import show
 from viz.pages._languages import language
+from viz.pages._sentence import example_pills
 from viz.pages._training_heads import heads_section, pick_attention
 from viz.session import (
     clamp_choice,
@@ -19,7 +21,6 @@ from viz.session import (
     current_theme,
     examples_of,
     texts_to_address,
-    use_sentence,
 )
 from viz.training_session import (
     SECONDS_A_STEP,
@@ -75,18 +76,8 @@ def _sentence(name: str) -> None:
         persist_state="session",
         placeholder="Type a sentence and press Enter",
     )
-    if sentences := examples_of(name):
-        st.pills(
-            "Examples", list(sentences), key="example", on_change=_take_example, label_visibility="collapsed"
-        )
+    example_pills(examples_of(name))
     texts_to_address()
-
-
-def _take_example() -> None:
-    chosen = st.session_state["example"]
-    if chosen is not None:
-        use_sentence(chosen)
-    st.session_state["example"] = None
 
 
 def _moment(name: str, snapshots: Snapshots) -> None:
@@ -116,7 +107,7 @@ def _moment(name: str, snapshots: Snapshots) -> None:
         attention = pick_attention()
         run = runs.given if _pick_target() == "given" else runs.own
     unit = snapshot_model(name, step, current_choice().device).target.unit
-    heads_section(run.trace, attention, unit, "snapshots")
+    heads_section(run.trace, attention, unit, look_for(attention, unit), "snapshots")
 
 
 def _pick_step(snapshots: Snapshots) -> int:

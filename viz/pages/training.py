@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz.pages._training_live import live_tab
 from viz.pages._training_snapshots import snapshots_tab
 
 TABS = {"live": "Train one now", "snapshots": "A finished training"}
@@ -12,4 +13,17 @@ st.markdown(
     "how surprised it was (the loss), and moves every number a little, so that it would have been less so. "
     "Here you see what that does to the attention."
 )
-snapshots_tab()
+tab = st.segmented_control(
+    "What to watch",
+    list(TABS),
+    default="live",
+    required=True,
+    format_func=TABS.__getitem__,
+    key="watch",
+    bind="query-params",
+    label_visibility="collapsed",
+)
+if tab == "live":
+    live_tab()
+else:
+    snapshots_tab()

@@ -1,0 +1,147 @@
+"""The training that a person watches: it belongs to their browser session and ends with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer.live.job import Desk, FullError, LiveTraining, Places
+from transformer.live.plan import LivePlan
+from transformer.run import Run, encode_sentence, force, run_sentence
+from transformer.tasks import SymbolTask
+from transformer.text import clean
+from viz.session import TOP_K, right_answers_of
+
+LEAST_PLACES = 2
+_REFUSAL, _LOOK, _PACE = "why no training began", "look at the training", "pace of the training"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the model of one moment makes of a sentence.
+
+    Attributes:
+        step: updates so far.
+        right: the right answer as text, where it is known.
+        own: the run with the target that the model writes itself.
+        given: the run with the right target, where it is known.
+    """
+
+    step: int
+    right: str | None
+    own: Run
+    given: Run | None
+
+
+@st.cache_resource(show_spinner=False)
+def _places() -> Places:
+    """How many trainings may run at a time: half the processors are left to the pages."""
+    return Places(max(LEAST_PLACES, (os.cpu_count() or 1) // 2))
+
+
+@st.cache_resource(scope="session", on_release=Desk.close, show_spinner=False)
+def _desk() -> Desk:
+    """Keep this person's training; when their browser goes away, the training ends with it."""
+    return Desk(_places())
+
+
+def current_training() -> LiveTraining | None:
+    """Find this person's training; None before the first. Whoever asks keeps it alive."""
+    training = _desk().training
+    if training is not None:
+        training.keep_alive()
+    return training
+
+
+def begin_training(plan: LivePlan) -> None:
+    """Begin a training in the place of the one before. To be called from a callback."""
+    _try(lambda: _desk().begin(plan))
+
+
+def go_on_training() -> None:
+    """Let the training go on where it stopped. To be called from a callback."""
+    training = _desk().training
+    if training is not None:
+        _try(training.start)
+
+
+def pause_training() -> None:
+    """Let it stop after the update that it is at. To be called from a callback."""
+    training = _desk().training
+    if training is not None:
+        training.stop()
+
+
+def end_training() -> None:
+    """End the training and remove what it has kept. To be called from a callback."""
+    _desk().close()
+    st.session_state.pop(_REFUSAL, None)
+
+
+def _try(begin: Callable[[], None]) -> None:
+    st.session_state.pop(_REFUSAL, None)
+    try:
+        begin()
+    except FullError as error:
+        st.session_state[_REFUSAL] = str(error)
+    except OSError as error:
+        st.session_state[_REFUSAL] = (
+            f"No training could be started ({error}). Make room on the disk or in memory, then try again."
+        )
+
+
+def refusal() -> str:
+    """Why no training began when this person last asked for one; empty if it did."""
+    return str(st.session_state.get(_REFUSAL, ""))
+
+
+def look(training: LiveTraining, text: str, moment: int | None) -> Look | None:
+    """What the model makes of a sentence now, or made of it at one of the training's moments.
+
+    None before there is a model. The latest answer is kept, so nothing is computed twice in a row.
+
+    Raises:
+        SentenceError: for a sentence that can't be run; the message is for people.
+        OSError: when a moment's weights can't be read.
+    """
+    found = training.model(moment)
+    if found is None:
+        return None
+    step, loaded = found
+    key = (str(training.files.folder), step, text)
+    kept: tuple[object, Look] | None = st.session_state.get(_LOOK)
+    if kept is not None and kept[0] == key:
+        return kept[1]
+    own = run_sentence(loaded, training.plan.spell(text), top_k=TOP_K)
+    right = right_answer(training.plan, text, own.source.tokens)
+    given = None
+    if right is not None:
+        target = encode_sentence(loaded, loaded.target, right, "right answer")
+        given = force(loaded, own.source, target, top_k=TOP_K)
+    made = Look(step, right, own, given)
+    st.session_state[_LOOK] = (key, made)
+    return made
+
+
+def right_answer(plan: LivePlan, text: str, tokens: Sequence[str]) -> str | None:
+    """What a task's answer to a sentence should be; None where only a person could tell."""
+    if isinstance(plan.rules, SymbolTask):
+        return " ".join(plan.rules.solve(tokens).target)
+    known = right_answers_of(plan.task)
+    return next(iter(known.get(clean(text), ())), None)
+
+
+def seconds_left(training: LiveTraining, step: int) -> float | None:
+    """How long the training will take at the pace since it was first looked at; None before that is known."""
+    subject = (str(training.files.folder), training.process_id)
+    now = time.monotonic()
+    known, since, first = st.session_state.get(_PACE, (None, now, step))
+    if known != subject:
+        st.session_state[_PACE] = (subject, now, step)
+        return None
+    done = step - first
+    return (now - since) / done * (training.plan.steps - step) if done > 0 else None

@@ -1,0 +1,249 @@
+"""A training that runs while the person watches: its course, and the attention as it forms."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from transformer.checkpoints.folder import CheckpointError
+from transformer.live.job import LiveTraining
+from transformer.live.plan import LivePlan, TaskName
+from transformer.run import Run, SentenceError
+from viz.figures.labels import visible
+from viz.figures.training import Checks, Course, training_course
+from viz.live_session import (
+    Look,
+    begin_training,
+    current_training,
+    end_training,
+    go_on_training,
+    look,
+    pause_training,
+    refusal,
+    seconds_left,
+)
+from viz.pages._figure import show
+from viz.pages._sentence import example_pills
+from viz.pages._training_choices import TASKS, pick_plan, pick_task, what_to_look_for
+from viz.pages._training_heads import heads_section, pick_attention
+from viz.session import (
+    clamp_choice,
+    current_symbols,
+    current_texts,
+    current_theme,
+    examples_of,
+    texts_to_address,
+)
+from viz.training_session import mean_probability
+
+LOOK_EVERY = 1.5
+"""Seconds between two looks at a training that runs."""
+TARGETS = {"given": "The right answer", "own": "What it writes itself"}
+NOW = "now"
+
+
+def live_tab() -> None:
+    """Draw the tab."""
+    plan = pick_plan(pick_task())
+    training = current_training()
+    is_active = training is not None and training.is_active
+    st.fragment(_watch, run_every=LOOK_EVERY if is_active else None)(plan, was_active=is_active)
+
+
+def _watch(plan: LivePlan, *, was_active: bool) -> None:
+    """One look at the training; while it runs, this is called again and again.
+
+    Args:
+        plan: what the pickers say: of the next training.
+        was_active: whether it trained when the clock of these looks was set.
+    """
+    training = current_training()
+    _buttons(plan, training)
+    if reason := refusal():
+        st.warning(reason)
+    is_active = training is not None and training.is_active
+    if is_active != was_active:
+        st.rerun()  # the whole page: only there the clock is set or stopped
+    if training is None:
+        st.info(
+            "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
+            "process of its own: you can look at other pages meanwhile. It ends when you close this page."
+        )
+        return
+    _state(training, plan)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _course(training)
+    with right:
+        seen = _sentence(training)
+    if seen is not None:
+        _heads(training.plan.task, seen)
+
+
+def _buttons(plan: LivePlan, training: LiveTraining | None) -> None:
+    """What can be done now."""
+    pressed = False
+    with st.container(horizontal=True):
+        if training is None:
+            pressed |= st.button("Start", type="primary", on_click=begin_training, args=(plan,))
+        else:
+            status = training.status
+            if status in ("starting", "running"):
+                pressed |= st.button("Pause", type="primary", on_click=pause_training)
+            elif status != "finished":
+                waits = status == "stopping"
+                pressed |= st.button("Go on", type="primary", on_click=go_on_training, disabled=waits)
+            pressed |= st.button(
+                "Start anew",
+                on_click=begin_training,
+                args=(plan,),
+                help="With the choices above, from the start",
+            )
+            pressed |= st.button(
+                "Stop and clear",
+                on_click=end_training,
+                help="Ends the training and forgets what it has learned",
+            )
+    if pressed:
+        st.rerun()
+
+
+def _state(training: LiveTraining, plan: LivePlan) -> None:
+    """Where the training stands, in a line and a bar."""
+    own, status = training.plan, training.status
+    steps = training.course().history.steps
+    step = steps[-1] if steps else 0
+    words = {
+        "starting": "The process starts; this takes some seconds",
+        "running": "It learns",
+        "stopping": "It stops after this update",
+        "stopped": "Paused",
+        "deserted": "Paused, because nobody was looking",
+        "finished": "Finished",
+        "failed": "It broke off",
+    }[status]
+    left = seconds_left(training, step) if status == "running" else None
+    rest = f", about {_duration(left)} left" if left is not None else ""
+    st.progress(
+        min(1.0, step / own.steps),
+        text=f"{words}: {step:,} of {own.steps:,} updates of {TASKS[own.task]}{rest}",
+    )
+    if status == "failed":
+        st.warning("The training broke off. What it had learned until it was last saved is still there.")
+        st.text(training.message)
+    if own != plan:
+        st.caption("The choices above differ from those of this training: they hold when you start anew.")
+
+
+def _duration(seconds: float) -> str:
+    return f"{math.ceil(seconds)} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
+
+
+def _course(training: LiveTraining) -> None:
+    course = training.course()
+    history = course.history
+    found = training.model()
+    n_tokens = None if found is None else len(found[1].target.vocabulary)
+    show(
+        training_course(
+            Course(history.steps, history.losses, history.learning_rates),
+            theme=current_theme(),
+            n_steps=training.plan.steps,
+            chance=None if n_tokens is None else math.log(n_tokens),
+            checks=Checks(course.checked_steps, course.exact),
+        ),
+        name="training",
+        caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "
+        "model that finds every token equally probable. Middle: how far an update goes. Below: how many "
+        "of 100 sentences that it is never trained on come out right.",
+        key="live_course",
+    )
+
+
+def _sentence(training: LiveTraining) -> Look | None:
+    """A sentence in the model as it is now, or was at one of the moments that were kept."""
+    text = _sentence_box(training.plan.task)
+    moment = _pick_moment(training)
+    try:
+        seen = look(training, text, moment)
+    except SentenceError as error:
+        st.warning(str(error))
+        return None
+    except (OSError, CheckpointError) as error:
+        st.warning("The model of this moment can't be read. Choose another one.")
+        st.text(str(error))
+        return None
+    if seen is None:
+        st.caption("The model's first answer comes as soon as the process has begun.")
+    else:
+        _answers(seen)
+    return seen
+
+
+def _heads(task: TaskName, seen: Look) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        attention = pick_attention()
+        run = _pick_run(seen)
+    heads_section(run.trace, attention, "word", what_to_look_for(task, attention), "live")
+
+
+def _sentence_box(task: TaskName) -> str:
+    is_translation = task == "toy-en-it"
+    st.text_input(
+        "English sentence" if is_translation else "Digits and letters",
+        key="text" if is_translation else "symbols",
+        persist_state="session",
+        placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
+    )
+    if is_translation:
+        example_pills(examples_of(task))
+    texts_to_address()
+    return current_texts()[0] if is_translation else current_symbols()
+
+
+def _pick_moment(training: LiveTraining) -> int | None:
+    """A step whose model was kept; None for now."""
+    options = [*map(str, training.moments()), NOW]
+    clamp_choice("moment", options)
+    chosen = st.select_slider(
+        "Updates so far",
+        options,
+        NOW,
+        key="moment",
+        help="Go back to how the model was: it is kept at its beginning, and whenever it has made twice as "
+        "many updates.",
+    )
+    return None if chosen == NOW else int(chosen)
+
+
+def _answers(seen: Look) -> None:
+    with st.container(border=True):
+        st.markdown(f"**After {seen.step:,} updates it writes**")
+        st.text(visible(seen.own.translation, len(seen.own.translation)) or "(nothing)")
+        st.markdown("**What is right**")
+        if seen.right is None or seen.given is None:
+            st.caption("Not known for this sentence. Try one of the examples.")
+        else:
+            st.text(visible(seen.right, len(seen.right)))
+            st.caption(
+                f"The model gives each token of it {mean_probability(seen.given):.1%} on average (geometric "
+                "mean), when it has read the right ones before it."
+            )
+
+
+def _pick_run(seen: Look) -> Run:
+    if seen.given is None:
+        return seen.own
+    target = st.segmented_control(
+        "The target that the decoder reads",
+        list(TARGETS),
+        default="given",
+        required=True,
+        format_func=TARGETS.__getitem__,
+        key="live_target",
+        bind="query-params",
+        help="With the right answer the words stay the same while it learns, as in training: what changes in "
+        "the pictures is the attention alone. With its own words you see the model as it would be used.",
+    )
+    return seen.given if target == "given" else seen.own
