@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transformer.cache import KeyValueCache
 from transformer.trace import NO_TAP, Tap
 
 
@@ -70,34 +70,9 @@ def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Ten
         return scaled_dot_product_attention(q, k, v, mask)
     if mask is None:
         return functional.scaled_dot_product_attention(q, k, v)
-    opened = open_empty_rows(mask)
-    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=opened)
-    return z.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
-
-
-@dataclass
-class KeyValueCache:
-    """One attention's keys and values of the tokens so far: (B, H, K, d_head) each, None before the first."""
-
-    k: Tensor | None = None
-    v: Tensor | None = None
-
-    def __len__(self) -> int:
-        return 0 if self.k is None else self.k.shape[-2]
-
-    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Append the newest tokens' keys and values along K; returns all of them."""
-        if self.k is not None and self.v is not None:
-            if k.shape[-2] == 0:
-                return self.k, self.v
-            k, v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
-        self.k, self.v = k, v
-        return k, v
-
-    def select(self, rows: Tensor) -> None:
-        """Go on with these rows of the batch, in this order."""
-        if self.k is not None and self.v is not None:
-            self.k, self.v = self.k.index_select(0, rows), self.v.index_select(0, rows)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask | empty)
+    return z.masked_fill(empty, 0.0)
 
 
 class MultiHeadAttention(nn.Module):
@@ -135,15 +110,23 @@ class MultiHeadAttention(nn.Module):
             (B, Q, D).
         """
         q = tap("q", self.split_heads(self.w_q(x)))  # (B, H, Q, d_head)
-        k = tap("k", self.split_heads(self.w_k(memory)))  # (B, H, K, d_head)
-        v = tap("v", self.split_heads(self.w_v(memory)))  # (B, H, K, d_head)
-        if cache is not None:
-            k, v = cache.extend(k, v)
+        k, v = self._keys_and_values(memory, tap, cache)  # (B, H, K, d_head) each
         if tap is NO_TAP:
             z = fused_attention(q, k, v, mask)
         else:
             z = scaled_dot_product_attention(q, k, v, mask, tap)
         return tap("out", self.w_o(self.merge_heads(z)))
+
+    def _keys_and_values(
+        self, memory: Tensor, tap: Tap, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor]:
+        """Those of memory, behind those of the cache."""
+        kept = None if cache is None else cache.contents()
+        if kept is not None and memory.shape[1] == 0:
+            return kept
+        k = tap("k", self.split_heads(self.w_k(memory)))
+        v = tap("v", self.split_heads(self.w_v(memory)))
+        return (k, v) if cache is None else cache.extend(k, v)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""

@@ -161,9 +161,12 @@ class BeamSearch:
     def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
         """The best 2K continuations: each hypothesis ends in one way, so K of them do not end."""
         n = 2 * self._beam_size
-        logits = logits.float().index_fill(-1, self._never, -math.inf)
+        logits = logits.float().index_fill_(-1, self._never, -math.inf)
         best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
-        log_probabilities = best.values - logits.logsumexp(dim=-1, keepdim=True)
+        shifted = best.values - best.values[:, :1]
+        # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
+        log_sum = logits.sub_(best.values[:, :1]).exp_().sum(dim=-1, keepdim=True).log()
+        log_probabilities = shifted - log_sum
         n_each = log_probabilities.shape[-1]
         log_probabilities = log_probabilities.view(len(totals), -1)  # (B, width * n_each)
         together = totals.repeat_interleave(n_each, dim=1) + log_probabilities

@@ -2,6 +2,15 @@
 
 Two layouts are read, plain or gzipped, in UTF-8: one file of tab-separated columns (a source and one or more
 translations a line), and two aligned files with a sentence a line (as Moses and Europarl have them).
+
+What a file may hold, and what becomes of it:
+
+- CR LF, a byte order mark, no line end behind the last line: read as if they were not there;
+- U+2028, U+0085 and the like: characters, no line ends;
+- a line without a tab: a pair with its fault, for a filter to count; nothing before or behind the tab: an
+  empty side;
+- bytes that are no UTF-8: U+FFFD, for a filter to see;
+- missing, empty, damaged, packed otherwise than by gzip, or not equally long: a CorpusError.
 """
 
 from __future__ import annotations
@@ -10,13 +19,29 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
 from itertools import groupby, zip_longest
 from pathlib import Path
 
 NO_TAB = "no tab"
 """The fault of a line that has no second column."""
 
+LONGEST_LINE = 1 << 20
+"""Bytes. A file without line ends, which may be larger than memory, is not read to its end."""
+
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_GZIP = b"\x1f\x8b"
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+    b"\xff\xfe": "in UTF-16",
+    b"\xfe\xff": "in UTF-16",
+}
+"""First bytes of what would be read as nothing but faults."""
+_N_HEAD = max(map(len, _OTHER_KINDS))
 
 
 class CorpusError(ValueError):
@@ -39,6 +64,21 @@ class TextPair:
     fault: str = ""
 
 
+@dataclass(frozen=True)
+class Referenced:
+    """A sentence and all its translations.
+
+    Attributes:
+        source: the sentence.
+        references: its translations, at least one.
+        place: the file and line of the first of them, for messages.
+    """
+
+    source: str
+    references: tuple[str, ...]
+    place: str
+
+
 def read_pairs(*paths: Path) -> Iterator[TextPair]:
     """Read all pairs of one tab-separated file or of two aligned files, in their order.
 
@@ -51,24 +91,28 @@ def read_pairs(*paths: Path) -> Iterator[TextPair]:
     """
     if len(paths) not in (1, 2):
         raise CorpusError(f"Sentence pairs are in one file or in two aligned ones, not in {len(paths)}.")
+    if len(paths) == 2 and all(path.name.endswith((".tsv", ".tsv.gz")) for path in paths):
+        raise CorpusError(
+            f"{paths[0]} and {paths[1]} would be read as the two sides of the same pairs, but a TSV file has "
+            "both sides: name each by itself."
+        )
     yield from _read_columns(paths[0]) if len(paths) == 1 else _read_aligned(*paths)
 
 
-def read_references(*paths: Path) -> Iterator[tuple[str, list[str]]]:
+def read_references(*paths: Path) -> Iterator[Referenced]:
     """Read each source with all its translations: those of its line and of the lines next to it.
 
     Raises:
-        CorpusError: as `read_pairs` does, and for a line without a tab: a score must not leave out any.
+        CorpusError: as `read_pairs` does, and for a line without a tab or with an empty side: a score must
+            not leave out any.
     """
     for source, pairs in groupby(read_pairs(*paths), key=lambda pair: pair.source):
-        references = []
-        for pair in pairs:
-            if pair.fault:
-                raise CorpusError(
-                    f"{pair.place} has {pair.fault}: give it a source, a tab and a translation."
-                )
-            references.append(pair.target)
-        yield source, references
+        found = tuple(pairs)
+        for pair in found:
+            fault = pair.fault or ("" if pair.source.strip() and pair.target.strip() else "an empty side")
+            if fault:
+                raise CorpusError(f"{pair.place} has {fault}: give it a sentence and a translation.")
+        yield Referenced(source, tuple(pair.target for pair in found), found[0].place)
 
 
 def _read_columns(path: Path) -> Iterator[TextPair]:
@@ -77,9 +121,9 @@ def _read_columns(path: Path) -> Iterator[TextPair]:
         source, *targets = line.split("\t")
         if not targets:
             yield TextPair(source, "", place, NO_TAB)
-        for target in targets:
-            if target or len(targets) == 1:
-                yield TextPair(source, target, place)
+            continue
+        for target in [target for target in targets if target] or [""]:
+            yield TextPair(source, target, place)
 
 
 def _read_aligned(source_path: Path, target_path: Path) -> Iterator[TextPair]:
@@ -102,8 +146,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Number and read the lines of a file; a line ends at LF or CR LF and nowhere else."""
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+        with path.open("rb") as raw:
+            for number, line in enumerate(_raw_lines(raw, path), start=1):
+                if len(line) > LONGEST_LINE:
+                    raise CorpusError(
+                        f"{path}:{number} goes on for more than {LONGEST_LINE:,} bytes: no file of sentences "
+                        "has such lines. Check that it is the right one."
+                    )
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace")
                 yield number, text.removeprefix(_BOM) if number == 1 else text
     except FileNotFoundError as error:
@@ -111,11 +160,18 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     except IsADirectoryError as error:
         raise CorpusError(f"{path} is a folder: name the file in it.") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(
-            f"{path} is damaged behind line {number:,} ({error}): fetch it again, or rename it if it is not "
-            "gzipped at all."
-        ) from error
+        raise CorpusError(f"{path} is damaged behind line {number:,} ({error}): fetch it again.") from error
     except OSError as error:
         raise CorpusError(f"{path} can't be read ({error.strerror or error}).") from error
     if number == 0:
         raise CorpusError(f"{path} is empty: there is nothing to read in it.")
+
+
+def _raw_lines(raw: BufferedReader, path: Path) -> Iterator[bytes]:
+    """The lines of a file, unpacked if its first bytes are gzip's; one that is too long is cut off."""
+    head = raw.peek(_N_HEAD)[:_N_HEAD]
+    for beginning, kind in _OTHER_KINDS.items():
+        if head.startswith(beginning):
+            raise CorpusError(f"{path} is {kind}: turn it into plain text in UTF-8, or into gzipped text.")
+    file = BufferedReader(gzip.GzipFile(fileobj=raw)) if head.startswith(_GZIP) else raw
+    return iter(partial(file.readline, LONGEST_LINE + 1), b"")

@@ -121,7 +121,7 @@ def greedy_batch(
     state = model.start(src)
     tokens = torch.full((len(src), 1), bos_id, device=src.device)
     for _ in range(min(max_new_tokens, model.config.max_len)):
-        logits = model.step(tokens, state)[:, -1].index_fill(-1, closed, -math.inf)  # (B, V)
+        logits = model.step(tokens, state)[:, -1].index_fill_(-1, closed, -math.inf)  # (B, V)
         tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
         chosen = tokens[:, 0].tolist()
         kept = [row for row, token in enumerate(chosen) if token != eos_id]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -16,10 +18,27 @@ from transformer.text import BOS_ID, EOS_ID
 BATCH_SIZE = 200
 
 
+@dataclass(frozen=True)
+class Scores:
+    """How close translations come to their references, over a whole corpus.
+
+    Attributes:
+        bleu: Papineni et al. 2002, from 0 to 100.
+        chrf: Popović 2015, from 0 to 100.
+        bleu_signature, chrf_signature: how sacrebleu computed them, in its own notation (Post 2018); figures
+            with the same signature may be compared.
+    """
+
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+
+
 def translate_all(
     loaded: LoadedModel, sentences: Sequence[str], *, beam_size: int = 1, alpha: float = 1.0
 ) -> list[str]:
-    """Translate typed sentences, in batches of similar length; the answer is in their order.
+    """Translate typed sentences; the answer is in their order.
 
     Args:
         loaded: an encoder-decoder with its coders.
@@ -30,17 +49,39 @@ def translate_all(
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
+    sources = [source_ids(loaded, text) for text in sentences]
+    translated = dict(translate_ids(loaded, sources, beam_size=beam_size, alpha=alpha))
+    return [translated[index] for index in range(len(sources))]
+
+
+def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tuple[int, ...]:
+    """What the model reads of a typed sentence.
+
+    Raises:
+        SentenceError: for no words at all, or too many; `what` names the sentence in the message.
+    """
+    return (*encode_sentence(loaded, loaded.source, sentence, what).ids, EOS_ID)
+
+
+def translate_ids(
+    loaded: LoadedModel, sources: Sequence[Sequence[int]], *, beam_size: int = 1, alpha: float = 1.0
+) -> Iterator[tuple[int, str]]:
+    """Translate sources in batches of similar length, the shortest first: each one's index and translation.
+
+    Args:
+        loaded: an encoder-decoder with its coders.
+        sources: as `source_ids` gives them.
+        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        alpha: of the beam search's length penalty.
+    """
     device = loaded.model.generator.weight.device
-    sources = [(*encode_sentence(loaded, loaded.source, text, "sentence").ids, EOS_ID) for text in sentences]
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-    translated = [""] * len(sources)
     n_rows = max(1, BATCH_SIZE // beam_size)
     for start in range(0, len(order), n_rows):
         batch = order[start : start + n_rows]
         src = pad([sources[index] for index in batch]).to(device)
         for index, ids in zip(batch, _targets(loaded, src, beam_size, alpha), strict=True):
-            translated[index] = loaded.target.decode(ids)
-    return translated
+            yield index, loaded.target.decode(ids)
 
 
 def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> list[Sequence[int]]:
@@ -65,20 +106,31 @@ def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> 
     return [best.ids for best, *_ in found]
 
 
-def bleu_and_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, float]:
+def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
     """Score translations against all their references, as sacrebleu does by default.
 
-    BLEU: Papineni et al. 2002, with the tokenizer 13a and exponential smoothing; chrF: Popovic 2015, of
-    character 6-grams, beta 2. Both are of the whole corpus, from 0 to 100.
-
     Args:
-        translated: one a source.
+        translated: one a source, at least one.
         references: one or more a source.
     """
-    import sacrebleu
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
 
     n_most = max(map(len, references))
-    # a reference that comes twice counts once: so each source has equally many
-    streams = [[own[min(i, len(own) - 1)] for own in references] for i in range(n_most)]
-    bleu = sacrebleu.corpus_bleu(list(translated), streams)
-    return bleu.score, sacrebleu.corpus_chrf(list(translated), streams).score
+    none: Any = None  # which sacrebleu takes, though its types don't say so
+    streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
+    bleu, chrf = BLEU(), CHRF()
+    return Scores(
+        bleu=bleu.corpus_score(translated, streams).score,
+        chrf=chrf.corpus_score(translated, streams).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+    )
+
+
+def sentence_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """The chrF of each translation by itself, against the reference that it is most like."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf = CHRF()
+    return [chrf.sentence_score(*pair).score for pair in zip(translated, references, strict=True)]

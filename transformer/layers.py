@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from transformer.attention import KeyValueCache, MultiHeadAttention
+from transformer.attention import MultiHeadAttention
+from transformer.cache import KeyValueCache
 from transformer.config import TransformerConfig
 from transformer.dropout import Dropout
 from transformer.feed_forward import FeedForward
@@ -102,7 +103,7 @@ class DecoderLayer(_ResidualLayer):
     def forward(
         self,
         x: Tensor,
-        mask: Tensor,
+        mask: Tensor | None,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         tap: Tap = NO_TAP,
@@ -112,9 +113,9 @@ class DecoderLayer(_ResidualLayer):
 
         Args:
             x: (B, Q, D).
-            mask: (B, 1, Q, K) of the self-attention: causal and padding.
+            mask: (B, 1, Q, K) of the self-attention: causal and padding; None where nothing is closed.
             memory: (B, S, D), what the encoder made of the source; or (B / n, S, D), each for n rows of x.
-            memory_mask: (B, 1, 1, S), closes the source's padding.
+            memory_mask: (B, 1, 1, S), closes the source's padding; None where there is none.
             tap: sees the stream, and through its scopes every submodule.
             cache: keys and values of earlier steps; x then holds the newest tokens only.
 
@@ -129,9 +130,7 @@ class DecoderLayer(_ResidualLayer):
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None
             not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
-            beside = x.reshape(
-                len(memory), -1, x.shape[-1]
-            )  # several targets of a source, one behind the other
+            beside = x.reshape(len(memory), -1, x.shape[-1])  # all targets of a source, one after the other
             z = self.cross_attn(beside, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
             return z.view_as(x)
 

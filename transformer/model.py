@@ -46,13 +46,16 @@ class Decoder(nn.Module):
     def forward(
         self,
         x: Tensor,
-        mask: Tensor,
+        mask: Tensor | None,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         tap: Tap = NO_TAP,
         caches: list[DecoderLayerCache] | None = None,
     ) -> Tensor:
-        """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S)."""
+        """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S).
+
+        A mask that closes nothing may be left out (None).
+        """
         for i, layer in enumerate(self.layers):
             cache = None if caches is None else caches[i]
             x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache)
@@ -65,7 +68,7 @@ class DecoderState:
 
     Attributes:
         memory: (B, S, D), or None without an encoder.
-        memory_mask: (B, 1, 1, S), or None without an encoder.
+        memory_mask: (B, 1, 1, S), or None where no source is padded.
         open_keys: (B, T) bool, which target tokens so far are words and not padding.
         caches: one a decoder layer.
 
@@ -86,9 +89,10 @@ class DecoderState:
             targets: (n * B') rows of the target so far: n for each of those sources, one after the other. A
                 row may come several times.
         """
-        if self.memory is not None and self.memory_mask is not None and not _is_all(sources, self.memory):
+        if self.memory is not None and not _is_all(sources, self.memory):
             self.memory = self.memory.index_select(0, sources)
-            self.memory_mask = self.memory_mask.index_select(0, sources)
+            if self.memory_mask is not None:
+                self.memory_mask = self.memory_mask.index_select(0, sources)
             for cache in self.caches:
                 cache.cross_attn.select(sources)
         self.open_keys = self.open_keys.index_select(0, targets)
@@ -193,6 +197,7 @@ class Transformer(nn.Module):
         if src is not None:
             memory_mask = padding_mask(src, self.config.pad_id)
             memory, batch_size = self.encode(src, memory_mask), src.shape[0]
+            memory_mask = None if memory_mask.all() else memory_mask
         open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.generator.weight.device)
         caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
         return DecoderState(memory, memory_mask, open_keys, caches)
@@ -208,7 +213,9 @@ class Transformer(nn.Module):
         start, n_keys = state.open_keys.shape[1], state.open_keys.shape[1] + tokens.shape[1]
         self._check_length(n_keys)
         state.open_keys = torch.cat((state.open_keys, tokens != self.config.pad_id), dim=1)
-        mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
+        mask = None  # one token may look at everything behind it
+        if tokens.shape[1] > 1 or not state.open_keys.all():
+            mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
         x = self.tgt_embedding(tokens, start=start)
         return self.generator(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
 

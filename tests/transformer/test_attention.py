@@ -12,12 +12,12 @@ from torch import Tensor
 
 from tests.transformer.core import deviation
 from transformer.attention import (
-    KeyValueCache,
     MultiHeadAttention,
     fused_attention,
     masked_softmax,
     scaled_dot_product_attention,
 )
+from transformer.cache import KeyValueCache
 from transformer.device import available_devices
 from transformer.trace import Recorder
 
@@ -193,17 +193,6 @@ def test_multi_head_is_a_sum_over_heads() -> None:
     assert deviation(module(x, memory, mask), expected) < 1e-13
     assert deviation(module(x, memory, mask, recorder), expected) < 1e-13
     assert list(recorder.records) == ["q", "k", "v", "scores", "mask", "weights", "z", "out"]
-
-
-def test_a_cache_grows_along_the_keys() -> None:
-    _, k, v = qkv()
-    cache = KeyValueCache()
-    assert len(cache) == 0
-    assert torch.equal(cache.extend(k[:, :, :3], v[:, :, :3])[0], k[:, :, :3])
-    keys, values = cache.extend(k[:, :, 3:], v[:, :, 3:])
-    assert torch.equal(keys, k)
-    assert torch.equal(values, v)
-    assert len(cache) == KEYS
 
 
 def test_a_full_cache_needs_no_memory() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.corpus import NO_TAB, CorpusError, read_pairs, read_references
+from transformer.corpus import LONGEST_LINE, NO_TAB, CorpusError, Referenced, read_pairs, read_references
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -82,7 +82,13 @@ def test_reading_is_streamed(tmp_path: Path) -> None:
         (lambda folder: folder, "is a folder: name the file in it"),
         (lambda folder: write(folder / "empty.tsv", b""), "is empty"),
         (lambda folder: write(folder / "empty.tsv.gz", b""), "is empty"),
-        (lambda folder: write(folder / "plain", b"one\tuno\n").rename(folder / "plain.tsv.gz"), "damaged"),
+        (lambda folder: write(folder / "corpus.zip", b"PK\x03\x04rest"), "is a zip archive"),
+        (lambda folder: write(folder / "corpus.xz", b"\xfd7zXZ\x00rest"), "is packed by xz"),
+        (lambda folder: write(folder / "a.tsv", "one\tuno".encode("utf-16")), "is in UTF-16"),
+        (
+            lambda folder: write(folder / "a.tsv", b"a\tb\n" + b"x" * (LONGEST_LINE + 1)),
+            "a.tsv:2 goes on for",
+        ),
     ],
 )
 def test_files_that_can_not_be_read(tmp_path: Path, make: object, message: str) -> None:
@@ -94,18 +100,29 @@ def test_files_that_can_not_be_read(tmp_path: Path, make: object, message: str) 
 def test_one_file_or_two() -> None:
     with pytest.raises(CorpusError, match="not in 3"):
         list(read_pairs(Path("a"), Path("b"), Path("c")))
+    with pytest.raises(CorpusError, match="a TSV file has both sides"):
+        list(read_pairs(Path("train.tsv"), Path("valid.tsv.gz")))
+
+
+def test_gzip_is_told_by_the_first_bytes_and_not_by_the_name(tmp_path: Path) -> None:
+    plain = write(tmp_path / "plain", b"one\tuno\n").rename(tmp_path / "plain.tsv.gz")
+    packed = write(tmp_path / "packed.gz", b"one\tuno\n").rename(tmp_path / "packed.tsv")
+    assert texts(plain) == texts(packed) == [("one", "uno")]
 
 
 def test_references_of_neighbouring_lines_and_further_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "test.tsv", "hi\tciao\nhi\tsalve\tehi\nbye\tciao\nhi\tehilà\n".encode())
     assert list(read_references(path)) == [
-        ("hi", ["ciao", "salve", "ehi"]),
-        ("bye", ["ciao"]),
-        ("hi", ["ehilà"]),
+        Referenced("hi", ("ciao", "salve", "ehi"), f"{path}:1"),
+        Referenced("bye", ("ciao",), f"{path}:3"),
+        Referenced("hi", ("ehilà",), f"{path}:4"),
     ]
 
 
-def test_references_leave_nothing_out(tmp_path: Path) -> None:
-    path = write(tmp_path / "test.tsv", b"hi\tciao\nbye\n")
-    with pytest.raises(CorpusError, match=r"test\.tsv:2 has no tab"):
+@pytest.mark.parametrize(
+    "line, fault", [("bye", "no tab"), ("bye\t", "an empty side"), ("\tciao", "an empty")]
+)
+def test_references_leave_nothing_out(tmp_path: Path, line: str, fault: str) -> None:
+    path = write(tmp_path / "test.tsv", f"hi\tciao\n{line}\n".encode())
+    with pytest.raises(CorpusError, match=rf"test\.tsv:2 has {fault}"):
         list(read_references(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,28 +14,34 @@ from tests.models import tiny_subword_model
 from transformer.__main__ import main
 from transformer.beam import beam_search
 from transformer.checkpoints.folder import LoadedModel, save_model
-from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.cli.evaluate import _is_exact
+from transformer.evaluation import score, sentence_chrf, translate_all
 from transformer.run import NO_WORDS, SentenceError, encode_sentence, run_sentence, target_limit
 from transformer.text import BOS_ID, EOS_ID
 
 SENTENCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I don't see you."]
 
 
-def model_that_ends() -> LoadedModel:
-    """Random weights, but targets come to an end before their limit."""
-    loaded = tiny_subword_model(3)
-    loaded.model.generator.bias[EOS_ID] = 2.5
+def some_end() -> LoadedModel:
+    """Random weights, with which some targets come to an end and others reach their limit."""
+    loaded = tiny_subword_model(1)
+    loaded.model.generator.bias[EOS_ID] = 2
     return loaded
 
 
 def test_sentences_come_back_in_their_order() -> None:
-    loaded = model_that_ends()
-    assert all(run_sentence(loaded, text).finished for text in SENTENCES)
-    assert translate_all(loaded, SENTENCES) == [run_sentence(loaded, text).translation for text in SENTENCES]
+    loaded = some_end()
+    runs = [run_sentence(loaded, text) for text in SENTENCES]
+    assert [run.finished for run in runs] == [True, False, True, False]
+    for run, translation in zip(runs, translate_all(loaded, SENTENCES), strict=True):
+        if run.finished:
+            assert translation == run.translation
+        else:  # the limit of a batch is that of its longest source
+            assert translation.startswith(run.translation)
 
 
 def test_a_beam_is_the_beam_search() -> None:
-    loaded = model_that_ends()
+    loaded = some_end()
     translated = translate_all(loaded, SENTENCES, beam_size=3, alpha=0.6)
     for text, translation in zip(SENTENCES, translated, strict=True):
         ids = [*encode_sentence(loaded, loaded.source, text, "sentence").ids, EOS_ID]
@@ -62,26 +69,39 @@ def test_scores_are_sacrebleus_with_all_references() -> None:
     streams = [["il gatto vede il cane .", "ti vedo adesso qui"], ["il gatto guarda il cane .", None]]
     bleu = sacrebleu.corpus_bleu(translated, streams)  # type: ignore[arg-type]
     chrf = sacrebleu.corpus_chrf(translated, streams)  # type: ignore[arg-type]
-    assert bleu_and_chrf(translated, references) == (bleu.score, chrf.score)
-    assert bleu_and_chrf(["ciao a tutti voi"], [["salve", "ciao a tutti voi"]]) == pytest.approx((100, 100))
+    found = score(translated, references)
+    assert (found.bleu, found.chrf) == (bleu.score, chrf.score)
+    assert found.bleu_signature.startswith("nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert found.chrf_signature.startswith("nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
+    same = score(["ciao a tutti voi"], [["salve", "ciao a tutti voi"]])
+    assert (same.bleu, same.chrf) == pytest.approx((100, 100))
+    each = [sacrebleu.sentence_chrf(one, own).score for one, own in zip(translated, references, strict=True)]
+    assert sentence_chrf(translated, references) == each
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    loaded = model_that_ends()
+    loaded = some_end()
     save_model(tmp_path / "model", loaded)
-    right, wrong = translate_all(loaded, [SENTENCES[0], SENTENCES[2]])
+    right, wrong = translate_all(loaded, [SENTENCES[0], SENTENCES[1]])
     pairs = tmp_path / "test.tsv"
     pairs.write_text(
-        f"{SENTENCES[0]}\tx\n{SENTENCES[0]}\t{right}\n{SENTENCES[2]}\tniente\n", encoding="utf-8"
+        f"{SENTENCES[0]}\tx\n{SENTENCES[0]}\t{right}\n{SENTENCES[1]}\tniente\n", encoding="utf-8"
     )
     given = ["evaluate", "--model", str(tmp_path / "model"), "--pairs", str(pairs), "--device", "cpu"]
     assert main([*given, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["sentences"], found["references"], found["exact"], found["beam"]) == (2, 3, 1, 1)
-    assert (found["bleu"], found["chrf"]) == bleu_and_chrf([right, wrong], [["x", right], ["niente"]])
-    assert [one["source"] for one in found["wrong"]] == [SENTENCES[2]]
+    scores = asdict(score([right, wrong], [["x", right], ["niente"]]))
+    assert {name: found[name] for name in scores} == scores
+    assert [(one["source"], one["place"]) for one in found["worst"]] == [(SENTENCES[1], f"{pairs}:3")]
     assert main([*given, "--beam", "2"]) == 0
     assert "beam 2, length penalty 1: 2 sentences, 3 references" in capsys.readouterr().out
+
+
+def test_exact_is_letter_for_letter_but_for_white_space_and_composition() -> None:
+    assert _is_exact("è  qui", ["altro", "e\N{COMBINING GRAVE ACCENT} qui"])
+    assert not _is_exact("È qui", ["è qui"])
+    assert not _is_exact("è qui", ["è qui."])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.corpus import NO_TAB, TextPair
-from transformer.filters import FilterReport, Filters, filtered
+from transformer.filters import FilterReport, Filters, HashTable, filtered
 
 
 def run(
@@ -94,3 +94,19 @@ def test_a_report_begins_anew() -> None:
     _, report = run([("", "")])
     report.clear()
     assert report == FilterReport()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20)))
+def test_a_hash_table_is_a_set(numbers: list[int]) -> None:
+    """All but 0, which stands for 1."""
+    table, known = HashTable(), set[int]()
+    for number in numbers:
+        assert table.add(number) == (max(number, 1) not in known)
+        known.add(max(number, 1))
+
+
+def test_a_hash_table_grows() -> None:
+    table = HashTable()
+    numbers = [number * 1024 + 7 for number in range(20_000)]  # which all begin at one of few slots
+    assert all(map(table.add, numbers))
+    assert not any(map(table.add, numbers))

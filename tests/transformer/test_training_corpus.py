@@ -18,7 +18,7 @@ from transformer.checkpoints.folder import open_model
 from transformer.cli.train_options import parse
 from transformer.corpus import read_references
 from transformer.encoded import EncodedCorpus
-from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.evaluation import score, translate_all
 from transformer.model import Transformer
 from transformer.snapshots import open_snapshots
 from transformer.training.averaging import average, drop_weights, kept_weights
@@ -129,9 +129,9 @@ def test_the_model_is_the_best_of_its_candidates(folder: Path) -> None:
     assert scores == sorted(scores, reverse=True)
     loaded = open_model(str(folder / "model"))
     data = list(read_references(folder / "valid.tsv"))
-    translated = translate_all(loaded, [source for source, _ in data])
-    bleu, chrf = bleu_and_chrf(translated, [references for _, references in data])
-    assert (f"{bleu:.1f}", f"{chrf:.1f}") == (rows[0][2].strip(), rows[0][3].strip())
+    translated = translate_all(loaded, [one.source for one in data])
+    found = score(translated, [one.references for one in data])
+    assert (f"{found.bleu:.1f}", f"{found.chrf:.1f}") == (rows[0][2].strip(), rows[0][3].strip())
     assert "which are the model's" in rows[0][1]
     assert load_file(folder / "model" / "model.safetensors")["generator.bias"].dtype == torch.float16
 

@@ -180,6 +180,8 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
         (["--pairs", "a", "--longest", "200", "--max-len", "200"], "has positions for 199 sub-words"),
         (["--pairs", "a", "--d-model", "30", "--n-heads", "4"], "d_model 30 can't be split"),
         (["--pairs", "a", "--peak", "0"], "--peak is 0"),
+        (["--pairs", "a", "--max-file-mib", "0"], "--max-file-mib is 0"),
+        (["--pairs", "a", "--snapshots", "1"], "--snapshots is 1"),
         (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),
         (["--pairs", "a", "--warmup", "5000", "--steps", "5000"], "--warmup 5000 leaves nothing"),
         (["--pairs", "a", "--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),

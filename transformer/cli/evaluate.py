@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from transformer.checkpoints.folder import default_model, open_model
+from tqdm import tqdm
+
+from transformer.checkpoints.folder import LoadedModel, default_model, open_model
 from transformer.cli.command import CommandError
-from transformer.corpus import CorpusError, read_references
+from transformer.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
-from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.evaluation import score, sentence_chrf, source_ids, translate_ids
 from transformer.run import SentenceError
 
-N_WRONG = 20
-"""How many translations unlike every reference --json lists."""
+N_WORST = 20
+"""How many of the translations that are least like their references --json lists."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Evaluate:
         model: the name of a folder in assets/models, or the path of a model's folder.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
         length_penalty: alpha of the beam search: more favours longer translations.
-        json: print everything as JSON, with translations that are like no reference.
+        json: print everything as JSON, with the worst translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
@@ -52,7 +55,9 @@ class Evaluation:
         beam: 1 for greedy decoding.
         length_penalty: of the beam search.
         bleu, chrf: sacrebleu's, of the corpus, 0 to 100.
-        exact: sources whose translation is one of its references, letter for letter.
+        bleu_signature, chrf_signature: how sacrebleu computed them.
+        exact: sources whose translation is one of its references, letter for letter, capitals and punctuation
+            marks included; only how much white space there is, and how accents are composed, doesn't matter.
         seconds: that translating took.
     """
 
@@ -63,6 +68,8 @@ class Evaluation:
     length_penalty: float
     bleu: float
     chrf: float
+    bleu_signature: str
+    chrf_signature: str
     exact: int
     seconds: float
 
@@ -74,30 +81,46 @@ def run_evaluation(command: Evaluate) -> int:
     try:
         data = list(read_references(*command.pairs))
         loaded = open_model(command.model, choose_device(command.device))
-        started = time.perf_counter()
-        translated = translate_all(
-            loaded,
-            [source for source, _ in data],
-            beam_size=command.beam,
-            alpha=command.length_penalty,
-        )
+        sources = [source_ids(loaded, one.source, f"sentence in {one.place}") for one in data]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
+    started = time.perf_counter()
+    translated = _translate(loaded, sources, command)
     seconds = time.perf_counter() - started
-    bleu, chrf = bleu_and_chrf(translated, [references for _, references in data])
+    references = [one.references for one in data]
+    exact = [_is_exact(*pair) for pair in zip(translated, references, strict=True)]
     found = Evaluation(
         model=loaded.name,
         sentences=len(data),
-        references=sum(len(references) for _, references in data),
+        references=sum(map(len, references)),
         beam=command.beam,
         length_penalty=command.length_penalty,
-        bleu=bleu,
-        chrf=chrf,
-        exact=sum(text in references for text, (_, references) in zip(translated, data, strict=True)),
+        **asdict(score(translated, references)),
+        exact=sum(exact),
         seconds=seconds,
     )
-    print(_json(found, data, translated) if command.json else _text(found))
+    if command.json:
+        worst = _worst(data, translated, exact)
+        print(json.dumps(asdict(found) | {"worst": worst}, ensure_ascii=False, indent=2))
+    else:
+        print(_text(found))
     return 0
+
+
+def _translate(loaded: LoadedModel, sources: Sequence[Sequence[int]], command: Evaluate) -> list[str]:
+    translated = [""] * len(sources)
+    steps = translate_ids(loaded, sources, beam_size=command.beam, alpha=command.length_penalty)
+    for index, text in tqdm(steps, "translating", total=len(sources), unit=" sentences", disable=None):
+        translated[index] = text
+    return translated
+
+
+def _is_exact(translation: str, references: Sequence[str]) -> bool:
+    return _composed(translation) in map(_composed, references)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 def _text(found: Evaluation) -> str:
@@ -105,20 +128,27 @@ def _text(found: Evaluation) -> str:
     return "\n".join(
         [
             f"{found.model}, {how}: {found.sentences:,} sentences, {found.references:,} references",
-            f"BLEU   {found.bleu:5.1f}   (sacrebleu, tokenizer 13a)",
-            f"chrF   {found.chrf:5.1f}",
-            f"exact  {found.exact / found.sentences:5.1%}   ({found.exact:,} are one of their references)",
-            f"time   {found.seconds:5.1f} s ({found.sentences / found.seconds:.0f} sentences/s)",
+            f"BLEU   {found.bleu:5.1f}   {found.bleu_signature}",
+            f"chrF   {found.chrf:5.1f}   {found.chrf_signature}",
+            f"exact  {found.exact / found.sentences:5.1%}  {found.exact:,} are one of their references",
+            f"time   {found.seconds:5.1f} s {found.sentences / found.seconds:.0f} sentences/s",
         ]
     )
 
 
-def _json(found: Evaluation, data: Sequence[tuple[str, Sequence[str]]], translated: Sequence[str]) -> str:
-    """All figures, and translations like none of their references, from all over the file."""
-    wrong = [
-        {"source": source, "translation": text, "references": list(references)}
-        for text, (source, references) in zip(translated, data, strict=True)
-        if text not in references
+def _worst(
+    data: Sequence[Referenced], translated: Sequence[str], exact: Sequence[bool]
+) -> list[dict[str, object]]:
+    """The translations with the lowest chrF, the worst first; none that is one of its references."""
+    chrf = sentence_chrf(translated, [one.references for one in data])
+    wrong = sorted((index for index, is_exact in enumerate(exact) if not is_exact), key=chrf.__getitem__)
+    return [
+        {
+            "place": data[index].place,
+            "source": data[index].source,
+            "translation": translated[index],
+            "references": data[index].references,
+            "chrf": chrf[index],
+        }
+        for index in wrong[:N_WORST]
     ]
-    step = max(1, len(wrong) // N_WRONG)
-    return json.dumps(asdict(found) | {"wrong": wrong[::step][:N_WRONG]}, ensure_ascii=False, indent=2)

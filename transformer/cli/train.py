@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 
 import torch
 import tyro
@@ -86,7 +87,7 @@ def run_training(command: Train) -> int:
     try:
         with joined(device) as ranks, _begun(command, folder) if ranks.is_first else nullcontext():
             ranks.wait()
-            with stop_requests(_acknowledge) as stop:
+            with stop_requests(partial(_acknowledge, ranks)) as stop:
                 return _train(command, folder, device, ranks, stop)
     except RuntimeError as error:
         if not is_loss_of_a_process(error):
@@ -248,8 +249,9 @@ def _finish(
     tell(f"Saved {candidates[0].name} in {folder.out}.")
 
 
-def _acknowledge() -> None:
-    tell("\nAsked to stop: finishing what is being done, then saving. Asked again, it ends at once.")
+def _acknowledge(ranks: Ranks) -> None:
+    if ranks.is_first:
+        tell("\nAsked to stop: finishing what is being done, then saving. Asked again, it ends at once.")
 
 
 def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:

@@ -31,6 +31,7 @@ _LEAST = {
     "checks.average": 0,
     "checks.snapshots": 0,
     "checks.log_every": 1,
+    "result.max_file_mib": 1,
 }
 
 
@@ -214,7 +215,7 @@ class TrainingPlan:
             )
         values = dict(self.choices())
         for name, least in _LEAST.items():
-            if values[name] < least:
+            if values[name] is not None and values[name] < least:
                 raise PlanError(f"{option(name)} is {values[name]}: it must be at least {least}.")
         for name in ("updates.peak", "updates.clip"):
             if not values[name] > 0:

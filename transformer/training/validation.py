@@ -11,7 +11,7 @@ import torch
 from transformer.checkpoints.folder import LoadedModel
 from transformer.corpus import read_references
 from transformer.data import Example, make_batch
-from transformer.evaluation import bleu_and_chrf, translate_all
+from transformer.evaluation import score, translate_all
 from transformer.loss import count_labels, cross_entropy
 from transformer.run import encode_sentence
 from transformer.text import BOS_ID, EOS_ID
@@ -40,7 +40,7 @@ class Translated:
 
     source: str
     translation: str
-    references: list[str]
+    references: tuple[str, ...]
 
 
 class Validation:
@@ -59,12 +59,9 @@ class Validation:
     def __init__(self, paths: Sequence[Path], loaded: LoadedModel) -> None:
         self._sources = list(read_references(*paths))
         self._examples = [
-            Example(
-                src=(*encode_sentence(loaded, loaded.source, source, "validation sentence").ids, EOS_ID),
-                tgt=(BOS_ID, *encode_sentence(loaded, loaded.target, target, "reference").ids, EOS_ID),
-            )
-            for source, targets in self._sources
-            for target in targets
+            _example(loaded, one.source, reference, one.place)
+            for one in self._sources
+            for reference in one.references
         ]
         self._examples.sort(key=lambda example: example.length)
 
@@ -73,19 +70,17 @@ class Validation:
         was_training = loaded.model.training
         loaded.model.eval()
         translated = self.translate(loaded)
-        bleu, chrf = bleu_and_chrf(
-            [one.translation for one in translated], [one.references for one in translated]
-        )
+        found = score([one.translation for one in translated], [one.references for one in translated])
         loss = self._loss(loaded)
         loaded.model.train(was_training)
-        return Scores(loss, bleu, chrf)
+        return Scores(loss, found.bleu, found.chrf)
 
     def translate(self, loaded: LoadedModel) -> list[Translated]:
         """Translate every source greedily. The model is in eval mode."""
-        translations = translate_all(loaded, [source for source, _ in self._sources])
+        translations = translate_all(loaded, [one.source for one in self._sources])
         return [
-            Translated(source, translation, references)
-            for (source, references), translation in zip(self._sources, translations, strict=True)
+            Translated(one.source, translation, one.references)
+            for one, translation in zip(self._sources, translations, strict=True)
         ]
 
     @torch.inference_mode()
@@ -98,3 +93,9 @@ class Validation:
             total += float(cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=pad_id))
             n_labels += count_labels(batch.labels, pad_id=pad_id)
         return total / n_labels
+
+
+def _example(loaded: LoadedModel, source: str, target: str, place: str) -> Example:
+    src = encode_sentence(loaded, loaded.source, source, f"source at {place}").ids
+    tgt = encode_sentence(loaded, loaded.target, target, f"translation at {place}").ids
+    return Example((*src, EOS_ID), (BOS_ID, *tgt, EOS_ID))

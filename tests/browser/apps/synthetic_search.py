@@ -9,7 +9,7 @@ import numpy as np
 from tests.browser.apps.synthetic import words
 from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
 
-VOCABULARY = 12
+VOCABULARY = 20
 EOS = 0
 SHARP = 2.0
 
