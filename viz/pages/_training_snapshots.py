@@ -52,7 +52,8 @@ def snapshots_tab() -> None:
         return
     _which(name, snapshots)
     _sentence(name)
-    st.fragment(_moment, run_every=SECONDS_A_STEP if is_playing() else None)(name, snapshots)
+    has_clock = is_playing()
+    st.fragment(_moment, run_every=SECONDS_A_STEP if has_clock else None)(name, snapshots, has_clock)
 
 
 def _which(name: str, snapshots: Snapshots) -> None:
@@ -80,12 +81,11 @@ def _sentence(name: str) -> None:
     texts_to_address()
 
 
-def _moment(name: str, snapshots: Snapshots) -> None:
-    """One moment; while it plays, each run of this is the next one."""
-    was_playing = is_playing()
+def _moment(name: str, snapshots: Snapshots, has_clock: bool) -> None:
+    """One moment; while it plays, the clock calls this again and again, for one moment after the other."""
     play_on(snapshots)
-    if was_playing and not is_playing():
-        st.rerun()  # the whole page, so that the clock stops
+    if is_playing() != has_clock:
+        st.rerun()  # the whole page: only there the clock is set or stopped
     chart = st.container()
     step = _pick_step(snapshots)
     try:
@@ -124,11 +124,9 @@ def _pick_step(snapshots: Snapshots) -> int:
             width="stretch",
         )
         if is_playing():
-            pressed = st.button("Stop", key="snapshots_stop", on_click=stop_playing)
+            st.button("Stop", key="snapshots_stop", on_click=stop_playing)
         else:
-            pressed = st.button("Play", key="snapshots_play", on_click=play, args=(snapshots,))
-    if pressed:
-        st.rerun()  # the whole page: only there the clock is set or stopped
+            st.button("Play", key="snapshots_play", on_click=play, args=(snapshots,))
     return step
 
 

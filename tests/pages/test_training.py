@@ -1,0 +1,170 @@
+"""Training: one begun, paused, gone on with and ended; and a sentence through the shipped snapshots."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.app import HOSTILE, open_app, texts
+from tests.viz.mounted import unpack_frame
+from transformer.live.job import Desk, Places
+from transformer.run import encode_sentence, force, run_sentence
+from transformer.snapshots import open_snapshots
+from viz import live_session
+from viz.components.client_view import ClientView
+from viz.session import DEFAULT_SENTENCE
+
+PATIENCE = 120.0
+"""Seconds that a busy machine may take for what is a matter of seconds."""
+FINISHED = "A finished training"
+LAST = 6_804
+SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
+
+
+@pytest.fixture
+def frames(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What each view in the browser was given, by its key."""
+    found: dict[str, bytes] = {}
+    mount = ClientView.mount
+
+    def mounted(view: ClientView, frame: bytes, **options: Any) -> object:
+        found[str(options["key"])] = frame
+        return mount(view, frame, **options)
+
+    monkeypatch.setattr(ClientView, "mount", mounted)
+    return found
+
+
+def open_training(**address: str) -> AppTest:
+    app = open_app("training", **address)
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
+    """Look again and again, as the page's clock does."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.2)
+        app.run()
+        assert not app.exception
+
+
+def progress(app: AppTest) -> str:
+    return "".join(str(bar.proto.text) for bar in app.get("progress"))
+
+
+# Train one now
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keeps the training of the test, as a browser session would, and ends it."""
+    with closing(Desk(Places(1))) as desk:
+        monkeypatch.setattr(live_session, "_desk", lambda: desk)
+        yield
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_training_is_begun_paused_gone_on_with_and_ended(frames: dict[str, bytes]) -> None:
+    app = open_training(**SMALL, train_steps="10,000")
+    assert labels(app) == ["Start"]
+    press(app, "Start")
+    wait(app, lambda: "It learns" in progress(app))
+    assert labels(app)[:3] == ["Pause", "Start anew", "Stop and clear"]
+    wait(app, lambda: "live_grid" in frames)
+    assert unpack_frame(frames["live_grid"])[0]["heads"] == ["head 0", "head 1"]
+    press(app, "Pause")
+    wait(app, lambda: "Paused" in progress(app))
+    press(app, "Go on")
+    wait(app, lambda: "It learns" in progress(app))
+    press(app, "Stop and clear")
+    assert labels(app) == ["Start"]
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> None:
+    app = open_training(**SMALL, train_steps="200")
+    press(app, "Start")
+    wait(app, lambda: "Finished: 200 of 200 updates of Copy" in progress(app))
+    assert "After 200 updates it writes" in texts(app)
+    assert "m 7 a 3 k 2" in texts(app), "the right answer of copying the symbols"
+    assert labels(app)[:2] == ["Start anew", "Stop and clear"]
+
+
+def test_choices_that_can_not_be_are_clamped() -> None:
+    app = open_training(task="sort", train_heads="3", train_rate="nonsense", moment="77")
+    assert app.selectbox(key="train_heads").value == 4
+    assert app.selectbox(key="train_rate").value == 3e-3
+
+
+def test_the_kinds_of_tasks_explain_themselves() -> None:
+    notes = set()
+    for task in ("Reverse", "Copy", "Sort", "Translate"):
+        notes |= {caption.value for caption in open_training(task=task).caption}
+    assert sum("cross-attention is known" in note for note in notes) == 2
+    assert sum("several thousand updates" in note for note in notes) == 1
+
+
+# A finished training
+
+
+@pytest.mark.parametrize("step", [0, 106, LAST])
+def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) -> None:
+    """The views hold the numbers of that step's own model, over the finished model's words."""
+    app = open_training(watch=FINISHED, step=f"{step:,}")
+    snapshots = open_snapshots("toy-en-it")
+    assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
+    loaded, finished = snapshots.open(step), snapshots.open(LAST)
+    source = encode_sentence(loaded, loaded.source, DEFAULT_SENTENCE, "sentence")
+    expected = force(loaded, source, run_sentence(finished, DEFAULT_SENTENCE).target)
+    weights = expected.trace.attention("decoder", 1, "cross_attn").weights[0]
+    drawn = unpack_frame(frames["snapshots_head"])[1]["values"]
+    np.testing.assert_allclose(drawn.reshape(weights[0].shape), weights[0].numpy(), atol=1 / 255)
+    shown = texts(app)
+    assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
+    assert f"After {step:,} updates it writes" in shown
+
+
+def test_the_model_of_the_snapshots_is_named_when_another_is_chosen() -> None:
+    shown = texts(open_training(watch=FINISHED, model="en-it"))
+    assert "en-it came without snapshots of its training, so this is that of toy-en-it." in shown
+
+
+def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("viz.training_session.time.monotonic", lambda: clock[0])
+    app = open_training(watch=FINISHED)
+    press(app, "Play")
+    steps = open_snapshots("toy-en-it").steps
+    assert app.session_state["step"] == 0, "from the last one it begins anew"
+    for step in steps[1:]:
+        clock[0] += 1.5
+        app.run()
+        assert app.session_state["step"] == step
+    clock[0] += 1.5
+    app.run()
+    assert "Play" in labels(app)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_sentence_breaks_the_page(name: str) -> None:
+    app = open_training(watch=FINISHED, step="0")
+    app.text_input(key="text").set_value(HOSTILE[name]).run()
+    assert not app.exception
