@@ -1,0 +1,1 @@
+"""Models of other implementations, brought into ours: recognised, configured, renamed, reported on."""

@@ -1,0 +1,56 @@
+"""Our own folders: names, shapes and config.json are the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.report import Setting
+from transformer.checkpoints.importing.sheet import ConfigReading
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.config import ConfigError, TransformerConfig
+
+_REQUIRED = {"d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"}
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether config.json is one of ours."""
+    return raw.json("config.json").keys() >= _REQUIRED
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+    """The configuration as it was saved.
+
+    Raises:
+        CheckpointError: when it makes no model, or is asked about.
+    """
+    if answers:
+        raise CheckpointError(
+            "There is nothing to ask about a model of Headlight's own: open it without answers."
+        )
+    told = raw.json("config.json")
+    try:
+        config = TransformerConfig.from_dict(told)
+    except ConfigError as error:
+        raise CheckpointError(f"{raw.path / 'config.json'}: {error}") from error
+    settings = [
+        Setting(field.name, getattr(config, field.name), "config", f"config.json: {field.name}")
+        if field.name in told
+        else Setting(
+            field.name, getattr(config, field.name), "layout", "what models had before it was a choice"
+        )
+        for field in fields(config)
+    ]
+    return ConfigReading(config, tuple(settings), ())
+
+
+FAMILY = Family(
+    name="headlight",
+    label="Headlight",
+    matches=matches,
+    read_config=read_config,
+    renames=None,
+)

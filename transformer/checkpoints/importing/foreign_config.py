@@ -1,0 +1,151 @@
+"""The config.json of another implementation: typed values, and no attribute that nobody looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+HARMLESS = frozenset(
+    """
+    _attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash
+    _name_or_path _output_attentions architectures attention_dropout attention_probs_dropout_prob
+    attn_pdrop bad_words_ids begin_suppress_tokens bos_token_id chunk_size_feed_forward classif_dropout
+    classifier_dropout classifier_dropout_prob cls_token_id decoder_layerdrop decoder_start_token_id
+    directionality diversity_penalty do_sample dropout dropout_rate dtype early_stopping embd_pdrop
+    encoder_layerdrop encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty
+    finetuning_task force_bos_token_to_be_generated forced_bos_token_id forced_eos_token_id
+    gradient_checkpointing hidden_dropout_prob id2label init_std initializer_cutoff_factor
+    initializer_factor initializer_range label2id layerdrop length_penalty mask_token_id max_length
+    max_new_tokens min_length no_repeat_ngram_size num_beam_groups num_beams num_labels
+    num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id
+    pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type
+    prefix problem_type qa_dropout remove_invalid_values repetition_penalty resid_pdrop return_dict
+    return_dict_in_generate sep_token_id seq_classif_dropout summary_activation summary_first_dropout
+    summary_proj_to_labels summary_type summary_use_proj suppress_tokens task_specific_params
+    temperature tf_legacy_loss tokenizer_class top_k top_p torch_dtype torchscript transformers_version
+    typical_p use_bfloat16 use_cache
+    """.split()
+)
+"""Attributes that change training, generation or housekeeping, never what the network computes."""
+
+_ABSENT = object()
+
+
+class ForeignConfig:
+    """The values of a config.json.
+
+    Raises:
+        CheckpointError: when it is no JSON object.
+    """
+
+    def __init__(self, text: str | bytes) -> None:
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(
+                f"config.json can't be read ({error}): copy it again from where the model came from."
+            ) from error
+        if not isinstance(values, dict):
+            raise CheckpointError("config.json holds no JSON object: copy it again.")
+        self._values: dict[str, Any] = values
+        self._read: set[str] = set()
+
+    @classmethod
+    def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
+        """The checkpoint's; None without one.
+
+        Raises:
+            CheckpointError: when it is no JSON object.
+        """
+        text = raw.texts.get("config.json")
+        return None if text is None else cls(text)
+
+    def __contains__(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
+    def has_key(self, name: str) -> bool:
+        """Whether the attribute is there, be it null."""
+        return name in self._values
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value, or the default where it is missing or null."""
+        self._read.add(name)
+        value = self._values.get(name)
+        return default if value is None else value
+
+    def integer(self, name: str, default: Any = _ABSENT) -> int:
+        """A whole number.
+
+        Raises:
+            CheckpointError: when it is missing without a default, or is no whole number.
+        """
+        return self._typed(name, default, int, "a whole number")
+
+    def number(self, name: str, default: Any = _ABSENT) -> float:
+        """A number. Raises CheckpointError as `integer` does."""
+        return float(self._typed(name, default, (int, float), "a number"))
+
+    def flag(self, name: str, default: Any = _ABSENT) -> bool:
+        """True or false. Raises CheckpointError as `integer` does."""
+        return self._typed(name, default, bool, "true or false")
+
+    def choice(self, name: str, choices: Mapping[str, str], default: Any = _ABSENT) -> str:
+        """Our name of one of the foreign choices.
+
+        Raises:
+            CheckpointError: for a choice that our model does not have.
+        """
+        value = self._typed(name, default, str, "text")
+        if value not in choices:
+            raise CheckpointError(
+                f"config.json says {name} {short(value)}, which Headlight's model does not have: it knows "
+                f"{', '.join(choices)}."
+            )
+        return choices[value]
+
+    def only(self, name: str, *allowed: Any, why: str) -> None:
+        """Refuse any other value than those our model computes; a missing one or null is fine.
+
+        Raises:
+            CheckpointError: that names the attribute, its value, and `why` in words.
+        """
+        value = self.get(name, allowed[0])
+        if value not in allowed:
+            raise CheckpointError(
+                f"config.json says {name} {short(value)}: {why}. Headlight's model does not compute that, "
+                "and a silently different model would mislead you."
+            )
+
+    def refuse_unknown(self, harmless: Iterable[str] = ()) -> None:
+        """Refuse attributes that nobody read and that are not known to be harmless; null and false are fine.
+
+        Raises:
+            CheckpointError: that names them.
+        """
+        known = self._read | HARMLESS | set(harmless) | {"model_type"}
+        unknown = [name for name, value in self._values.items() if name not in known and value]
+        if unknown:
+            listed = ", ".join(f"{short(name)} ({short(self._values[name])})" for name in unknown[:3])
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            raise CheckpointError(
+                f"config.json has attributes that Headlight does not know: {listed}{more}. They may change "
+                "what the model computes; remove them from a copy of the folder if you know that they don't."
+            )
+
+    def _typed(self, name: str, default: Any, kind: type | tuple[type, ...], words: str) -> Any:
+        value = self.get(name, default)
+        if value is _ABSENT:
+            raise CheckpointError(f"config.json has no {name}: copy the complete file.")
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise CheckpointError(f"config.json says {name} {short(value)}: it must be {words}.")
+        return value
+
+
+def short(value: Any) -> str:
+    """A value out of a file, in few enough characters for a sentence."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,198 @@
+"""Which tensor of a checkpoint becomes which weight of our model; decided from names and shapes alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, targets
+from transformer.checkpoints.importing.names import Patterns, nearest
+from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
+from transformer.checkpoints.importing.transforms import Transform
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.config import TransformerConfig
+from transformer.model import Transformer
+
+FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
+_MOST_COMPARED = 40
+"""Problems whose nearest names are looked for; a checkpoint with more is another model altogether."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One stored tensor, and our weights that it becomes."""
+
+    stored: StoredTensor
+    names: tuple[str, ...]
+    transform: Transform
+
+
+@dataclass
+class Plan:
+    """How to fill the model.
+
+    Attributes:
+        assignments: each stored tensor that is used.
+        stand_ins: our weights that the files lack and that something else takes the place of.
+        keys: what fits and what does not.
+    """
+
+    assignments: list[Assignment] = field(default_factory=list)
+    stand_ins: dict[str, StandIn] = field(default_factory=dict)
+    keys: KeyReport = field(default_factory=KeyReport)
+
+
+def skeleton(config: TransformerConfig) -> Transformer:
+    """The model without memory for its weights (on torch's meta device)."""
+    with torch.device("meta"):
+        return Transformer(config)
+
+
+def ties(model: nn.Module) -> dict[str, str]:
+    """Names of weights that are another weight of the model: name -> that one's name."""
+    first: dict[int, str] = {}
+    tied = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if first.setdefault(id(parameter), name) != name:
+            tied[name] = first[id(parameter)]
+    return tied
+
+
+def make_plan(raw: RawCheckpoint, family: Family, model: Transformer) -> Plan:
+    """Compare a checkpoint, its tensors arranged by the family, with the model's skeleton."""
+    return _Planner(raw, family, model).plan()
+
+
+class _Planner:
+    def __init__(self, raw: RawCheckpoint, family: Family, model: Transformer) -> None:
+        self.raw = raw
+        self.family = family
+        self.config = model.config
+        self.tied = ties(model)
+        self.shapes = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
+        self.renames = family.renames if family.renames is not None else {name: name for name in self.shapes}
+        self.filled: dict[str, StoredTensor] = {}
+        self.result = Plan()
+        self.unexpected: list[KeyProblem] = []
+        self.misshaped: list[KeyProblem] = []
+        self.unused: list[UnusedKey] = []
+        self.copies: list[TiedKey] = []
+
+    def plan(self) -> Plan:
+        # A tied weight is filled by whichever of its names the files have, the model's own first.
+        placed = list(self._placed())
+        for secondary in (False, True):
+            for stored, into, names in placed:
+                if (names[0] in self.tied) == secondary:
+                    self._assign(stored, into, names)
+        missing = list(self._missing())
+        spare = [problem.name for problem in self.unexpected]
+        lacking = [problem.name for problem in missing]
+        self.result.keys = KeyReport(
+            missing=_with_nearest(missing, spare),
+            unexpected=_with_nearest(self.unexpected, lacking),
+            misshaped=_with_nearest(self.misshaped, spare),
+            unused=tuple(self.unused),
+            tied=tuple(self.copies),
+        )
+        return self.result
+
+    def _placed(self) -> Iterator[tuple[StoredTensor, Into, tuple[str, ...]]]:
+        """Stored tensors with their targets, as far as the model has them; the others are written down."""
+        renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
+        for name, stored in self.raw.tensors.items():
+            found, reason = renames.find(name), ignored.find(name)
+            into = None if found is None else targets(self.renames[found[0]])
+            names = () if into is None or found is None else tuple(n.format(*found[1]) for n in into.names)
+            if into is not None and any(n in self.shapes for n in names):
+                yield stored, into, names
+            elif reason is not None:
+                self.unused.append(UnusedKey(stored.name, self.family.ignored[reason[0]]))
+            elif stored.name in self.raw.aliases:
+                first = self.raw.aliases[stored.name]
+                self.unused.append(UnusedKey(stored.name, f"It is {first} under another name."))
+            else:
+                place = "no part of a model with this configuration" if names else "no part of this model"
+                self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {place}"))
+
+    def _assign(self, stored: StoredTensor, into: Into, names: tuple[str, ...]) -> None:
+        wrong = self._misfit(stored, into, names)
+        names = tuple(self.tied.get(name, name) for name in names)
+        if names[0] in self.filled:
+            self.copies.append(TiedKey(stored.name, self.filled[names[0]].name, equal=None))
+        elif wrong:
+            self.misshaped.append(KeyProblem(stored.name, wrong))
+            self.filled |= dict.fromkeys(names, stored)
+        else:
+            self.result.assignments.append(Assignment(stored, names, into.by))
+            self.filled |= dict.fromkeys(names, stored)
+
+    def _misfit(self, stored: StoredTensor, into: Into, names: tuple[str, ...]) -> str:
+        """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
+        if stored.dtype not in FLOATS:
+            return f"holds {stored.dtype}, no numbers with a fraction"
+        due = [self.shapes.get(name) for name in names]
+        try:
+            parts = into.by(torch.empty(stored.shape, device="meta"), self.config)
+        except (RuntimeError, IndexError) as error:
+            return f"{shape_text(stored.shape)} can't be taken apart ({str(error).splitlines()[0]})"
+        got = [tuple(part.shape) for part in parts]
+        if got == due:
+            return ""
+        if len(got) == 1 and got[0] == tuple(stored.shape):
+            return f"{shape_text(stored.shape)} where {shape_text(due[0] or ())} is due"
+        listed = (f"{name} {shape_text(shape or ())}" for name, shape in zip(names, due, strict=True))
+        return f"{shape_text(stored.shape)} does not make {', '.join(listed)}"
+
+    def _missing(self) -> Iterator[KeyProblem]:
+        """Weights that nothing fills, once by each foreign name; stand-ins are chosen where they may be."""
+        stand_ins, ours = Patterns(self.family.stand_ins), _foreign_names(self.renames)
+        known = Patterns(ours)
+        prefix = self._prefix()
+        told: set[str] = set()
+        for name, shape in self.shapes.items():
+            if name in self.filled or name in self.tied:
+                continue
+            stand_in, place = stand_ins.find(name), known.find(name)
+            if stand_in is not None:
+                self.result.stand_ins[name] = self.family.stand_ins[stand_in[0]]
+                continue
+            theirs = prefix + (name if place is None else ours[place[0]].format(*place[1]))
+            if theirs not in told:
+                told.add(theirs)
+                yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
+
+    def _prefix(self) -> str:
+        """What most of the files' names have before the names that the family knows."""
+        prefixes = Counter(
+            stored.name[: -len(name)]
+            for name, stored in self.raw.tensors.items()
+            if stored.name.endswith(name)
+        )
+        return prefixes.most_common(1)[0][0] if prefixes else ""
+
+
+def _foreign_names(renames: Renames) -> dict[str, str]:
+    """Our names -> the foreign name that leads to each, the first of the table's where several do."""
+    foreign: dict[str, str] = {}
+    for theirs, target in renames.items():
+        for ours in targets(target).names:
+            foreign.setdefault(ours, theirs)
+    return foreign
+
+
+def _with_nearest(problems: list[KeyProblem], others: list[str]) -> tuple[KeyProblem, ...]:
+    compared = [
+        KeyProblem(problem.name, problem.detail, nearest(problem.name, others))
+        for problem in problems[:_MOST_COMPARED]
+    ]
+    return (*compared, *problems[_MOST_COMPARED:])
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as people write it: 512 × 2048."""
+    return " × ".join(f"{n}" for n in shape) if shape else "a single number"

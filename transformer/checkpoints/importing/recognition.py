@@ -1,0 +1,143 @@
+"""Which family a checkpoint is of, what its configuration is, and how its names fit: all without a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
+from transformer.checkpoints.importing.mapping import Plan, make_plan, skeleton
+from transformer.checkpoints.importing.names import shared_prefixes, unwrapped
+from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.importing.sheet import ConfigReading
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.config import TransformerConfig
+from transformer.model import Transformer
+
+_MOST_LAYERS = 1_000
+_MOST_TABLE_NUMBERS = 2**28
+"""Numbers in a table of positions that is computed, not stored: a gibibyte of them."""
+
+
+@dataclass(frozen=True)
+class PlannedImport:
+    """All that is known before a weight is read.
+
+    Attributes:
+        report: on configuration and names.
+        plan: what is to be read into the skeleton.
+        skeleton: the model without memory for its weights.
+    """
+
+    report: ImportReport
+    plan: Plan
+    skeleton: Transformer
+
+
+def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> PlannedImport:
+    """Find out what a checkpoint is and how it becomes our model.
+
+    Raises:
+        CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
+    """
+    found = recognise(raw)
+    reading = found.family.read_config(found.raw, answers)
+    _check_cost(reading.config)
+    model = skeleton(reading.config)
+    plan = make_plan(found.raw, found.family, model)
+    return PlannedImport(_report(found.family, reading, plan), plan, model)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A family, and the checkpoint with its tensors under the names that the family knows."""
+
+    family: Family
+    raw: RawCheckpoint
+
+
+def recognise(raw: RawCheckpoint) -> Recognised:
+    """Find the family of a checkpoint, looking at its names without what wraps the model.
+
+    Raises:
+        CheckpointError: when there is none.
+    """
+    plain = {unwrapped(name): stored for name, stored in raw.tensors.items()}
+    if len(plain) < len(raw.tensors):
+        plain = dict(raw.tensors)
+    for prefix in shared_prefixes(plain):
+        tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
+        if len(tensors) < len(plain):
+            continue
+        for family in FAMILIES:
+            view = family.arranged(replace(raw, tensors=tensors))
+            if family.matches(view):
+                return Recognised(family, view)
+    raise CheckpointError(_unknown(raw))
+
+
+def _unknown(raw: RawCheckpoint) -> str:
+    known = ", ".join(family.label for family in FAMILIES)
+    config = ForeignConfig.of(raw)
+    if config is not None and "model_type" in config:
+        return f"config.json says model_type {short(config.get('model_type'))}; Headlight opens {known}."
+    names = ", ".join(short(name) for name in list(raw.tensors)[:3])
+    return (
+        f"No known layout: the first tensors are called {names}. Headlight opens {known}; give the whole "
+        "folder if there is a config.json."
+    )
+
+
+def _check_cost(config: TransformerConfig) -> None:
+    """Refuse what would cost time or memory before names and shapes are compared.
+
+    Raises:
+        CheckpointError: for more layers than any model has, or too large a table of positions.
+    """
+    layers = config.n_encoder_layers + config.n_decoder_layers
+    if layers > _MOST_LAYERS:
+        raise CheckpointError(
+            f"The checkpoint describes {layers:,} layers; at most {_MOST_LAYERS:,} are opened."
+        )
+    if config.max_len * config.d_model > _MOST_TABLE_NUMBERS:
+        raise CheckpointError(
+            f"The checkpoint describes {config.max_len:,} positions of {config.d_model:,} numbers each, more "
+            "than Headlight opens."
+        )
+
+
+def _report(family: Family, reading: ConfigReading, plan: Plan) -> ImportReport:
+    return ImportReport(
+        family=family.name,
+        family_label=family.label,
+        config=reading.config,
+        settings=reading.settings,
+        questions=reading.questions,
+        keys=plan.keys,
+        notes=(*reading.notes, *_notes_on_stand_ins(plan)),
+    )
+
+
+def _notes_on_stand_ins(plan: Plan) -> tuple[str, ...]:
+    drawn = [name for name, kind in plan.stand_ins.items() if kind == "drawn"]
+    zeros = [name for name, kind in plan.stand_ins.items() if kind == "zeros"]
+    notes = []
+    if drawn:
+        notes.append(
+            f"The files have no numbers for {_listed(drawn)}: numbers drawn at random stand in for them, so "
+            "what the model makes of a sentence means nothing; how its layers work can still be seen."
+        )
+    if zeros:
+        notes.append(
+            f"The files have no numbers for {_listed(zeros)}: zeros take their place, which adds nothing."
+        )
+    return tuple(notes)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -1,0 +1,214 @@
+"""Filling in a TransformerConfig: each value with where it came from, and a question where nothing tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
+from transformer.checkpoints.importing.names import layer_count
+from transformer.checkpoints.importing.report import Option, Question, Setting, Source
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.config import ConfigError, TransformerConfig
+
+_FIELDS = frozenset(field.name for field in fields(TransformerConfig))
+TYPICAL_D_HEAD = 64
+"""Width of a head in most published models (paper, section 3.2.2)."""
+
+
+class ConfigReading(NamedTuple):
+    """A configuration, how it came about, and whole sentences about it."""
+
+    config: TransformerConfig
+    settings: tuple[Setting, ...]
+    questions: tuple[Question, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Sheet:
+    """The values of a configuration, filled in one after the other.
+
+    Args:
+        raw: the checkpoint.
+        answers: of the person, by the names of questions.
+
+    Attributes:
+        config: the checkpoint's own config.json, None without one.
+    """
+
+    def __init__(self, raw: RawCheckpoint, answers: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.config = ForeignConfig.of(raw)
+        self._answers = answers
+        self._settings: dict[str, Setting] = {}
+        self._questions: dict[str, Question] = {}
+        self._notes: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        return self._settings[name].value
+
+    def put(self, name: str, value: Any, source: Source, why: str) -> Any:
+        """Fill in a value."""
+        self._settings[name] = Setting(name, value, source, why)
+        return value
+
+    def layout(self, why: str, **values: Any) -> None:
+        """Fill in what is the same in every model of a family."""
+        for name, value in values.items():
+            self.put(name, value, "layout", why)
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence to the report."""
+        self._notes.append(sentence)
+
+    def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
+        """Fill in a size: config.json's, or else the length of an axis of a tensor.
+
+        Raises:
+            CheckpointError: when neither is there.
+        """
+        if self.config is not None and (key in self.config or default is not None):
+            return self.put(name, self.config.integer(key, default), "config", f"config.json: {key}")
+        return self.put(
+            name, self.length(tensor, axis), "shapes", f"axis {axis} of {self.stored_name(tensor)}"
+        )
+
+    def layers(self, name: str, key: str, pattern: str) -> int:
+        """Fill in a number of layers: config.json's, or else how many the names of tensors count.
+
+        Raises:
+            CheckpointError: when config.json says many more layers than the files have.
+        """
+        found = layer_count(self.raw.tensors, pattern)
+        if self.config is None or key not in self.config:
+            return self.put(name, found, "shapes", f"layers named {pattern.replace('{}', '0')} and on")
+        told = self.config.integer(key)
+        if told > 2 * found + 8:
+            raise CheckpointError(
+                f"config.json says {key} {told:,}, but the files have weights of {found} layers: they belong "
+                "to two different models."
+            )
+        return self.put(name, told, "config", f"config.json: {key}")
+
+    def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
+        """Fill in a number: config.json's, or else the answer to a question."""
+        if self.config is not None:
+            return self.put(name, self.config.number(key, likely[0]), "config", f"config.json: {key}")
+        options = tuple(Option(value, f"{value:g}") for value in likely)
+        return self.ask(name, question, "It is not stored with the weights.", options)
+
+    def choice(self, name: str, key: str, choices: Mapping[str, str], default: str) -> str:
+        """Fill in one of our choices: config.json's, or else the family's usual one."""
+        if self.config is not None:
+            return self.put(name, self.config.choice(key, choices, default), "config", f"config.json: {key}")
+        return self.put(name, choices[default], "assumed", "the usual one of this family")
+
+    def heads(self, key: str) -> int:
+        """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
+        if self.config is not None:
+            return self.put("n_heads", self.config.integer(key), "config", f"config.json: {key}")
+        return self.ask_heads()
+
+    def ask_heads(self, usual: int | None = None) -> int:
+        """Ask for n_heads among the divisors of d_model, `usual` first if it is one."""
+        d_model = self["d_model"]
+        likely = sorted(likely_heads(d_model), key=lambda n: n != usual)
+        return self.ask(
+            "n_heads",
+            "How many attention heads has each layer?",
+            "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
+            "heads, and every attention picture would be wrong.",
+            tuple(Option(n, f"{n} (each {d_model // n} wide)") for n in likely),
+        )
+
+    def pad_id(self) -> int:
+        """Fill in pad_id: config.json's pad_token_id, or -1 where nothing is padding.
+
+        A padding token that also begins or ends texts, as some models have it, is a word to the network.
+        """
+        pad = None if self.config is None else self.config.get("pad_token_id")
+        if self.config is None or pad is None:
+            return self.put("pad_id", -1, "assumed", "no padding token is named")
+        if pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
+            return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
+        return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")
+
+    def ask(self, name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
+        """Fill in the answer to a question, or the first option where there is no answer yet.
+
+        Raises:
+            CheckpointError: for an answer that is none.
+        """
+        answered = name in self._answers
+        value = self._answer(name, self._answers[name], options) if answered else options[0].value
+        self._questions[name] = Question(name, text, why, options, value, answered)
+        return self.put(name, value, "answer" if answered else "assumed", text)
+
+    def length(self, tensor: str, axis: int) -> int:
+        """The length of an axis of a tensor.
+
+        Raises:
+            CheckpointError: when the tensor is missing or has no such axis.
+        """
+        stored = self.raw.tensors.get(tensor)
+        if stored is None or axis >= len(stored.shape):
+            raise CheckpointError(
+                f"The sizes can't be told: there is no tensor {tensor} with {axis + 1} axes. Put the model's "
+                "config.json beside its weights, or export the whole model."
+            )
+        return stored.shape[axis]
+
+    def stored_name(self, tensor: str) -> str:
+        """What the files call a tensor."""
+        return self.raw.tensors[tensor].name
+
+    def reading(self) -> ConfigReading:
+        """What was filled in, as a configuration.
+
+        Raises:
+            CheckpointError: for values that make no model, and for answers to questions that were not asked.
+        """
+        unasked = sorted(set(self._answers) - set(self._questions))
+        if unasked:
+            asked = ", ".join(self._questions) or "none: everything is told by the files"
+            raise CheckpointError(
+                f"There is no question {short(unasked[0])} about this model; there are: {asked}."
+            )
+        values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
+        try:
+            config = TransformerConfig.from_dict(values)
+        except ConfigError as error:
+            raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
+        return ConfigReading(
+            config, tuple(self._settings.values()), tuple(self._questions.values()), tuple(self._notes)
+        )
+
+    @staticmethod
+    def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
+        """An answer as one of the options, or another number where the options are numbers."""
+        for option in options:
+            if str(given).strip().lower() == str(option.value).lower():
+                return option.value
+        kind = type(options[0].value)
+        if kind in (int, float):
+            try:
+                value = kind(given)
+            except (TypeError, ValueError, OverflowError):
+                value = math.nan
+            if math.isfinite(value):
+                return value
+        offered = ", ".join(str(option.value) for option in options)
+        raise CheckpointError(f"{short(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def likely_heads(d_model: int) -> list[int]:
+    """The numbers of heads that split d_model evenly, the most likely first: heads of 64, then nearest to it.
+
+    At most 16 are named, none wider than 512 unless there is no other.
+    """
+    divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
+    divisors += [d_model // n for n in divisors if n * n != d_model]
+    return sorted(divisors, key=lambda n: (abs(math.log(d_model / n / TYPICAL_D_HEAD)), n))[:16]

@@ -1,0 +1,58 @@
+"""Foreign layouts of a tensor into ours: small named functions of one tensor and the model's configuration.
+
+Each gives as many tensors as the rename table names targets. None copies numbers where a view will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from transformer.config import TransformerConfig
+
+Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
+
+
+def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """One tensor, unchanged."""
+    return (tensor,)
+
+
+def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(in, out) -> (out, in)."""
+    return (tensor.T,)
+
+
+def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
+    return tensor.chunk(3)
+
+
+def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(in, 3 * out) -> three of (out, in)."""
+    return tensor.T.chunk(3)
+
+
+def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(n * D, ...) -> n of (D, ...): the rows are head by head, and within a head part by part.
+
+    Parts are queries, keys and values (n = 3), or keys and values (n = 2).
+    """
+    n_parts = max(tensor.shape[0] // config.d_model, 1)
+    by_head = tensor.unflatten(0, (config.n_heads, n_parts, -1))  # (H, n, d_head, ...)
+    return [by_head[:, part].flatten(0, 1) for part in range(n_parts)]
+
+
+def one_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(..., length, D) with leading axes of 1, or (length, 1, D) -> (length, D)."""
+    return (tensor.reshape(-1, tensor.shape[-1]),)
+
+
+def without_first_rows(n: int) -> Transform:
+    """(n + length, D) -> (length, D): for tables whose first rows stand for no position."""
+
+    def transform(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+        return (tensor[n:],)
+
+    return transform
