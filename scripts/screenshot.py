@@ -11,7 +11,7 @@ from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_serv
 
 TARGET = ROOT / "assets" / "screenshots" / "explore.png"
 WIDTH, HEIGHT = 1500, 1000
-SHOWN = {"attention": "cross", "layer": 1}
+SHOWN = {"attention": "Cross-attention", "layer": 3}
 PAINTED_MILLISECONDS = 1_500
 
 

@@ -80,7 +80,7 @@ def test_every_attention_in_every_measure(attention: Attention, measure: Measure
     assert f"{stack}.layers.1.{name}" in texts(app)
 
 
-@pytest.mark.parametrize("view", ["One head", "Heads side by side", "Lines", "Trained and random"])
+@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
 def test_every_view(view: str) -> None:
     app = open_app(view=view, attention="Cross-attention")
     assert not app.exception

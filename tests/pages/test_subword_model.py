@@ -93,7 +93,7 @@ def test_every_chip_has_its_piece_and_word() -> None:
 
 
 @pytest.mark.parametrize("attention", ATTENTION_LABELS)
-@pytest.mark.parametrize("view", ["One head", "Heads side by side", "Lines", "Trained and random"])
+@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
 def test_every_view_by_word(attention: Attention, view: str) -> None:
     label = ATTENTION_LABELS[attention]
     app = open_app(model=NAME, text=TEXT, attention=label, view=view, by="Each word")

@@ -185,9 +185,9 @@ def trained_and_random(shown: Shown) -> None:
 
 VIEWS: dict[str, Callable[[Shown], None]] = {
     "One head": one_head,
-    "Heads side by side": side_by_side,
+    "Side by side": side_by_side,
     "Lines": lines,
-    "Trained and random": trained_and_random,
+    "Beside random": trained_and_random,
 }
 
 BESIDE_THE_GRID = ("One head", "Lines")
