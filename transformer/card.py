@@ -10,7 +10,7 @@ import torch
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.recipe import Recipe
-from transformer.task_evaluation import HeadAlignment, Translation
+from transformer.task_evaluation import HeadAlignment, Translation, word_coder
 
 N_RIGHT, N_WRONG = 6, 6
 """How many examples are listed at most."""
@@ -144,11 +144,11 @@ def _snapshots(making: Making) -> str:
 
 
 def _examples(loaded: LoadedModel, translated: Sequence[Translation]) -> str:
+    source, target = word_coder(loaded.source).tokenizer, word_coder(loaded.target).tokenizer
     lines = []
     for translation in translated:
-        english = loaded.source.tokenizer.join(translation.pair.source)
-        line = f"- {english} → {loaded.target.tokenizer.join(translation.words)}"
+        line = f"- {source.join(translation.pair.source)} → {target.join(translation.words)}"
         if not translation.exact:
-            line += f" (expected: {loaded.target.tokenizer.join(translation.pair.target)})"
+            line += f" (expected: {target.join(translation.pair.target)})"
         lines.append(line)
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from transformer.text import (
     PAD_ID,
     SPECIALS,
     EncodedSentence,
+    OwnTokens,
     TextError,
     Unit,
     WordTokenizer,
@@ -148,7 +149,7 @@ def _lines(words: Iterable[str]) -> Iterator[str]:
     yield " ".join(line)
 
 
-class SubwordCoder:
+class SubwordCoder(OwnTokens):
     """A word tokenizer and a sub-word vocabulary: sentences to ids and ids to sentences.
 
     `decode(encode(sentence).ids)` is the sentence as `transformer.text.clean` leaves it, in lower case if the
@@ -158,7 +159,7 @@ class SubwordCoder:
     unit: Unit = "sub-word"
 
     def __init__(self, tokenizer: WordTokenizer, vocabulary: SubwordVocabulary) -> None:
-        self.tokenizer = tokenizer
+        super().__init__(tokenizer)
         self.vocabulary = vocabulary
 
     def encode(self, sentence: str) -> EncodedSentence:

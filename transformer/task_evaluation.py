@@ -57,8 +57,8 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
         decoded = greedy_batch(
             loaded.model,
             src,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
             max_new_tokens=LONGEST_TRANSLATION,
             never=NO_WORDS,
         )
@@ -106,8 +106,17 @@ def word_vocabulary(coder: Coder) -> Vocabulary:
     Raises:
         TextError: for a coder of sub-words.
     """
+    return word_coder(coder).vocabulary
+
+
+def word_coder(coder: Coder) -> SentenceCoder:
+    """The coder itself, if it is one of whole words.
+
+    Raises:
+        TextError: for a coder of sub-words.
+    """
     if not isinstance(coder, SentenceCoder):
         raise TextError(
             "The sentences of a built-in task are whole words: evaluate a model that reads those."
         )
-    return coder.vocabulary
+    return coder

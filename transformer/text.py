@@ -194,8 +194,30 @@ class EncodedSentence:
     word_of: list[int]
 
 
+@dataclass(frozen=True)
+class Specials:
+    """The ids of a vocabulary that stand for no text.
+
+    Attributes:
+        pad: fills up the shorter sentences of a batch; None where there is no such token, as below.
+        bos: begins a sentence.
+        eos: ends it.
+        unk: stands for what the vocabulary does not have.
+        never: what a generated sentence never goes on with.
+    """
+
+    pad: int | None
+    bos: int | None
+    eos: int | None
+    unk: int | None
+    never: tuple[int, ...] = ()
+
+
 class Coder(Protocol):
-    """Sentences to ids and ids to sentences: by whole words, or by sub-words (`transformer.subwords`)."""
+    """Sentences to ids and ids to sentences.
+
+    By whole words or by sub-words: ours (`transformer.subwords`) or another library's.
+    """
 
     @property
     def unit(self) -> Unit:
@@ -203,8 +225,8 @@ class Coder(Protocol):
         ...
 
     @property
-    def tokenizer(self) -> WordTokenizer:
-        """What splits sentences into words."""
+    def language(self) -> str | None:
+        """Two- or three-letter code of the language it is for; None where that is not known."""
         ...
 
     @property
@@ -212,16 +234,33 @@ class Coder(Protocol):
         """The tokens that have ids."""
         ...
 
+    @property
+    def specials(self) -> Specials:
+        """The ids that stand for no text."""
+        ...
+
+    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Put the special ids around a sentence's that a stack reads it with, as a source or as a prompt.
+
+        What a decoder's input begins with when there is a source is not its coder's but its model's
+        (`LoadedModel.start_ids`).
+        """
+        ...
+
+    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Put the tokens that `frame` adds around a sentence's, each in the place of its id."""
+        ...
+
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without <bos> or <eos>. Never raises."""
+        """Encode typed text, without the special ones that `frame` adds. Never raises."""
         ...
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, token by token; the ids, <bos> too, are kept as they are."""
+        """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
         ...
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: <pad>, <bos> and <eos> are left out."""
+        """Make the sentence of ids: the special ones that stand for no text are left out."""
         ...
 
     def token(self, index: int) -> str:
@@ -229,13 +268,38 @@ class Coder(Protocol):
         ...
 
 
-class SentenceCoder:
+class OwnTokens:
+    """What the coders of our own vocabularies share: the special tokens, and the language's rules.
+
+    A source is read with <eos> behind it.
+    """
+
+    specials = Specials(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, never=(PAD_ID, BOS_ID))
+
+    def __init__(self, tokenizer: WordTokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    @property
+    def language(self) -> str:
+        """Two- or three-letter code."""
+        return self.tokenizer.language
+
+    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Put <eos> behind the ids of a source."""
+        return (*ids, EOS_ID)
+
+    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Put <eos> behind the tokens of a source."""
+        return (*tokens, EOS)
+
+
+class SentenceCoder(OwnTokens):
     """A tokenizer and a vocabulary of words: sentences to ids and ids to sentences."""
 
     unit: Unit = "word"
 
     def __init__(self, tokenizer: WordTokenizer, vocabulary: Vocabulary) -> None:
-        self.tokenizer = tokenizer
+        super().__init__(tokenizer)
         self.vocabulary = vocabulary
 
     def encode(self, sentence: str) -> EncodedSentence:

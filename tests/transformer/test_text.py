@@ -154,6 +154,13 @@ def test_decoding_leaves_the_marks_out_and_shows_unknown(coder: SentenceCoder) -
     assert coder.decode([BOS_ID, 5, 7, UNK_ID, 8, EOS_ID, PAD_ID]) == "l'acqua <unk>."
 
 
+def test_a_source_is_read_with_its_end(coder: SentenceCoder) -> None:
+    assert coder.frame([4, 5]) == (4, 5, EOS_ID)
+    assert coder.frame_tokens(["il", "l'"]) == ("il", "l'", "<eos>")
+    assert coder.language == "it"
+    assert coder.specials.never == (PAD_ID, BOS_ID)
+
+
 def test_a_vocabulary_as_a_list(coder: SentenceCoder) -> None:
     words = coder.vocabulary.to_list()
     assert words[:5] == ["<pad>", "<bos>", "<eos>", "<unk>", "il"]

@@ -11,7 +11,13 @@ from transformer.data import Batch, Example, encode_pair, make_batch
 from transformer.evaluation import translate_all
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
-from transformer.task_evaluation import Translation, head_alignments, translations, word_vocabulary
+from transformer.task_evaluation import (
+    Translation,
+    head_alignments,
+    translations,
+    word_coder,
+    word_vocabulary,
+)
 from transformer.tasks import ToyEnIt
 from transformer.tasks.pairs import phrase, sentence_pair
 from transformer.trace import Recorder
@@ -116,8 +122,10 @@ def test_translations_come_in_order_and_alone_or_together(trained: LoadedModel) 
     made = list(translations(trained, pairs))
     assert [translation.pair for translation in made] == pairs
     for translation in made:
-        alone = translate_all(trained, [trained.source.tokenizer.join(translation.pair.source)])[0]
-        assert alone[:40] == trained.target.tokenizer.join(translation.words)[:40]
+        alone = translate_all(trained, [word_coder(trained.source).tokenizer.join(translation.pair.source)])[
+            0
+        ]
+        assert alone[:40] == word_coder(trained.target).tokenizer.join(translation.words)[:40]
 
 
 def test_an_exact_translation_has_every_word() -> None:
@@ -170,7 +178,7 @@ def test_the_card_tells_how_it_was_made_and_what_it_scores(trained: LoadedModel)
     assert "    python -m transformer train\n" in card
     assert "100 s of wall time and 180 s of CPU time" in card
     assert "otherwise quiet" in card
-    assert f"→ no (expected: {trained.target.tokenizer.join(pairs[3].target)})" in card
+    assert f"→ no (expected: {word_coder(trained.target).tokenizer.join(pairs[3].target)})" in card
     assert f"head {heads[0].head} of decoder layer {heads[0].layer}" in card
 
 

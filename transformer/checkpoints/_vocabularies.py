@@ -14,13 +14,13 @@ def to_plain(coder: Coder) -> dict[str, Any]:
     Raises:
         TypeError: for a coder of another class.
     """
+    if not isinstance(coder, SentenceCoder | SubwordCoder):
+        raise TypeError(f"{type(coder).__name__} can't be written to a file.")
     plain: dict[str, Any] = {"language": coder.tokenizer.language, "lowercase": coder.tokenizer.lowercase}
     if isinstance(coder, SentenceCoder):
         return plain | {"words": coder.vocabulary.to_list()}
-    if isinstance(coder, SubwordCoder):
-        pieces, merges = coder.vocabulary.to_lists()
-        return plain | {"pieces": pieces, "merges": [f"{left} {right}" for left, right in merges]}
-    raise TypeError(f"{type(coder).__name__} can't be written to a file.")
+    pieces, merges = coder.vocabulary.to_lists()
+    return plain | {"pieces": pieces, "merges": [f"{left} {right}" for left, right in merges]}
 
 
 def from_plain(plain: Any) -> Coder:

@@ -14,7 +14,7 @@ from transformer.checkpoints._vocabularies import from_plain, to_plain
 from transformer.checkpoints._weights import open_weights, save_weights
 from transformer.config import ConfigError, TransformerConfig
 from transformer.model import Transformer
-from transformer.text import Coder, TextError, Unit
+from transformer.text import BOS_ID, EOS_ID, Coder, TextError, Unit
 
 __all__ = [
     "MODELS",
@@ -50,6 +50,8 @@ class LoadedModel:
         source: the coder of the encoder's side.
         target: the coder of the decoder's side.
         card: the text of its model card, Markdown.
+        start_ids: what a decoder that has a source begins its target with.
+        end_ids: the ids that end a target; the first is the one that a given target ends with.
     """
 
     name: str
@@ -57,6 +59,8 @@ class LoadedModel:
     source: Coder
     target: Coder
     card: str = ""
+    start_ids: tuple[int, ...] = (BOS_ID,)
+    end_ids: tuple[int, ...] = (EOS_ID,)
 
 
 @dataclass(frozen=True)
@@ -64,13 +68,13 @@ class ModelSummary:
     """What there is to say about a model before it is opened.
 
     Attributes:
-        languages: codes of source and target.
+        languages: codes of source and target; None where they are not known.
         units: what a token is on either side.
         vocabulary_sizes: tokens that have ids on either side.
         n_parameters: that were trained.
     """
 
-    languages: tuple[str, str]
+    languages: tuple[str | None, str | None]
     units: tuple[Unit, Unit]
     vocabulary_sizes: tuple[int, int]
     n_parameters: int
@@ -195,7 +199,7 @@ def summarize(name_or_path: str) -> ModelSummary:
     config = _open_config(model_folder(name_or_path))
     source, target = open_coders(name_or_path)
     return ModelSummary(
-        languages=(source.tokenizer.language, target.tokenizer.language),
+        languages=(source.language, target.language),
         units=(source.unit, target.unit),
         vocabulary_sizes=(len(source.vocabulary), len(target.vocabulary)),
         n_parameters=sum(math.prod(shape) for shape in _shapes(config).values()),

@@ -76,7 +76,7 @@ def forcing_section(free_run: Run) -> None:
 
 def _forced_run() -> Run | None:
     """The run of the typed reference, or else of the example's own; None, with a word, without one."""
-    name = language(current_model().target.tokenizer.language)
+    name = language(current_model().target.language, "Target")
     text, _ = current_texts()
     known = right_translations(text)
     st.text_input(

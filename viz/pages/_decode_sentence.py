@@ -15,7 +15,7 @@ def source_box() -> Run | None:
 
     None, with a sentence on the page that says why, if it can't be run.
     """
-    name = language(current_model().source.tokenizer.language)
+    name = language(current_model().source.language)
     st.text_input(
         f"{name} sentence",
         key="text",

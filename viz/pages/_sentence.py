@@ -30,7 +30,7 @@ def sentence_box() -> Run | None:
     None, with a sentence on the page that says why, if it can't be run.
     """
     loaded = current_model()
-    source, target = language(loaded.source.tokenizer.language), language(loaded.target.tokenizer.language)
+    source, target = language(loaded.source.language), language(loaded.target.language, "Target")
     left, right = st.columns([3, 2])
     left.text_input(
         f"{source} sentence",

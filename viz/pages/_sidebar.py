@@ -61,7 +61,7 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
 
 def in_words(summary: ModelSummary) -> str:
     """Say what a model reads and writes, and how large it is."""
-    source, target = map(language, summary.languages)
+    source, target = (language(code) for code in summary.languages)
     if summary.units == ("word", "word"):
         known = " and ".join(f"{size:,}" for size in summary.vocabulary_sizes)
         what = f"by whole words: {known} of them, no others"

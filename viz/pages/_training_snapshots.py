@@ -72,7 +72,7 @@ def _which(name: str, snapshots: Snapshots) -> None:
 def _sentence(name: str) -> None:
     loaded = snapshot_model(name, 0, current_choice().device)
     st.text_input(
-        f"{language(loaded.source.tokenizer.language)} sentence",
+        f"{language(loaded.source.language)} sentence",
         key="text",
         persist_state="session",
         placeholder="Type a sentence and press Enter",
