@@ -60,13 +60,13 @@ def measure_decoding(
     def decode_ours() -> list[list[int]]:
         if beam_size == 1:
             return greedy_batch(
-                model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=N_NEW_TOKENS, never=never
+                model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=N_NEW_TOKENS, never=never
             )
         found = beam_search(
             model,
             src,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
             max_new_tokens=N_NEW_TOKENS,
             beam_size=beam_size,
             never=never,

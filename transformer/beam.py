@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from transformer.decoding import room_behind
 from transformer.model import Transformer
 
 
@@ -18,16 +19,21 @@ class Hypothesis:
     """One target that a search found.
 
     Attributes:
-        ids: without <bos> and <eos>; a given prefix is part of it.
-        log_probability: of all tokens that were searched for, <eos> included, in nats.
+        ids: without what begins and ends it; a given prefix is part of it.
+        log_probability: of all tokens that were searched for, the end included, in nats.
         score: log_probability over the length penalty.
-        finished: whether <eos> ended it; else it ran into the limit.
+        end_id: what ended it; None if it ran into the limit.
     """
 
     ids: tuple[int, ...]
     log_probability: float
     score: float
-    finished: bool
+    end_id: int | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to an end; else it ran into the limit."""
+        return self.end_id is not None
 
 
 def length_penalty(n_tokens: int, alpha: float) -> float:
@@ -40,13 +46,16 @@ def length_penalty(n_tokens: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class BeamStep:
-    """The candidates of one step: for each sentence the best 2K continuations, best first.
+    """The candidates of one step: for each sentence the best N continuations, best first.
+
+    N is K times one more than the tokens that end a target (2K where <eos> is the only one): so K of them
+    do not end.
 
     Attributes:
-        parents: the hypothesis, 0 to K - 1, that each goes on (B, 2K).
-        tokens: their ids (B, 2K).
-        log_probabilities: of each token behind its prefix, in nats (B, 2K).
-        totals: of each candidate's tokens together (B, 2K); minus infinity where there are fewer candidates.
+        parents: the hypothesis, 0 to K - 1, that each goes on (B, N).
+        tokens: their ids (B, N).
+        log_probabilities: of each token behind its prefix, in nats (B, N).
+        totals: of each candidate's tokens together (B, N); minus infinity where there are fewer candidates.
         followed: places of the K candidates that are followed on, best first (B, K).
     """
 
@@ -79,7 +88,7 @@ class BeamSearch:
     """A search over a batch of sources, step by step.
 
     Each step continues every followed hypothesis by every token. Of a sentence's continuations the best K
-    that do not end are followed on; one that ends with <eos> is finished if it is among the best K. A
+    that do not end are followed on; one that ends is finished if it is among the best K. A
     sentence's search is over when it has `n_best` finished hypotheses and none of those that are followed
     has, at its present length, a better score than the worst of them. With alpha 0 no better one is missed
     so; with more, a followed one could still gain by its length.
@@ -87,9 +96,9 @@ class BeamSearch:
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one sentence.
-        bos_id: what the decoder's input begins with.
-        eos_id: what ends a target.
-        max_new_tokens: stop after so many, <eos> included, or at the model's last position.
+        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
+        end_ids: each of them ends a target, as <eos> does.
+        max_new_tokens: stop after so many, the end included, or at the model's last position.
         beam_size: K.
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.
@@ -108,8 +117,8 @@ class BeamSearch:
         model: Transformer,
         src: Tensor | None,
         *,
-        bos_id: int,
-        eos_id: int,
+        start_ids: Sequence[int],
+        end_ids: Sequence[int],
         max_new_tokens: int,
         beam_size: int,
         alpha: float,
@@ -121,11 +130,13 @@ class BeamSearch:
             raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
         self.found = [Found(n_best) for _ in range(1 if src is None else len(src))]
         self._model, self._src = model, src
-        self._eos_id, self._beam_size, self._alpha = eos_id, beam_size, alpha
-        self._limit = min(len(prefix) + max_new_tokens, model.config.max_len)
+        self._beam_size, self._alpha = beam_size, alpha
+        self._limit = min(len(prefix) + max_new_tokens, room_behind(model, start_ids))
         device = model.generator.weight.device
         self._never = torch.tensor(never, dtype=torch.long, device=device)
-        self._begin = torch.tensor([[bos_id, *prefix]], device=device)
+        self._ends = torch.tensor(list(end_ids), dtype=torch.long, device=device)
+        self._begin = torch.tensor([[*start_ids, *prefix]], device=device)
+        self._n_start = len(start_ids)
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
@@ -135,8 +146,8 @@ class BeamSearch:
         begin = self._begin.expand(len(sentences), -1)
         logits = self._model.step(begin, state)[:, -1]  # (B, V), later (B * K, V)
         totals = torch.zeros(len(sentences), 1, device=begin.device)  # (B, 1), later (B, K)
-        targets = begin[:, None, 1:]  # (B, 1, tokens), later (B, K, tokens)
-        for length in range(begin.shape[1], self._limit + 1):
+        targets = begin[:, None, self._n_start :]  # (B, 1, tokens), later (B, K, tokens)
+        for length in range(1 + targets.shape[2], self._limit + 1):
             step = self._candidates(logits, totals)
             self._finish(sentences, step, targets, length)
             yield step
@@ -159,8 +170,8 @@ class BeamSearch:
             return
 
     def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
-        """The best 2K continuations: each hypothesis ends in one way, so K of them do not end."""
-        n = 2 * self._beam_size
+        """The best continuations, so many that K of them do not end: each hypothesis ends in few ways."""
+        n = self._beam_size * (1 + max(1, len(self._ends)))
         logits = logits.float().index_fill_(-1, self._never, -math.inf)
         best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
         shifted = best.values - best.values[:, :1]
@@ -174,7 +185,7 @@ class BeamSearch:
         top = functional.pad(together, (0, missing), value=-math.inf).topk(n)
         places = top.indices.clamp(max=together.shape[1] - 1)  # of a missing one: any, for its total is -inf
         tokens = best.indices.view(len(totals), -1).gather(1, places)
-        does_end = (tokens == self._eos_id) & top.values.isfinite()
+        does_end = torch.isin(tokens, self._ends) & top.values.isfinite()
         return BeamStep(
             parents=places // n_each,
             tokens=tokens,
@@ -185,14 +196,14 @@ class BeamSearch:
 
     def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:
         """Take in the candidates that end and are among the best K."""
-        does_end = (step.tokens == self._eos_id) & step.totals.isfinite()
+        does_end = torch.isin(step.tokens, self._ends) & step.totals.isfinite()
         for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
             total = float(step.totals[row, rank])
             score = total / length_penalty(length, self._alpha)
             found = self.found[sentences[row]]
             if not found.holds_against(score):
                 ids = targets[row, step.parents[row, rank]].tolist()
-                found.add(Hypothesis(tuple(ids), total, score, finished=True))
+                found.add(Hypothesis(tuple(ids), total, score, int(step.tokens[row, rank])))
 
     def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
         """Rows of the sentences whose search goes on."""
@@ -213,15 +224,15 @@ class BeamSearch:
             found = self.found[sentences[row]]
             for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):
                 if len(found.hypotheses) < found.size and total > -math.inf:
-                    found.add(Hypothesis(tuple(ids), total, total / penalty, finished=False))
+                    found.add(Hypothesis(tuple(ids), total, total / penalty, end_id=None))
 
 
 def beam_search(
     model: Transformer,
     src: Tensor | None,
     *,
-    bos_id: int,
-    eos_id: int,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
     max_new_tokens: int,
     beam_size: int,
     alpha: float = 1.0,
@@ -236,8 +247,8 @@ def beam_search(
     search = BeamSearch(
         model,
         src,
-        bos_id=bos_id,
-        eos_id=eos_id,
+        start_ids=start_ids,
+        end_ids=end_ids,
         max_new_tokens=max_new_tokens,
         beam_size=beam_size,
         alpha=alpha,

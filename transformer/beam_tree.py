@@ -14,7 +14,7 @@ from transformer.beam import BeamSearch, BeamStep, Hypothesis, length_penalty
 from transformer.model import Transformer
 
 Fate = Literal["given", "kept", "pruned", "finished"]
-"""Given: <bos> and the prefix. Kept: followed on. Finished: among the best K, and <eos>. Pruned: neither."""
+"""Given: the root and the prefix. Kept: followed on. Finished: among the best K, and an end. Pruned: none."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class BeamNode:
 
     Attributes:
         index: its place among the nodes.
-        parent: its parent's; None for <bos>.
-        position: tokens before it; 0 for <bos>.
+        parent: its parent's; None for the root, the last of the tokens that every target begins with.
+        position: tokens before it, counted from the root; 0 for the root.
         token_id: of the token.
-        log_probability: of it behind its prefix, in nats; 0 for <bos>.
+        log_probability: of it behind its prefix, in nats; 0 for the root.
         total: of all tokens that were searched for up to it; 0 for what was given.
         score: total over the length penalty, by which candidates of a step are ranked.
         rank: its place among the candidates of its step, from 1.
@@ -49,10 +49,10 @@ class BeamTree:
     """One search.
 
     Attributes:
-        nodes: parents before their children; of each step the best 2K candidates, best first.
+        nodes: parents before their children; of each step its candidates, best first.
         hypotheses: the n best, best first.
         leaves: the node that each of them ends in.
-        n_given: nodes of <bos> and the prefix, which come first.
+        n_given: nodes of the root and the prefix, which come first.
         n_candidates: how many continuations each step had, from the first searched position on.
     """
 
@@ -63,7 +63,7 @@ class BeamTree:
     n_candidates: tuple[int, ...]
 
     def path(self, index: int) -> tuple[BeamNode, ...]:
-        """The nodes from <bos> to this one."""
+        """The nodes from the root to this one."""
         nodes: list[BeamNode] = []
         at: int | None = index
         while at is not None:
@@ -76,8 +76,8 @@ def beam_tree(
     model: Transformer,
     src: Tensor | None,
     *,
-    bos_id: int,
-    eos_id: int,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
     max_new_tokens: int,
     beam_size: int,
     alpha: float = 1.0,
@@ -89,13 +89,13 @@ def beam_tree(
 
     Args:
         src: (1, S) ids; None without an encoder.
-        model, bos_id, eos_id, max_new_tokens, beam_size, alpha, n_best, never, prefix: of `BeamSearch`.
+        model, start_ids, end_ids, max_new_tokens, beam_size, alpha, n_best, never, prefix: of `BeamSearch`.
     """
     search = BeamSearch(
         model,
         src,
-        bos_id=bos_id,
-        eos_id=eos_id,
+        start_ids=start_ids,
+        end_ids=end_ids,
         max_new_tokens=max_new_tokens,
         beam_size=beam_size,
         alpha=alpha,
@@ -103,29 +103,34 @@ def beam_tree(
         never=never,
         prefix=prefix,
     )
-    nodes = _given(model, src, bos_id, prefix, never)
+    nodes = _given(model, src, start_ids, prefix, never)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
     open_words = model.config.tgt_vocab_size - len(set(never))
     for step in search.steps():
         n_candidates.append(len(followed) * open_words)
-        new = _nodes_of(step, followed, nodes, eos_id, beam_size, alpha)
+        new = _nodes_of(step, followed, nodes, end_ids, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
-    leaves = tuple(_leaf(nodes, hypothesis, eos_id) for hypothesis in hypotheses)
+    leaves = tuple(_leaf(nodes, hypothesis) for hypothesis in hypotheses)
     return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates))
 
 
 @torch.inference_mode()
 def _given(
-    model: Transformer, src: Tensor | None, bos_id: int, prefix: Sequence[int], never: Sequence[int]
+    model: Transformer,
+    src: Tensor | None,
+    start_ids: Sequence[int],
+    prefix: Sequence[int],
+    never: Sequence[int],
 ) -> list[BeamNode]:
-    """<bos> and the prefix; what the prefix's tokens would have cost."""
-    root = BeamNode(0, None, 0, bos_id, 0.0, 0.0, 0.0, 1, "given")
+    """The root and the prefix; what the prefix's tokens would have cost."""
+    root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, "given")
     if not prefix:
         return [root]
     device = model.generator.weight.device
-    logits = model.step(torch.tensor([[bos_id, *prefix[:-1]]], device=device), model.start(src))[0].float()
+    begin = torch.tensor([[*start_ids, *prefix[:-1]]], device=device)
+    logits = model.step(begin, model.start(src))[0, len(start_ids) - 1 :].float()
     closed = torch.tensor(never, dtype=torch.long, device=device)
     log_probabilities = logits.index_fill(-1, closed, -math.inf).log_softmax(dim=-1)  # (prefix, V)
     nodes = [root]
@@ -140,7 +145,7 @@ def _nodes_of(
     step: BeamStep,
     followed: Sequence[int],
     nodes: Sequence[BeamNode],
-    eos_id: int,
+    end_ids: Sequence[int],
     beam_size: int,
     alpha: float,
 ) -> list[BeamNode]:
@@ -158,7 +163,7 @@ def _nodes_of(
     for place, (parent, token, log_probability, total) in enumerate(rows):
         if total == -math.inf:
             break
-        ends = token == eos_id
+        ends = token in end_ids
         fate: Fate = "kept" if place in kept else "finished" if ends and place < beam_size else "pruned"
         new.append(
             BeamNode(
@@ -176,9 +181,9 @@ def _nodes_of(
     return new
 
 
-def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis, eos_id: int) -> int:
+def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis) -> int:
     """Follow a hypothesis's tokens from the root."""
-    tokens = [*hypothesis.ids, eos_id] if hypothesis.finished else list(hypothesis.ids)
+    tokens = list(hypothesis.ids) if hypothesis.end_id is None else [*hypothesis.ids, hypothesis.end_id]
     children = {(node.parent, node.token_id): node.index for node in nodes}
     at = 0
     for token in tokens:

@@ -60,40 +60,46 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
     )
 
 
+def room_behind(model: Transformer, start_ids: Sequence[int]) -> int:
+    """How many tokens a model can be asked for behind these: it need not read the last one."""
+    return model.config.max_len - len(start_ids) + 1
+
+
 @torch.inference_mode()
 def greedy(
     model: Transformer,
     src: Tensor | None,
     *,
-    bos_id: int,
-    eos_id: int,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
     max_new_tokens: int,
     never: Sequence[int] = (),
     top_k: int = 5,
 ) -> Iterator[DecodingStep]:
-    """Take the most probable token at each step, up to and including <eos>.
+    """Take the most probable token at each step, up to and including one that ends the target.
 
     Earlier tokens' keys and values are kept, so that a step costs one token.
 
     Args:
         model: with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        bos_id: what the decoder's input begins with.
-        eos_id: what ends the target.
+        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
+        end_ids: each of them ends the target, as <eos> does.
         max_new_tokens: stop after so many, or at the model's last position.
         never: ids that are not to be chosen.
         top_k: how many of the best tokens each step tells.
     """
     state = model.start(src)
-    token = bos_id
+    tokens = list(start_ids)
     device = model.generator.weight.device
-    for position in range(min(max_new_tokens, model.config.max_len)):
-        logits = model.step(torch.tensor([[token]], device=device), state)
+    for position in range(min(max_new_tokens, room_behind(model, start_ids))):
+        logits = model.step(torch.tensor([tokens], device=device), state)
         probabilities = next_token_probabilities(logits[0, -1], never)  # (V,)
         token = int(probabilities.argmax())
         yield decoding_step(position, token, probabilities, top_k)
-        if token == eos_id:
+        if token in end_ids:
             return
+        tokens = [token]
 
 
 @torch.inference_mode()
@@ -101,30 +107,30 @@ def greedy_batch(
     model: Transformer,
     src: Tensor,
     *,
-    bos_id: int,
-    eos_id: int,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
     max_new_tokens: int,
     never: Sequence[int] = (),
 ) -> list[list[int]]:
-    """Greedy targets of many sources at once, each without <bos> and <eos>.
+    """Greedy targets of many sources at once, each without what begins and ends it.
 
     A sentence that has ended leaves the batch: the others are decoded without it.
 
     Args:
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
-        bos_id, eos_id, max_new_tokens, never: as in `greedy`.
+        start_ids, end_ids, max_new_tokens, never: as in `greedy`.
     """
     closed = torch.tensor(never, dtype=torch.long, device=src.device)
     targets: list[list[int]] = [[] for _ in range(len(src))]
     going_on = list(range(len(src)))
     state = model.start(src)
-    tokens = torch.full((len(src), 1), bos_id, device=src.device)
-    for _ in range(min(max_new_tokens, model.config.max_len)):
+    tokens = torch.tensor([list(start_ids)] * len(src), device=src.device)  # (B, T_new)
+    for _ in range(min(max_new_tokens, room_behind(model, start_ids))):
         logits = model.step(tokens, state)[:, -1].index_fill_(-1, closed, -math.inf)  # (B, V)
         tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
         chosen = tokens[:, 0].tolist()
-        kept = [row for row, token in enumerate(chosen) if token != eos_id]
+        kept = [row for row, token in enumerate(chosen) if token not in end_ids]
         for row in kept:
             targets[going_on[row]].append(chosen[row])
         if not kept:

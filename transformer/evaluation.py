@@ -90,14 +90,14 @@ def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> 
     if beam_size == 1:
         return list(
             greedy_batch(
-                loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
+                loaded.model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=limit, never=NO_WORDS
             )
         )
     found = beam_search(
         loaded.model,
         src,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
         max_new_tokens=limit,
         beam_size=beam_size,
         alpha=alpha,

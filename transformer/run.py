@@ -133,8 +133,8 @@ def search(
     return beam_tree(
         loaded.model,
         src,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
         max_new_tokens=target_limit(loaded, src.shape[1]) - len(prefix),
         beam_size=beam_size,
         alpha=alpha,
@@ -163,8 +163,8 @@ def draw_target(
     (ids,) = sample(
         loaded.model,
         src,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
         max_new_tokens=limit - len(prefix),
         generator=torch.Generator().manual_seed(seed),
         temperature=temperature,
@@ -181,7 +181,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     src = _padded([(*source.ids, EOS_ID) for source in sources], loaded)
     limit = target_limit(loaded, src.shape[1])
     targets = greedy_batch(
-        loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS
+        loaded.model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=limit, never=NO_WORDS
     )
     return _trace(loaded, sources, list(map(loaded.target.of_ids, targets)))
 
@@ -196,7 +196,13 @@ def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step:
     steps = []
     limit = target_limit(loaded, src.shape[1])
     decoding = greedy(
-        loaded.model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=limit, never=NO_WORDS, top_k=top_k
+        loaded.model,
+        src,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
+        max_new_tokens=limit,
+        never=NO_WORDS,
+        top_k=top_k,
     )
     for step in decoding:
         steps.append(step)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from transformer.decoding import room_behind
 from transformer.model import Transformer
 
 
@@ -59,8 +60,8 @@ def sample(
     model: Transformer,
     src: Tensor | None,
     *,
-    bos_id: int,
-    eos_id: int,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
     max_new_tokens: int,
     generator: torch.Generator,
     temperature: float = 1.0,
@@ -74,27 +75,27 @@ def sample(
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one target. Repeat a source for several targets.
-        bos_id: what the decoder's input begins with.
-        eos_id: what ends a target.
-        max_new_tokens: stop after so many, <eos> included, or at the model's last position.
+        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
+        end_ids: each of them ends a target, as <eos> does.
+        max_new_tokens: stop after so many, the end included, or at the model's last position.
         generator: what is drawn with, on the CPU; the same state draws the same targets.
         temperature, top_k, top_p, never: as in `reshape`.
         prefix: ids that every target begins with.
 
     Returns:
-        ids of each target, the prefix included, without <bos> and <eos>.
+        ids of each target, the prefix included, without what begins and ends it.
     """
     device = model.generator.weight.device
     n_rows = 1 if src is None else len(src)
     targets: list[list[int]] = [list(prefix) for _ in range(n_rows)]
     going_on = list(range(n_rows))
     state = model.start(src)
-    tokens = torch.tensor([[bos_id, *prefix]] * n_rows, device=device)
-    for _ in range(min(max_new_tokens, model.config.max_len - len(prefix))):
+    tokens = torch.tensor([[*start_ids, *prefix]] * n_rows, device=device)
+    for _ in range(min(max_new_tokens, room_behind(model, start_ids) - len(prefix))):
         logits = model.step(tokens, state)[:, -1]
         probabilities = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p, never=never)
         drawn = torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0].tolist()
-        kept = [row for row, token in enumerate(drawn) if token != eos_id]
+        kept = [row for row, token in enumerate(drawn) if token not in end_ids]
         for row in kept:
             targets[going_on[row]].append(drawn[row])
         if not kept:

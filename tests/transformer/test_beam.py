@@ -21,7 +21,7 @@ SMALL = {"src_vocab_size": 11, "tgt_vocab_size": 7}
 
 def search(model: Transformer, src: Tensor | None, **changes: object) -> list[list[Hypothesis]]:
     settings = {"max_new_tokens": 6, "beam_size": 4, "alpha": 0.0, "never": NEVER} | changes
-    return beam_search(model, src, bos_id=BOS_ID, eos_id=EOS_ID, **settings)  # type: ignore[arg-type]
+    return beam_search(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], **settings)  # type: ignore[arg-type]
 
 
 def sharp(seed: int) -> Transformer:
@@ -112,7 +112,7 @@ def test_a_batch_is_its_sentences_one_by_one(beam_size: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model, src = sharp(seed), random_ids(11, 3, 5, seed=seed)
-    greedy = greedy_batch(model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=9, never=NEVER)
+    greedy = greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=9, never=NEVER)
     found = search(model, src, beam_size=1, max_new_tokens=9)
     assert [list(best.ids) for best, *_ in found] == greedy
 
@@ -143,7 +143,7 @@ def test_more_alpha_gives_longer_targets() -> None:
 def test_at_the_limit_unfinished_ones_fill_up() -> None:
     model, src = sharp(0), random_ids(11, 1, 5)
     (found,) = beam_search(
-        model, src, bos_id=BOS_ID, eos_id=-1, max_new_tokens=5, beam_size=3, n_best=3, never=NEVER
+        model, src, start_ids=[BOS_ID], end_ids=[], max_new_tokens=5, beam_size=3, n_best=3, never=NEVER
     )
     assert [len(one.ids) for one in found] == [5, 5, 5]
     assert not any(one.finished for one in found)
@@ -153,7 +153,13 @@ def test_at_the_limit_unfinished_ones_fill_up() -> None:
 def test_the_models_last_position_is_a_limit() -> None:
     model = tiny_transformer(0, **SMALL, max_len=6)
     (found,) = beam_search(
-        model, random_ids(11, 1, 5), bos_id=BOS_ID, eos_id=-1, max_new_tokens=50, beam_size=2, never=NEVER
+        model,
+        random_ids(11, 1, 5),
+        start_ids=[BOS_ID],
+        end_ids=[],
+        max_new_tokens=50,
+        beam_size=2,
+        never=NEVER,
     )
     assert len(found[0].ids) == 6
 
@@ -164,8 +170,8 @@ def test_impossible_beams_are_refused(beam_size: int, n_best: int) -> None:
         BeamSearch(
             sharp(0),
             None,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
             max_new_tokens=3,
             beam_size=beam_size,
             alpha=0,

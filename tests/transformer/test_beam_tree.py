@@ -20,8 +20,8 @@ def tree(seed: int = 1, prefix: tuple[int, ...] = (), alpha: float = 1.0) -> Bea
     return beam_tree(
         sharp(seed),
         random_ids(11, 1, 5, seed=seed),
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
         max_new_tokens=6,
         beam_size=SIZE,
         n_best=SIZE,

@@ -26,7 +26,9 @@ ENDLESS = -1
 
 
 def decode(model: Transformer, src: Tensor | None, eos_id: int = EOS_ID, n: int = 12) -> list[DecodingStep]:
-    return list(greedy(model, src, bos_id=BOS_ID, eos_id=eos_id, max_new_tokens=n, never=NEVER, top_k=3))
+    return list(
+        greedy(model, src, start_ids=[BOS_ID], end_ids=[eos_id], max_new_tokens=n, never=NEVER, top_k=3)
+    )
 
 
 def decode_without_cache(model: Transformer, src: Tensor | None, eos_id: int, n: int) -> list[int]:
@@ -81,7 +83,7 @@ def test_steps_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return step(tokens, state)
 
     monkeypatch.setattr(model, "step", counted)
-    steps = greedy(model, random_ids(29, 1, 7), bos_id=BOS_ID, eos_id=ENDLESS, max_new_tokens=9)
+    steps = greedy(model, random_ids(29, 1, 7), start_ids=[BOS_ID], end_ids=[ENDLESS], max_new_tokens=9)
     assert sizes == []
     for n in range(1, 4):
         next(steps)
@@ -102,14 +104,16 @@ def test_a_batch_decodes_as_its_sentences_do(seed: int) -> None:
     # A token of the first sentence as its end: one sentence ends before the other.
     for eos_id in (ENDLESS, alone[0][3]):
         expected = [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in alone]
-        together = greedy_batch(model, src, bos_id=BOS_ID, eos_id=eos_id, max_new_tokens=12, never=NEVER)
+        together = greedy_batch(
+            model, src, start_ids=[BOS_ID], end_ids=[eos_id], max_new_tokens=12, never=NEVER
+        )
         assert together == expected
 
 
 def test_a_batch_of_no_steps() -> None:
     model = tiny_transformer()
     src, _ = pair_batch(model.config)
-    assert greedy_batch(model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=0) == [[], []]
+    assert greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=0) == [[], []]
 
 
 def test_what_never_comes_has_no_probability() -> None:

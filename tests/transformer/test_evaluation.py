@@ -48,8 +48,8 @@ def test_a_beam_is_the_beam_search() -> None:
         ((best,),) = beam_search(
             loaded.model,
             torch.tensor([ids]),
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
             max_new_tokens=target_limit(loaded, len(ids)),
             beam_size=3,
             alpha=0.6,

@@ -84,8 +84,8 @@ def test_a_seed_gives_the_same_targets_again() -> None:
         sample(
             model,
             src,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
             max_new_tokens=9,
             generator=torch.Generator().manual_seed(seed),
             never=NEVER,
@@ -98,12 +98,12 @@ def test_a_seed_gives_the_same_targets_again() -> None:
 
 def test_with_one_token_left_it_is_greedy() -> None:
     model, src = tiny_transformer(), random_ids(29, 6, 7)
-    greedy = greedy_batch(model, src, bos_id=BOS_ID, eos_id=EOS_ID, max_new_tokens=9, never=NEVER)
+    greedy = greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=9, never=NEVER)
     drawn = sample(
         model,
         src,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
         max_new_tokens=9,
         generator=torch.Generator(),
         top_k=1,
@@ -121,8 +121,8 @@ def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
     drawn = sample(
         model,
         src.expand(n, -1),
-        bos_id=BOS_ID,
-        eos_id=-1,
+        start_ids=[BOS_ID],
+        end_ids=[],
         max_new_tokens=1,
         generator=torch.Generator().manual_seed(0),
         temperature=0.8,
