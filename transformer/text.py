@@ -203,6 +203,7 @@ class Specials:
         bos: begins a sentence.
         eos: ends it.
         unk: stands for what the vocabulary does not have.
+        mask: stands for a token that the model is to find (masked language models).
         never: what a generated sentence never goes on with.
     """
 
@@ -210,6 +211,7 @@ class Specials:
     bos: int | None
     eos: int | None
     unk: int | None
+    mask: int | None = None
     never: tuple[int, ...] = ()
 
 

@@ -47,8 +47,8 @@ class LoadedModel:
     Attributes:
         name: as shown to people.
         model: in eval mode, its parameters frozen.
-        source: the coder of the encoder's side.
-        target: the coder of the decoder's side.
+        source: the coder of the encoder's side; without an encoder the same as `target`.
+        target: the coder of the decoder's side; without a decoder the same as `source`.
         card: the text of its model card, Markdown.
         start_ids: what a decoder that has a source begins its target with.
         end_ids: the ids that end a target; the first is the one that a given target ends with.
