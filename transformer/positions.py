@@ -14,19 +14,20 @@ def wavelengths(d_model: int, base: float = 10_000.0) -> Tensor:
     Returns:
         (d_model / 2,) float64, from 2 pi up to nearly 2 pi base.
     """
-    pair = torch.arange(0, d_model, 2, dtype=torch.float64)
+    pair = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
     return 2 * math.pi * base ** (pair / d_model)
 
 
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10_000.0) -> Tensor:
     """PE(pos, 2i) = sin(pos / base^(2i / d_model)), PE(pos, 2i+1) = cos of the same (paper, section 3.5).
 
-    Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
+    Computed in float64: in float32 the angle of position 5000 is off by 2e-4. On the CPU even where a model
+    is made without memory for its weights (torch's meta device): nothing stored could fill it in later.
 
     Returns:
         (length, d_model) float32; d_model must be even.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    position = torch.arange(length, dtype=torch.float64, device="cpu")[:, None]  # (length, 1)
     angle = position * (2 * math.pi / wavelengths(d_model, base))  # (length, d_model / 2)
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
 

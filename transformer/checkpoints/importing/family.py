@@ -11,8 +11,8 @@ from transformer.checkpoints.importing.sheet import ConfigReading
 from transformer.checkpoints.importing.transforms import Transform, as_it_is
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-StandIn = Literal["zeros", "drawn"]
-"""What takes the place of a weight that files may lack: nothing added, or numbers drawn at random."""
+StandIn = Literal["zeros", "ones", "drawn"]
+"""What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
 
 
 class Into:
@@ -37,6 +37,10 @@ def targets(target: str | Into) -> Into:
     return Into(as_it_is, target) if isinstance(target, str) else target
 
 
+def _none(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    return {}
+
+
 def _as_they_are(raw: RawCheckpoint) -> RawCheckpoint:
     return raw
 
@@ -56,7 +60,7 @@ class Family:
         prefixes: that some models of the family have before their names ("bert.", "model."); taken off before
             anything else is looked at.
         arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
-        stand_ins: our names of weights that files of this family may lack, and what then takes their place.
+        stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
     """
 
     name: str
@@ -67,7 +71,7 @@ class Family:
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
     arrange: Callable[[RawCheckpoint], RawCheckpoint] = _as_they_are
-    stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
+    stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = _none
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""

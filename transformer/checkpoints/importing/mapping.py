@@ -90,6 +90,9 @@ class _Planner:
                 if (names[0] in self.tied) == secondary:
                     self._assign(stored, into, names)
         missing = list(self._missing())
+        used = {stored.name for stored, _, _ in placed}
+        self.unexpected = [problem for problem in self.unexpected if problem.name not in used]
+        self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
         spare = [problem.name for problem in self.unexpected]
         lacking = [problem.name for problem in missing]
         self.result.keys = KeyReport(
@@ -150,8 +153,8 @@ class _Planner:
 
     def _missing(self) -> Iterator[KeyProblem]:
         """Weights that nothing fills, once by each foreign name; stand-ins are chosen where they may be."""
-        stand_ins, ours = Patterns(self.family.stand_ins), _foreign_names(self.renames)
-        known = Patterns(ours)
+        standing_in, ours = self.family.stand_ins(self.raw), _foreign_names(self.renames)
+        stand_ins, known = Patterns(standing_in), Patterns(ours)
         prefix = self._prefix()
         told: set[str] = set()
         for name, shape in self.shapes.items():
@@ -159,7 +162,7 @@ class _Planner:
                 continue
             stand_in, place = stand_ins.find(name), known.find(name)
             if stand_in is not None:
-                self.result.stand_ins[name] = self.family.stand_ins[stand_in[0]]
+                self.result.stand_ins[name] = standing_in[stand_in[0]]
                 continue
             theirs = prefix + (name if place is None else ours[place[0]].format(*place[1]))
             if theirs not in told:

@@ -124,7 +124,7 @@ def _report(family: Family, reading: ConfigReading, plan: Plan) -> ImportReport:
 
 def _notes_on_stand_ins(plan: Plan) -> tuple[str, ...]:
     drawn = [name for name, kind in plan.stand_ins.items() if kind == "drawn"]
-    zeros = [name for name, kind in plan.stand_ins.items() if kind == "zeros"]
+    zeros = [name for name, kind in plan.stand_ins.items() if kind == "zeros" and not drawn]
     notes = []
     if drawn:
         notes.append(

@@ -10,7 +10,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import TransformerConfig
 
 Source = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""A value is told by the checkpoint's configuration, seen in the tensors' shapes, given by the person, a
+"""A value is told by the checkpoint's configuration, seen in the tensors, given by the person, a
 guess that nobody confirmed, or the same in every model of the family."""
 
 

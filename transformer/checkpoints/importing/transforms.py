@@ -44,9 +44,15 @@ def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[T
     return [by_head[:, part].flatten(0, 1) for part in range(n_parts)]
 
 
-def one_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(..., length, D) with leading axes of 1, or (length, 1, D) -> (length, D)."""
-    return (tensor.reshape(-1, tensor.shape[-1]),)
+def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(length, D), (1, length, D) or (length, 1, D) -> (max_len, D)."""
+    return (tensor.reshape(-1, tensor.shape[-1])[: config.max_len],)
+
+
+def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + d_head / 2) of each head become (2i, 2i + 1)."""
+    pairs = tensor.unflatten(0, (-1, 2, config.d_head // 2))  # (H, 2, d_head / 2, ...)
+    return (pairs.transpose(1, 2).flatten(0, 2),)
 
 
 def without_first_rows(n: int) -> Transform:

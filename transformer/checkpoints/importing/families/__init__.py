@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from transformer.checkpoints.importing.families import gpt2, headlight
+from transformer.checkpoints.importing.families import (
+    annotated,
+    bert,
+    distilbert,
+    fused_tutorial,
+    gpt2,
+    headlight,
+    llama,
+    torch_transformer,
+)
 from transformer.checkpoints.importing.family import Family
 
-FAMILIES: tuple[Family, ...] = (headlight.FAMILY, gpt2.FAMILY)
+FAMILIES: tuple[Family, ...] = (
+    headlight.FAMILY,
+    bert.BERT,
+    bert.ROBERTA,
+    distilbert.FAMILY,
+    gpt2.FAMILY,
+    llama.FAMILY,
+    annotated.FAMILY,
+    fused_tutorial.FAMILY,
+    torch_transformer.FAMILY,
+)

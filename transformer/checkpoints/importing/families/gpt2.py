@@ -9,20 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
 from transformer.checkpoints.importing.family import Family, Into, Renames
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import three_blocks, three_blocks_of_columns, transposed
 from transformer.checkpoints.reading.raw import RawCheckpoint
-
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "gelu": "gelu",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-}
 
 RENAMES: Renames = {
     "wte.weight": "tgt_embedding.weight",
@@ -57,7 +48,7 @@ RENAMES: Renames = {
 IGNORED = {
     "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
     "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
-    "score.weight": "The head of a classifier; Headlight shows the language model below it.",
+    "score.weight": CLASSIFIER,
 }
 
 _UNCOMMON = "another way to compute attention than GPT-2's"

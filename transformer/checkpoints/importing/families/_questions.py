@@ -1,0 +1,165 @@
+"""What the state dict of a person's own module does not tell: the questions, and what the numbers hint at."""
+
+from __future__ import annotations
+
+import torch
+
+from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.sheet import Sheet
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.positions import sinusoidal_encoding
+
+ASSUMED_LENGTH = 1024
+"""Positions of a model whose sinusoids are computed, not stored."""
+_ROUNDING = 2e-3
+"""How far tables of sinusoids that were computed in float32 are off, at the most."""
+_FIRST_IDS = 4
+"""Where people put padding."""
+
+NOT_STORED = "It is an argument of the module and not stored with its weights."
+
+
+def ask_norm_position(sheet: Sheet) -> None:
+    """Whether norms stand before or behind the sublayers; the paper's way first."""
+    sheet.ask(
+        "norm_position",
+        "Do the norms come before or behind the sublayers?",
+        f"{NOT_STORED} torch calls it norm_first.",
+        (
+            Option("post", "behind, as in the paper (norm_first=False)"),
+            Option("pre", "before (norm_first=True)"),
+        ),
+    )
+
+
+def ask_activation(sheet: Sheet) -> None:
+    """The activation of the feed-forward; the paper's first."""
+    sheet.ask(
+        "activation",
+        "Which activation has the feed-forward?",
+        NOT_STORED,
+        (
+            Option("relu", "ReLU, as in the paper"),
+            Option("gelu", "GELU"),
+            Option("gelu_tanh", "GELU, approximated by tanh"),
+            Option("silu", "SiLU (Swish)"),
+        ),
+    )
+
+
+def ask_embedding_scale(sheet: Sheet, *, likely: bool) -> None:
+    """Whether embeddings are multiplied by sqrt(d_model)."""
+    scaled = Option(value=True, label="yes, as in the paper (section 3.4)")
+    plain = Option(value=False, label="no")
+    sheet.ask(
+        "embedding_scale",
+        "Are embeddings multiplied by the square root of d_model?",
+        "It is done in the program and not stored. A wrong answer makes words too loud or too quiet beside "
+        "their positions.",
+        (scaled, plain) if likely else (plain, scaled),
+    )
+
+
+def ask_positions(sheet: Sheet, tables: list[str]) -> None:
+    """What the positions are: a stored table that was learned, sinusoids, or none.
+
+    Args:
+        sheet: with d_model.
+        tables: names of stored tables of positions.
+    """
+    lengths = [max(sheet.raw.tensors[name].shape[:-1]) for name in tables]
+    if not tables:
+        sheet.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+        options = (
+            Option("sinusoidal", "sines and cosines, as in the paper (section 3.5)"),
+            Option("none", "no positions"),
+        )
+        sheet.ask(
+            "positions",
+            "How does the model know where a token stands?",
+            "There is no table of positions in the files; sinusoids are usually computed.",
+            options[1:] if sheet["d_model"] % 2 else options,
+        )
+        return
+    sheet.put("max_len", min(lengths), "shapes", f"rows of {sheet.stored_name(tables[0])}")
+    layout = sinusoid_layout(sheet.raw.tensors[tables[0]])
+    why = f"the numbers of {sheet.stored_name(tables[0])}"
+    sheet.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
+    if layout:
+        sheet.put("sinusoid_layout", layout, "shapes", why)
+
+
+def sinusoid_layout(table: StoredTensor) -> str | None:
+    """Which layout of the paper's sinusoids a table of positions holds, None for one that was learned."""
+    d_model = table.shape[-1]
+    if d_model % 2:
+        return None
+    stored = table.open().reshape(-1, d_model).to(torch.float32)
+    encoding = sinusoidal_encoding(len(stored), d_model)
+    if _is_close(stored, encoding):
+        return "interleaved"
+    return "halves" if _is_close(stored, torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=1)) else None
+
+
+def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return bool(((one - other).abs() <= _ROUNDING).all())
+
+
+def ask_pad_id(sheet: Sheet, embedding: str | None, usual: int) -> None:
+    """Which id is padding: where one of the first rows of the embedding is zero it is that one."""
+    zeros = [] if embedding is None else _zero_rows(sheet.raw.tensors[embedding])
+    ids = sorted(range(_FIRST_IDS), key=lambda index: (index not in zeros, index != usual, index))
+    sheet.ask(
+        "pad_id",
+        "Which id fills up short sentences of a batch?",
+        "The vocabulary is not stored with the weights. This token is never looked at."
+        + (f" Row {zeros[0]} of the embedding is zero, as that of padding is." if zeros else ""),
+        (*(Option(index, str(index)) for index in ids), Option(-1, "none")),
+    )
+
+
+def _zero_rows(embedding: StoredTensor) -> list[int]:
+    rows = embedding.open()[:_FIRST_IDS]
+    return [index for index, row in enumerate(rows) if not bool(row.any())]
+
+
+def is_same(raw: RawCheckpoint, one: str, other: str) -> bool:
+    """Whether two names stand for the same numbers of the file."""
+    if one not in raw.tensors or other not in raw.tensors:
+        return False
+    first, second = raw.tensors[one].name, raw.tensors[other].name
+    return raw.aliases.get(first, first) == raw.aliases.get(second, second)
+
+
+def put_vocabularies(sheet: Sheet, *, stand_in: int | None = None) -> None:
+    """Sizes of the vocabularies, what is tied to what, and the generator, by the names that `arrange` gives.
+
+    n_encoder_layers and n_decoder_layers must be there. The names are src_embedding, tgt_embedding and
+    generator.weight.
+
+    Args:
+        stand_in: words where the files have neither embedding nor generator.
+    """
+    raw = sheet.raw
+    generator = "generator.weight" in raw.tensors
+    sheet.put(
+        "has_generator", generator, "shapes", "whether there is a layer from the model's width to words"
+    )
+    for name, layers, embedding in (
+        ("src_vocab_size", "n_encoder_layers", "src_embedding"),
+        ("tgt_vocab_size", "n_decoder_layers", "tgt_embedding"),
+    ):
+        if not sheet[layers]:
+            sheet.put(name, 0, "shapes", "there is no such stack")
+        elif embedding in raw.tensors or stand_in is None:
+            sheet.size(name, name, embedding, 0)
+        elif generator and (name == "tgt_vocab_size" or not sheet["n_decoder_layers"]):
+            sheet.size(name, name, "generator.weight", 0)
+        else:
+            sheet.put(name, stand_in, "assumed", "there is no embedding in the files")
+    both = bool(sheet["n_encoder_layers"] and sheet["n_decoder_layers"])
+    shared = both and is_same(raw, "src_embedding", "tgt_embedding")
+    sheet.put("share_embeddings", shared, "shapes", "whether both embeddings are the same numbers")
+    tied = is_same(raw, "generator.weight", "tgt_embedding" if sheet["n_decoder_layers"] else "src_embedding")
+    sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are the same numbers")
+    sheet.put("generator_bias", "generator.bias" in raw.tensors, "shapes", "whether there is a bias")

@@ -1,0 +1,185 @@
+"""Llama (Touvron et al. 2023) and models built like it, as Hugging Face's transformers saves them.
+
+A decoder with RMS norms before the sublayers, rotary positions, a gated feed-forward, and fewer heads of keys
+and values than of queries. Its files keep the two halves of each rotated pair half a head apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
+from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
+from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.sheet import ConfigReading, Sheet, likely_heads
+from transformer.checkpoints.importing.transforms import rotated_pairs_side_by_side
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    "embed_tokens.weight": "tgt_embedding.weight",
+    "layers.{}.input_layernorm.weight": "decoder.layers.{}.self_attn_norm.gamma",
+    "layers.{}.self_attn.q_proj.weight": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.weight"
+    ),
+    "layers.{}.self_attn.q_proj.bias": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.bias"
+    ),
+    "layers.{}.self_attn.k_proj.weight": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.weight"
+    ),
+    "layers.{}.self_attn.k_proj.bias": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.bias"
+    ),
+    "layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
+    "layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
+    "layers.{}.self_attn.o_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "layers.{}.self_attn.o_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "layers.{}.post_attention_layernorm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
+    "layers.{}.mlp.gate_proj.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "layers.{}.mlp.up_proj.weight": "decoder.layers.{}.feed_forward.w_3.weight",
+    "layers.{}.mlp.down_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "norm.weight": "decoder.final_norm.gamma",
+    "lm_head.weight": "generator.weight",
+}
+
+IGNORED = {
+    "layers.{}.self_attn.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
+    "rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
+    "score.weight": CLASSIFIER,
+}
+
+MODEL_TYPES = (None, "llama", "mistral", "qwen2")
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are Llama's names, and no more than that in each layer."""
+    names = {"embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.0.mlp.gate_proj.weight"}
+    return names <= raw.tensors.keys() and raw.json("config.json").get("model_type") in MODEL_TYPES
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+    """From config.json, or from the shapes and answers."""
+    sheet = Sheet(raw, answers)
+    sheet.size("d_model", "hidden_size", "embed_tokens.weight", 1)
+    sheet.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
+    sheet.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
+    sheet.layers("n_decoder_layers", "num_hidden_layers", "layers.{}.self_attn.q_proj.weight")
+    sheet.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    sheet.layout("every Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary")
+    sheet.layout("every Llama", gated=True, embedding_scale=False, bias=False)
+    has_bias = "layers.0.self_attn.q_proj.bias" in raw.tensors
+    sheet.put("attention_bias", has_bias, "shapes", "whether the projections have biases")
+    sheet.choice("activation", "hidden_act", ACTIVATIONS, "silu")
+    sheet.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
+    sheet.pad_id()
+    if sheet.config is None:
+        _ask(sheet)
+    else:
+        _take(sheet, sheet.config)
+    return sheet.reading()
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Some models built like Llama have biases everywhere but behind the heads."""
+    has_bias = "layers.0.self_attn.o_proj.bias" in raw.tensors
+    return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
+
+
+def _take(sheet: Sheet, config: ForeignConfig) -> None:
+    n_heads = sheet.heads("num_attention_heads")
+    d_head = config.integer("head_dim", sheet["d_model"] // n_heads if n_heads > 0 else 0)
+    sheet.put("d_head", d_head, "config", "config.json: head_dim")
+    n_kv_heads = config.integer("num_key_value_heads", n_heads)
+    sheet.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
+    _take_length(sheet, config)
+    sheet.put("position_base", _rotary_base(config), "config", "config.json: rope_theta")
+    tied = config.flag("tie_word_embeddings", False)
+    sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    config.only("mlp_bias", False, why="biases in the gated feed-forward")
+    config.refuse_unknown({"pretraining_tp", "attention_bias", "max_window_layers"})
+
+
+def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
+    """Where layers look back over a window only, texts that fit into it are computed just the same."""
+    positions = config.integer("max_position_embeddings", 2048)
+    sheet.put("max_len", positions, "config", "config.json: max_position_embeddings")
+    window = config.integer("sliding_window", positions)
+    layers = config.get("layer_types", ["sliding_attention"])
+    others = [kind for kind in layers if kind not in ("full_attention", "sliding_attention")]
+    if others:
+        raise CheckpointError(
+            f"config.json says layer_types {short(others[0])}, which Headlight does not compute."
+        )
+    if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
+        sheet.put(
+            "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
+        )
+
+
+def _rotary_base(config: ForeignConfig) -> float:
+    """The base of the wavelengths, from either of the two places where it is told.
+
+    Raises:
+        CheckpointError: for scaled rotary positions.
+    """
+    told: dict[str, Any] = {"rope_theta": config.get("rope_theta")}
+    for name in ("rope_parameters", "rope_scaling"):
+        parameters = config.get(name, {})
+        if not isinstance(parameters, dict):
+            raise CheckpointError(f"config.json says {name} {short(parameters)}: it must be an object.")
+        told |= parameters
+    kind = told.get("rope_type", told.get("type", "default"))
+    rotated = told.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
+    if kind not in ("default", None) or rotated != 1:
+        raise CheckpointError(
+            f"config.json says that rotary positions are of type {short(kind)}, with {short(rotated)} of "
+            "each head rotated: Headlight's model turns whole heads by unscaled angles only."
+        )
+    base = told.get("rope_theta")
+    if base is not None and (isinstance(base, bool) or not isinstance(base, int | float)):
+        raise CheckpointError(f"config.json says rope_theta {short(base)}: it must be a number.")
+    return 10_000.0 if base is None else float(base)
+
+
+def _ask(sheet: Sheet) -> None:
+    """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
+    q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
+    k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
+    n_heads = sheet.ask(
+        "n_heads",
+        "How many attention heads has each layer?",
+        f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
+        tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in likely_heads(q_rows)),
+    )
+    d_head = q_rows // max(n_heads, 1)
+    sheet.put("d_head", d_head, "shapes", "rows of q_proj over heads")
+    sheet.put("n_kv_heads", k_rows // max(d_head, 1), "shapes", "rows of k_proj over the width of a head")
+    sheet.ask(
+        "position_base",
+        "What is the base of the rotary positions (rope_theta)?",
+        "The angles are computed and not stored.",
+        (Option(10_000.0, "10,000 (Llama 2)"), Option(500_000.0, "500,000 (Llama 3)")),
+    )
+    sheet.ask(
+        "max_len",
+        "How many tokens may a text have?",
+        "Rotary positions have no table whose length could be read.",
+        (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
+    )
+    tied = "lm_head.weight" not in sheet.raw.tensors
+    sheet.put("tie_generator", tied, "shapes", "whether there is lm_head.weight")
+
+
+FAMILY = Family(
+    name="llama",
+    label="Llama",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    prefixes=("model.",),
+    stand_ins=stand_ins,
+)
