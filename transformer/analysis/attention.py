@@ -1,0 +1,267 @@
+"""Where heads look: at one place whatever it says, everywhere alike, at the tokens that mean nothing.
+
+Resting on a token without meaning is what trained heads do that have nothing to look for in a sentence
+(BERT's on [SEP]: Clark et al. 2019, arXiv:1906.04341; decoders' on the first token, "attention sinks": Xiao
+et al. 2023, arXiv:2309.17453; GPT-2's and Llama's put more than half of their attention there). So a sink is
+a note, with its size, until almost all of an attention's weight lies on it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.findings import Finding, fine, head_places, places, share
+from transformer.analysis.inputs import Probe, Side
+from transformer.model import Transformer
+from transformer.trace import Recorder
+
+UNIFORM = 0.9998
+"""A head is uniform whose entropy is above this part of the highest possible, log(open keys), in the mean.
+
+The most even head of a shipped model has 0.94, of small random models with Xavier's weights 0.9988. A model
+that was drawn with smaller numbers and never trained (deviation 0.02, as BERT's) can be above it throughout:
+there the finding is right.
+"""
+COLLAPSED = 0.95
+"""A head has collapsed when one key gets more than this part of all queries' attention, in each sentence."""
+SINK = 0.3
+"""From this part of all weight on a place is a sink, if it is also twice what even attention gives it."""
+ONLY_SINK = 0.95
+"""Above this, the attention as a whole moves nothing but what stands in that place."""
+
+
+@dataclass
+class HeadView:
+    """What one head did in all probes.
+
+    Attributes:
+        entropies: the mean relative entropy of each sentence.
+        favourites: of each sentence the key that got most, its share, and whether it frames the sentence or
+            is its first or last.
+    """
+
+    entropies: list[float] = field(default_factory=list)
+    favourites: list[tuple[str, float, bool]] = field(default_factory=list)
+
+    @property
+    def entropy(self) -> float:
+        """The mean of all sentences."""
+        return sum(self.entropies) / len(self.entropies)
+
+    @property
+    def collapse(self) -> float:
+        """The least share that the favourite key of a sentence got."""
+        return min(amount for _, amount, _ in self.favourites)
+
+    @property
+    def rests(self) -> bool:
+        """Whether the favourite is, in each sentence, a place that is there whatever the sentence says."""
+        return all(resting for *_, resting in self.favourites)
+
+
+@dataclass
+class Resting:
+    """How much of an attention's weight lies on one kind of place, summed over queries, and their number."""
+
+    weight: float = 0.0
+    even: float = 0.0
+    n: int = 0
+
+    @property
+    def part(self) -> float:
+        """Of all weight."""
+        return self.weight / self.n
+
+    @property
+    def even_part(self) -> float:
+        """Of all weight if it were spread evenly."""
+        return self.even / self.n
+
+
+@dataclass(frozen=True)
+class AttentionView:
+    """All heads of a model over all probes: by path and index, and what rests on which kind of place."""
+
+    heads: dict[tuple[str, int], HeadView]
+    resting: dict[tuple[str, str], Resting]
+
+
+@torch.inference_mode()
+def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView:
+    """Run the probes and look at every head; nothing but the weights and masks is kept, a probe at a time."""
+    heads: dict[tuple[str, int], HeadView] = defaultdict(HeadView)
+    resting: dict[tuple[str, str], Resting] = defaultdict(Resting)
+    for probe in probes:
+        recorder = Recorder(keep=lambda path: path.endswith((".weights", ".mask")))
+        probe.run(model, recorder)
+        for name, weights in recorder.records.items():
+            path, _, last = name.rpartition(".")
+            if last != "weights":
+                continue
+            keys = probe.src if path.startswith("encoder") or path.endswith("cross_attn") else probe.tgt
+            assert keys is not None
+            allowed = _allowed(recorder.records.get(f"{path}.mask"), weights)
+            _view(path, weights[0].float().cpu(), allowed, keys, heads, resting)
+    return AttentionView(dict(heads), dict(resting))
+
+
+def uniform_findings(view: AttentionView) -> list[Finding]:
+    """Whether there are heads that look at all open keys alike, whatever they are."""
+    check = "uniform attention"
+    entropies = {head: seen.entropy for head, seen in view.heads.items() if seen.entropies}
+    even = [head for head, entropy in entropies.items() if entropy > UNIFORM]
+    highest = max(entropies.values(), default=0.0)
+    number = f"entropy {highest:.4f} of the highest possible at most, uniform from {UNIFORM} on"
+    if not even:
+        return fine(check, "No head looks at everything alike", number)
+    return [
+        Finding(
+            check,
+            "warning",
+            "Heads that look at everything alike",
+            f"{len(even):,} of {len(entropies):,} heads; {number}",
+            "They give each token the same share, whatever it is: the mean of the sentence comes out.",
+            "If all heads are so, the model has hardly been trained, or its queries or keys were not "
+            "loaded. If a few are, their queries or keys have died: look at their weights in earlier "
+            "checkpoints.",
+            head_places(even),
+        )
+    ]
+
+
+def collapsed_findings(view: AttentionView) -> list[Finding]:
+    """Whether there are heads that look at one word of the sentence only, whichever word asks."""
+    check = "collapsed attention"
+    seen = {head: found for head, found in view.heads.items() if found.favourites}
+    fixed = {head: found for head, found in seen.items() if found.collapse > COLLAPSED}
+    bad = {head: found for head, found in fixed.items() if not found.rests}
+    highest = max((found.collapse for found in seen.values() if not found.rests), default=0.0)
+    number = (
+        f"one word gets {share(highest)} of a head's attention at most, collapsed from {share(COLLAPSED)} on"
+    )
+    if not bad:
+        return fine(check, "No head looks at one word only", number)
+    words = sorted({name for found in bad.values() for name, *_ in found.favourites})
+    return [
+        Finding(
+            check,
+            "warning",
+            "Heads that look at one word only",
+            f"{len(bad):,} of {len(seen):,} heads; {number}",
+            f"Whatever asks, they answer with the same word of the sentence ({places(words)}): the "
+            "sentence's other words don't reach them.",
+            "Look at the scores of these heads: one key whose numbers have grown without limit does this. "
+            "A smaller learning rate, warm-up or weight decay prevents it.",
+            head_places(list(bad)),
+        )
+    ]
+
+
+def sink_findings(view: AttentionView) -> list[Finding]:
+    """How much attention rests on the first and last tokens and on those that frame a sentence."""
+    check = "sinks"
+    sinks = {
+        place: found
+        for place, found in view.resting.items()
+        if found.part > SINK and found.part > 2 * found.even_part
+    }
+    resting = [head for head, seen in view.heads.items() if seen.favourites and seen.collapse > COLLAPSED]
+    if not sinks:
+        highest = max((found.part for found in view.resting.values()), default=0.0)
+        return fine(
+            check, "No attention rests on tokens that frame a sentence", f"{share(highest)} of a kind at most"
+        )
+    return [
+        _sink(check, kind, name, found, [head for head in resting if _kind(head[0]) == kind])
+        for (kind, name), found in sinks.items()
+    ]
+
+
+def _sink(check: str, kind: str, name: str, found: Resting, heads: Sequence[tuple[str, int]]) -> Finding:
+    title = f"Attention that rests on {name}"
+    number = f"{share(found.part)} of the {kind}'s weight, {share(found.even_part)} if it were even"
+    if found.part > ONLY_SINK:
+        return Finding(
+            check,
+            "warning",
+            title,
+            number,
+            "Almost nothing but what stands in this place is passed on: the sentence is hardly read.",
+            "Compare with a checkpoint that works: keys that have grown without limit, or queries that are "
+            "all the same, do this.",
+            head_places(heads),
+        )
+    return Finding(
+        check,
+        "note",
+        title,
+        number,
+        "Heads that find nothing to look for rest there. Trained models do so: the token carries little.",
+        "Nothing, if the model works. Leave this place out when you read its attention.",
+        head_places(heads),
+    )
+
+
+def _allowed(mask: Tensor | None, weights: Tensor) -> Tensor:
+    """Which cells of one sentence's attention are open: (Q, K) bool."""
+    if mask is None:
+        return torch.ones(weights.shape[-2:], dtype=torch.bool)
+    return mask[0, 0].expand(weights.shape[-2:]).cpu()
+
+
+def _view(
+    path: str,
+    weights: Tensor,
+    allowed: Tensor,
+    keys: Side,
+    heads: dict[tuple[str, int], HeadView],
+    resting: dict[tuple[str, str], Resting],
+) -> None:
+    """Add one attention (H, Q, K) of one probe; queries that had no choice are left out."""
+    n_open = allowed.sum(dim=-1)
+    choosing = n_open > 1
+    if not bool(choosing.any()):
+        return
+    weights, allowed, n_open = weights[:, choosing], allowed[choosing], n_open[choosing]
+    entropy = torch.special.entr(weights).sum(dim=-1) / n_open.log()  # (H, Q)
+    seen_by = allowed.sum(dim=0)  # (K,): queries that could look at each key
+    asked = seen_by * 2 >= len(allowed)
+    shares = weights.sum(dim=1) / seen_by.clamp(min=1)  # (H, K)
+    best, favourite = shares.masked_fill(~asked, 0.0).max(dim=-1)
+    for head in range(len(weights)):
+        place = int(favourite[head])
+        ends = place in (0, len(keys.ids) - 1) or keys.special[place]
+        found = heads[path, head]
+        found.entropies.append(float(entropy[head].mean()))
+        found.favourites.append((keys.names[place], float(best[head]), ends))
+    even = (allowed / n_open[:, None]).sum(dim=0)  # (K,)
+    given = weights.sum(dim=1).mean(dim=0)  # (K,)
+    for name, where in _resting_places(keys):
+        amount = resting[_kind(path), name]
+        amount.weight += float(given[where].sum())
+        amount.even += float(even[where].sum())
+        amount.n += len(allowed)
+
+
+def _resting_places(keys: Side) -> list[tuple[str, list[int]]]:
+    """The kinds of places that attention may rest on, each with where it is in this sentence."""
+    named: dict[str, list[int]] = defaultdict(list)
+    for place, special in enumerate(keys.special):
+        if special:
+            named[keys.names[place]].append(place)
+    if not keys.special[0]:
+        named["the first word"].append(0)
+    if not keys.special[-1]:
+        named["the last word"].append(len(keys.ids) - 1)
+    return list(named.items())
+
+
+def _kind(path: str) -> str:
+    if path.endswith("cross_attn"):
+        return "cross-attention"
+    return f"{path.partition('.')[0]}'s self-attention"

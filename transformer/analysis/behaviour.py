@@ -1,0 +1,169 @@
+"""Tests that run the model: what can't be seen in weights, because the architecture's promises are broken.
+
+Tolerances: a row of a matrix product does not depend on the other rows, so that what a later token changes
+earlier must be exactly nothing. Other lengths and other orders of the same sums round differently: float32
+keeps about 7 digits, and the shipped and random models stay below 4e-6 of the largest output. Deep models may
+round worse than ROUNDING without being wrong; a mask that leaks or a wrong position is far above BROKEN.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.findings import Finding, fine
+from transformer.analysis.inputs import N_PADDING, Probe, Side, Words, ids_tensor, source_words, target_words
+from transformer.checkpoints.folder import LoadedModel
+
+ROUNDING = 1e-5
+BROKEN = 1e-3
+_UNMOVED = 1e-6
+"""An input whose change moves the output by less than this part of it is not read."""
+
+
+@torch.inference_mode()
+def later_difference(loaded: LoadedModel, probe: Probe) -> float:
+    """How much another last target token changes the output before it, relative to the largest output."""
+    tgt, model = probe.tgt, loaded.model
+    assert tgt is not None
+    last = tgt.words[-1]
+    changed = Probe(probe.src, target_words(loaded).exchanged(tgt, [last]))
+    return _largest(probe.run(model)[:, :last], changed.run(model)[:, :last])
+
+
+def causality_findings(difference: float) -> list[Finding]:
+    """Whether the `later_difference` is what it must be: exactly nothing."""
+    check = "later tokens"
+    if difference == 0:
+        return fine(check, "A later target token changes nothing earlier", "largest difference 0, exactly")
+    return [
+        Finding(
+            check,
+            "problem",
+            "A later target token changes what comes before it",
+            f"largest relative difference {difference:.2g}, where 0 is due",
+            "In training the decoder could see the words it was to predict. Its loss looks good, and what "
+            "it generates is bad, because then the words are not there.",
+            "Look at the decoder's mask: True and False exchanged, added before the scaling, or left out.",
+            "decoder",
+        )
+    ]
+
+
+@torch.inference_mode()
+def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
+    """Whether padding behind the sentence changes the output for its words."""
+    check = "padding"
+    model = loaded.model
+    padded = Probe(
+        probe.src and _padded(probe.src, source_words(loaded), model.config.pad_id),
+        probe.tgt and _padded(probe.tgt, target_words(loaded), model.config.pad_id),
+    )
+    alone = probe.run(model)
+    difference = _largest(alone, padded.run(model)[:, : alone.shape[1]])
+    number = f"largest relative difference {difference:.2g}"
+    if difference <= ROUNDING:
+        return fine(check, "Padding changes nothing", number)
+    closed = model.config.pad_id
+    used = sorted(
+        {_pad_id(words, closed) for words in (source_words(loaded), target_words(loaded)) if words.rows}
+    )
+    return [
+        _graded(
+            check,
+            difference,
+            "Padding changes the output",
+            f"{number}, {ROUNDING:g} at most is rounding",
+            "A sentence gets another answer in a batch with longer ones than by itself.",
+            f"The model closes id {closed} to attention, the tokenizer pads with "
+            f"{' and '.join(map(str, used))}: "
+            + ("look at the mask of the keys." if used == [closed] else "set pad_id to the tokenizer's."),
+        )
+    ]
+
+
+@torch.inference_mode()
+def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
+    """Whether decoding token by token, with kept keys and values, gives what the whole forward gives.
+
+    Of a decoder that sees no later tokens; else the two can't be the same.
+    """
+    check = "cached decoding"
+    model, tgt = loaded.model, ids_tensor(loaded.model, probe.tgt)
+    assert tgt is not None
+    state = model.start(ids_tensor(model, probe.src))
+    cached = torch.cat([model.step(token, state) for token in tgt.split(1, dim=1)], dim=1)
+    difference = _largest(probe.run(model), cached)
+    number = f"largest relative difference {difference:.2g}"
+    if difference <= ROUNDING:
+        return fine(check, "Cached and uncached decoding agree", number)
+    return [
+        _graded(
+            check,
+            difference,
+            "Cached and uncached decoding differ",
+            f"{number}, {ROUNDING:g} at most is rounding",
+            "What is generated token by token is not what the model was trained to give.",
+            "Look at positions that start again at each step, and at the order of kept keys.",
+        )
+    ]
+
+
+@torch.inference_mode()
+def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
+    """Whether the output depends on the source's words, and on words elsewhere in the sentence."""
+    check = "inputs matter"
+    model, output = loaded.model, probe.run(loaded.model)
+    moved: dict[str, float] = {}
+    if probe.src is not None:
+        # Where source and output are one side, a word must move the outputs of others.
+        places = probe.src.words if probe.tgt is not None else probe.src.words[1:]
+        other = Probe(source_words(loaded).exchanged(probe.src, places), probe.tgt)
+        kept = slice(None) if probe.tgt is not None else slice(0, probe.src.words[0] + 1)
+        moved["the source's words"] = _largest(output[:, kept], other.run(model)[:, kept])
+    if probe.tgt is not None:
+        other = Probe(probe.src, target_words(loaded).exchanged(probe.tgt, probe.tgt.words[:-1]))
+        moved["earlier target words"] = _largest(output[:, -1:], other.run(model)[:, -1:])
+    ignored = [name for name, difference in moved.items() if difference < _UNMOVED]
+    numbers = "; ".join(f"{name} move it by {difference:.2g}" for name, difference in moved.items())
+    if not ignored:
+        return fine(check, "The output depends on what is read", numbers)
+    return [
+        Finding(
+            check,
+            "problem",
+            f"The output does not depend on {' and '.join(ignored)}",
+            f"{numbers} (relative to the largest output)",
+            "Whatever is typed there, the answer is the same.",
+            "Look for an embedding whose rows are all alike, and for attention whose output comes to "
+            "nothing.",
+        )
+    ]
+
+
+def _padded(side: Side, words: Words, closed: int) -> Side:
+    return side.padded(N_PADDING, _pad_id(words, closed))
+
+
+def _pad_id(words: Words, closed: int) -> int:
+    """The tokenizer's own padding; what the model takes for it where the tokenizer has none."""
+    pad_id = words.coder.specials.pad
+    return closed if pad_id is None or pad_id >= words.rows else pad_id
+
+
+def _graded(check: str, difference: float, title: str, number: str, meaning: str, advice: str) -> Finding:
+    if difference > BROKEN:
+        return Finding(check, "problem", title, number, meaning, advice)
+    rounding = (
+        "More than rounding in most models, far less than a broken mask: deep models may round this much."
+    )
+    return Finding(
+        check, "note", title, number, rounding, "Nothing, if the model is deep or its outputs are large."
+    )
+
+
+def _largest(a: Tensor, b: Tensor) -> float:
+    """The largest difference, relative to the largest number of a; 0 for two outputs of nothing."""
+    if not a.numel():
+        return 0.0
+    return float((a - b).abs().max() / a.abs().max().clamp(min=torch.finfo(a.dtype).tiny))

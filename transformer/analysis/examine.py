@@ -1,0 +1,249 @@
+"""The whole examination: every check that fits the model, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.attention import (
+    AttentionView,
+    collapsed_findings,
+    sink_findings,
+    uniform_findings,
+    view_attention,
+)
+from transformer.analysis.behaviour import (
+    cache_findings,
+    causality_findings,
+    input_findings,
+    later_difference,
+    padding_findings,
+)
+from transformer.analysis.findings import Diagnosis, Finding
+from transformer.analysis.heads import dead_findings, duplicate_findings
+from transformer.analysis.inputs import Probe, drawn_probes, text_probes
+from transformer.analysis.keys import key_findings, tied_findings
+from transformer.analysis.norms import norm_findings
+from transformer.analysis.parts import parts_of
+from transformer.analysis.vocabulary import size_findings, special_findings, unknown_findings
+from transformer.analysis.weights import Numbers, constant_findings, finite_findings, measure
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.importing.report import Imported
+
+_SHORTEST = 12
+"""A model with fewer positions has no room for a sentence to be tested on."""
+
+Needs = Literal["files", "model", "numbers", "run", "causal run"]
+"""The files; a model that could be built; one with finite weights; one with room for a sentence; one whose
+decoder does not see the future."""
+
+
+class Patient:
+    """A checkpoint under examination; what several checks need is made once."""
+
+    def __init__(self, imported: Imported, text: str) -> None:
+        self.imported = imported
+        self.text = text
+
+    @property
+    def loaded(self) -> LoadedModel:
+        """The model; only checks that need one ask."""
+        assert self.imported.loaded is not None
+        return self.imported.loaded
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """Of every tensor: the model's, or the files' where no model could be built."""
+        return [measure(name, tensor) for name, tensor in self._tensors() if tensor.is_floating_point()]
+
+    @cached_property
+    def probes(self) -> list[Probe]:
+        """What the model is run on, of the person's text."""
+        return text_probes(self.loaded, self.text)
+
+    @cached_property
+    def drawn(self) -> list[Probe]:
+        """Unrelated words, for what must hold whatever a sentence says."""
+        return drawn_probes(self.loaded)
+
+    @cached_property
+    def view(self) -> AttentionView:
+        """The attention of the person's text."""
+        return view_attention(self.loaded.model, self.probes)
+
+    @cached_property
+    def wide_view(self) -> AttentionView:
+        """That of unrelated words too: what a head always does can't be told from one short sentence."""
+        return view_attention(self.loaded.model, [*self.probes, *self.drawn])
+
+    @property
+    def has_decoder(self) -> bool:
+        """Whether it has."""
+        return self.loaded.model.config.n_decoder_layers > 0
+
+    @cached_property
+    def later(self) -> float:
+        """How much a later target token changes earlier outputs."""
+        return later_difference(self.loaded, self.drawn[-1])
+
+    def why_not(self, needs: Needs) -> str:
+        """Why a check with these needs can't be run, in a sentence; nothing where it can."""
+        if needs == "files":
+            return ""
+        if self.imported.loaded is None:
+            return "There is no model to look at: weights are missing or have another shape."
+        if needs != "model" and not all(tensor.finite for tensor in self.numbers):
+            return "Weights that are NaN or infinite make every result so."
+        if needs.endswith("run") and self.loaded.model.config.max_len < _SHORTEST:
+            return f"The model has {self.loaded.model.config.max_len} positions: too few for a sentence."
+        if needs == "causal run" and self.has_decoder and self.later:
+            return "A decoder that sees later tokens computes something else at each step."
+        return ""
+
+    def _tensors(self) -> Iterator[tuple[str, Tensor]]:
+        if self.imported.loaded is not None:
+            yield from self.loaded.model.named_parameters()
+        else:
+            yield from ((name, stored.open()) for name, stored in self.imported.raw.tensors.items())
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is looked at.
+
+    Attributes:
+        name: as in `Finding.check`.
+        asks: the question that it answers, for people.
+        needs: what there must be.
+        find: what it says; nothing where it does not fit this kind of model.
+    """
+
+    name: str
+    asks: str
+    needs: Needs
+    find: Callable[[Patient], list[Finding]]
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        "keys",
+        "Has every weight its tensor?",
+        "files",
+        lambda p: key_findings(p.imported.report.keys, len(p.imported.raw.tensors)),
+    ),
+    Check(
+        "tied weights",
+        "Are tied weights the same?",
+        "files",
+        lambda p: tied_findings(p.imported.report.keys, p.imported.raw),
+    ),
+    Check("finite", "Are all weights numbers?", "files", lambda p: finite_findings(p.numbers)),
+    Check("constant", "Does every matrix hold something?", "files", lambda p: constant_findings(p.numbers)),
+    Check("norms", "Are the norms' gammas ordinary?", "numbers", lambda p: norm_findings(p.loaded.model)),
+    Check(
+        "dead heads", "Does every head move something?", "numbers", lambda p: dead_findings(p.loaded.model)
+    ),
+    Check(
+        "duplicate heads",
+        "Does every head do something of its own?",
+        "numbers",
+        lambda p: duplicate_findings(p.loaded.model),
+    ),
+    Check(
+        "vocabulary size",
+        "Do tokenizer and embedding fit?",
+        "model",
+        lambda p: size_findings(p.loaded),
+    ),
+    Check(
+        "special tokens",
+        "Are the special tokens there?",
+        "model",
+        lambda p: special_findings(p.loaded),
+    ),
+    Check(
+        "unknown tokens",
+        "Are the words of the text known?",
+        "model",
+        lambda p: unknown_findings(p.loaded, p.text) if p.text.strip() else [],
+    ),
+    Check(
+        "later tokens",
+        "Is the future hidden from the decoder?",
+        "run",
+        lambda p: causality_findings(p.later) if p.has_decoder else [],
+    ),
+    Check("padding", "Is padding left out?", "run", lambda p: padding_findings(p.loaded, p.drawn[-1])),
+    Check(
+        "cached decoding",
+        "Does decoding step by step agree?",
+        "causal run",
+        lambda p: cache_findings(p.loaded, p.drawn[-1]) if p.has_decoder else [],
+    ),
+    Check(
+        "inputs matter",
+        "Does the output depend on what is read?",
+        "run",
+        lambda p: input_findings(p.loaded, p.drawn[-1]),
+    ),
+    Check("uniform attention", "Do heads choose?", "run", lambda p: uniform_findings(p.wide_view)),
+    Check(
+        "collapsed attention",
+        "Do heads look at more than one word?",
+        "run",
+        lambda p: collapsed_findings(p.wide_view),
+    ),
+    Check("sinks", "Where does attention rest?", "run", lambda p: sink_findings(p.view)),
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The next check: so many are done, of how many, and what is asked now."""
+
+    done: int
+    total: int
+    asks: str
+
+
+@torch.inference_mode()
+def examination(imported: Imported, text: str = "") -> Generator[Progress, None, Diagnosis]:
+    """Examine a checkpoint check by check; the generator's return value is the diagnosis.
+
+    The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
+
+    Args:
+        imported: as it was opened; where no model could be built, its names and numbers are looked at.
+        text: what the model is to be looked at with, a sentence a line; some plain English when blank.
+    """
+    patient = Patient(imported, text)
+    findings: list[Finding] = []
+    run = []
+    for done, check in enumerate(CHECKS):
+        yield Progress(done, len(CHECKS), check.asks)
+        why_not = patient.why_not(check.needs)
+        found = (
+            [Finding(check.name, "note", f"Not looked at: {check.asks}", "", why_not)]
+            if why_not
+            else check.find(patient)
+        )
+        if found:
+            run.append(check.name)
+            findings += found
+    return Diagnosis(tuple(findings), tuple(run), parts_of(imported.report.config))
+
+
+def examine(imported: Imported, text: str = "") -> Diagnosis:
+    """Examine a checkpoint: arguments as in `examination`."""
+    going_on = examination(imported, text)
+    while True:
+        try:
+            next(going_on)
+        except StopIteration as end:
+            diagnosis: Diagnosis = end.value
+            return diagnosis

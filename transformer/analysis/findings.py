@@ -1,0 +1,93 @@
+"""What a doctor says: findings, each with its number, what it means and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from transformer.analysis.parts import Part
+
+Severity = Literal["ok", "note", "warning", "problem"]
+SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note", "ok")
+"""The worst first. A note says something about a healthy model, or why a check could not be run."""
+
+_NAMED_PLACES = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check, or one of its results.
+
+    Names of tensors and tokens in the texts are those of the checkpoint, as they are: data, not Markdown.
+
+    Attributes:
+        check: the check that found it, a name of `examine.CHECKS`.
+        severity: how bad it is.
+        title: what was found, a few words.
+        number: the figure behind it, with what it is compared with; empty where there is none.
+        meaning: what it does to the model.
+        advice: what to do; empty for "ok".
+        where: tensors, layers and heads; empty where it is about the whole model.
+    """
+
+    check: str
+    severity: Severity
+    title: str
+    number: str = ""
+    meaning: str = ""
+    advice: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that an examination says.
+
+    Attributes:
+        findings: in the order of the checks; each check has at least one.
+        checks: names of all checks that were run, the clean ones too.
+        parts: of the model, with their parameters; empty where no model could be built.
+    """
+
+    findings: tuple[Finding, ...]
+    checks: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    def of(self, *severities: Severity) -> tuple[Finding, ...]:
+        """The findings of these severities, the worst first."""
+        found = [finding for finding in self.findings if finding.severity in severities]
+        return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to worry about."""
+        return not self.of("problem", "warning")
+
+
+def fine(check: str, title: str, number: str = "") -> list[Finding]:
+    """What a check says that found nothing."""
+    return [Finding(check, "ok", title, number)]
+
+
+def places(names: Iterable[str]) -> str:
+    """Several places in words: the first few by name, then how many more."""
+    listed = list(names)
+    shown = ", ".join(listed[:_NAMED_PLACES])
+    more = len(listed) - _NAMED_PLACES
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def head_places(heads: Sequence[tuple[str, int]]) -> str:
+    """Heads, each as the path of its attention and its index, in words; heads are counted from 1."""
+    return places(f"{path} head {head + 1}" for path, head in heads)
+
+
+def share(part: float) -> str:
+    """A share in percent: 0.034 -> "3.4 %"."""
+    percent = 100 * part
+    if 0 < percent < 0.1:
+        return "below 0.1 %"
+    if 99.9 < percent < 100:
+        return "above 99.9 %"
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.1f} %"

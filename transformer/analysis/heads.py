@@ -1,0 +1,131 @@
+"""Heads that do nothing, and heads that do what another does; told from the weights alone.
+
+A head is two circuits (Elhage et al. 2021, transformer-circuits.pub/2021/framework): W_Q^T W_K decides where
+it looks, W_O W_V what it moves from there. Both are (d_model, d_model) of rank d_head; their norms and scalar
+products are computed without ever making them: <A^T B, C^T D> = sum((A C^T) * (B D^T)).
+
+Thresholds: trained heads' circuits are of similar sizes. In the shipped models the weakest head's W_O W_V has
+0.79 times the norm of the median head, in random models 0.9; a pruned head has exactly 0, and one that weight
+decay took away far less than DEAD. The two most similar heads of a shipped model have a cosine of 0.23 in the
+lesser of their circuits, those of random models 0.1; copies have 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.findings import Finding, fine, head_places, places
+from transformer.attention import MultiHeadAttention
+from transformer.model import Transformer
+
+DEAD = 1e-3
+"""A head is dead whose W_O W_V has a norm below this part of the median head's."""
+DUPLICATE = 0.99
+"""Two heads are one when the cosine of both of their circuits is above this."""
+
+
+@dataclass(frozen=True)
+class HeadWeights:
+    """The four matrices of the H heads of an attention: q, k, v (H, d_head, D), o (H, D, d_head)."""
+
+    path: str
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    o: Tensor
+
+
+def attentions(model: Transformer) -> Iterator[HeadWeights]:
+    """The heads of every attention of a model; heads that share keys and values have the same ones."""
+    for path, module in model.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            n_heads = module.n_heads
+            q = module.w_q.weight.detach().unflatten(0, (n_heads, -1))
+            k = module.w_k.weight.detach().unflatten(0, (-1, q.shape[1]))
+            v = module.w_v.weight.detach().unflatten(0, (-1, q.shape[1]))
+            o = module.w_o.weight.detach().unflatten(1, (n_heads, -1)).transpose(0, 1)
+            group = n_heads // len(k)
+            yield HeadWeights(path, q, k.repeat_interleave(group, 0), v.repeat_interleave(group, 0), o)
+
+
+def dead_findings(model: Transformer) -> list[Finding]:
+    """Whether there are heads whose output is nothing beside that of the others."""
+    check = "dead heads"
+    strengths = {
+        (heads.path, head): strength
+        for heads in attentions(model)
+        for head, strength in enumerate(
+            _products(heads.o.transpose(1, 2), heads.v).diagonal().sqrt().tolist()
+        )
+    }
+    typical = median(strengths.values())
+    dead = [head for head, strength in strengths.items() if strength <= DEAD * typical]
+    weakest = min(strengths.values()) / typical if typical else 0.0
+    number = f"the weakest of {len(strengths):,} heads has {weakest:.2g} times the strength of the median one"
+    if not dead:
+        return fine(check, "All heads move something", number)
+    return [
+        Finding(
+            check,
+            "warning",
+            "Dead heads",
+            f"{len(dead):,} of {len(strengths):,}; {number}",
+            "What these heads attend to is never passed on: the product of their W_O and W_V, the only way "
+            "from the tokens they look at to the model's stream, is nothing.",
+            "If they were pruned, all is well, and they can be left out. Otherwise weight decay or a dead "
+            "gradient took them away: look at their weights in earlier checkpoints.",
+            head_places(dead),
+        )
+    ]
+
+
+def duplicate_findings(model: Transformer) -> list[Finding]:
+    """Whether two heads of one attention look at the same and move the same."""
+    check = "duplicate heads"
+    pairs, highest = [], 0.0
+    for heads in attentions(model):
+        looking, moving = _cosines(heads.q, heads.k), _cosines(heads.o.transpose(1, 2), heads.v)
+        alike = torch.minimum(looking, moving)
+        for a, b in combinations(range(len(heads.q)), 2):
+            cosine = float(alike[a, b])
+            highest = max(highest, cosine)
+            if cosine > DUPLICATE:
+                pairs.append(f"{heads.path} heads {a + 1} and {b + 1}")
+    number = f"cosine {highest:.2f} at most in both circuits, the same from {DUPLICATE} on"
+    if not pairs:
+        return fine(check, "No two heads do the same", number)
+    return [
+        Finding(
+            check,
+            "warning",
+            "Heads that do the same",
+            f"{len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'}; {number}",
+            "They attend to the same tokens and move the same from there: together they are one head, "
+            "stronger.",
+            "Look for heads that were initialised as copies or repeated by a conversion (keys and values "
+            "that were repeated for grouped heads are not enough for this: the queries are the same too).",
+            places(pairs),
+        )
+    ]
+
+
+def _products(left: Tensor, right: Tensor) -> Tensor:
+    """Scalar products of the circuits L_h^T R_h of all pairs of heads: (H, d, D) twice -> (H, H)."""
+    flat_left, flat_right = left.flatten(0, 1), right.flatten(0, 1)
+    n_heads, width = left.shape[:2]
+    both = (flat_left @ flat_left.T) * (flat_right @ flat_right.T)  # (H d, H d)
+    return both.view(n_heads, width, n_heads, width).sum(dim=(1, 3)).clamp(min=0)
+
+
+def _cosines(left: Tensor, right: Tensor) -> Tensor:
+    """Cosines of the circuits of all pairs of heads, (H, H); 0 for a circuit that is nothing."""
+    products = _products(left, right)
+    norms = products.diagonal().sqrt()
+    scale = torch.outer(norms, norms)
+    return torch.where(scale > 0, products / scale.clamp(min=torch.finfo(scale.dtype).tiny), 0.0)

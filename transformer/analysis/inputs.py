@@ -1,0 +1,206 @@
+"""What a model is run on to be looked at: the person's text, or some plain sentences, or drawn tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.model import Transformer
+from transformer.text import Coder
+from transformer.trace import NO_TAP, Tap
+
+SENTENCES = (
+    "The old woman gave her son a red book yesterday.",
+    "I have seen the dog, but he did not see me in the garden.",
+    "We live in a small house near the sea.",
+)
+"""Plain English, of different lengths. A model of another language reads them as some tokens or other."""
+
+LONGEST = 128
+"""Tokens of a sentence that are looked at."""
+N_PADDING = 5
+"""Positions that are kept free behind a sentence, for padding."""
+_LONGEST_TARGET = 24
+_FEWEST = 4
+"""Words that a sentence must have for its attention to say anything."""
+_DRAWN_LENGTHS = (7, 11, 13)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a model reads on one side.
+
+    Attributes:
+        ids: (T,) of the tokens.
+        special: which of them frame the sentence and are none of its words.
+        names: of the tokens, as shown.
+    """
+
+    ids: tuple[int, ...]
+    special: tuple[bool, ...]
+    names: tuple[str, ...]
+
+    @property
+    def words(self) -> list[int]:
+        """The places of the words."""
+        return [place for place, special in enumerate(self.special) if not special]
+
+    def replaced(self, changes: dict[int, int]) -> Side:
+        """The same with other ids in some places."""
+        return replace(self, ids=tuple(changes.get(place, old) for place, old in enumerate(self.ids)))
+
+    def padded(self, n: int, pad_id: int) -> Side:
+        """The same with padding behind it."""
+        return Side((*self.ids, *[pad_id] * n), (*self.special, *[True] * n), (*self.names, *["padding"] * n))
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One sentence for a model: source and target, or the one of them that this kind of model has."""
+
+    src: Side | None
+    tgt: Side | None
+
+    @property
+    def last(self) -> Side:
+        """The side that the output belongs to."""
+        side = self.tgt or self.src
+        assert side is not None
+        return side
+
+    def run(self, model: Transformer, tap: Tap = NO_TAP) -> Tensor:
+        """The model's output for it: (1, T, V)."""
+        return model(ids_tensor(model, self.src), ids_tensor(model, self.tgt), tap)
+
+
+def ids_tensor(model: Transformer, side: Side | None) -> Tensor | None:
+    """A batch of one, (1, T), where the model is."""
+    if side is None:
+        return None
+    return torch.tensor([side.ids], device=next(model.parameters()).device)
+
+
+def text_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
+    """One probe a line of a text; SENTENCES for a blank one; drawn ones where no line can be read."""
+    lines = [line for line in text.splitlines() if line.strip()] or SENTENCES
+    vocabulary = read_vocabulary(loaded)
+    sentences = [vocabulary.known(vocabulary.coder.encode(line).ids) for line in lines]
+    return [_probe(loaded, ids) for ids in sentences if len(ids) >= _FEWEST] or drawn_probes(loaded)
+
+
+def drawn_probes(loaded: LoadedModel) -> list[Probe]:
+    """Probes of words drawn at random, always the same."""
+    vocabulary = read_vocabulary(loaded)
+    return [_probe(loaded, vocabulary.draw(length, seed=length)) for length in _DRAWN_LENGTHS]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one side: what has a row in the embedding and is no special token.
+
+    Attributes:
+        coder: of that side.
+        rows: of its embedding.
+    """
+
+    coder: Coder
+    rows: int
+
+    @property
+    def special(self) -> frozenset[int]:
+        """Ids that stand for no text."""
+        specials = self.coder.specials
+        named = (specials.pad, specials.bos, specials.eos, specials.unk)
+        return frozenset({*specials.never, *(index for index in named if index is not None)})
+
+    @cached_property
+    def _words(self) -> Sequence[int]:
+        return [index for index in range(self.rows) if index not in self.special] or [0]
+
+    def known(self, ids: Sequence[int]) -> list[int]:
+        """Those of the ids that have a row."""
+        return [index for index in ids if 0 <= index < self.rows]
+
+    def draw(self, n: int, *, seed: int) -> list[int]:
+        """Draw ids of words; of special tokens only where there are no words."""
+        drawn = torch.randint(len(self._words), (n,), generator=torch.Generator().manual_seed(seed))
+        return [self._words[place] for place in drawn.tolist()]
+
+    def exchanged(self, side: Side, places: Sequence[int]) -> Side:
+        """The same side with another word in each of some places."""
+        changes = {}
+        for place, drawn in zip(places, self.draw(len(places), seed=len(places)), strict=True):
+            other = next((index for index in self._words if index != drawn), drawn)
+            changes[place] = drawn if drawn != side.ids[place] else other
+        return side.replaced(changes)
+
+
+def read_vocabulary(loaded: LoadedModel) -> Words:
+    """The words of the side that a model reads a text on."""
+    return source_words(loaded) if loaded.model.config.n_encoder_layers else target_words(loaded)
+
+
+def source_words(loaded: LoadedModel) -> Words:
+    """The words of the encoder's side."""
+    return Words(loaded.source, loaded.model.config.src_vocab_size)
+
+
+def target_words(loaded: LoadedModel) -> Words:
+    """The words of the decoder's side."""
+    return Words(loaded.target, loaded.model.config.tgt_vocab_size)
+
+
+def _probe(loaded: LoadedModel, words: Sequence[int]) -> Probe:
+    config = loaded.model.config
+    reader = read_vocabulary(loaded).coder
+    room = min(LONGEST, config.max_len - N_PADDING)
+    read = _framed(reader, words[: room - len(reader.frame(()))])
+    if not config.n_encoder_layers:
+        return Probe(None, read)
+    if not config.n_decoder_layers:
+        return Probe(read, None)
+    start = loaded.start_ids
+    answer = _answer(loaded, read, min(room - len(start), _LONGEST_TARGET))
+    return Probe(
+        read, _side(loaded.target, (*start, *answer), [*[True] * len(start), *[False] * len(answer)])
+    )
+
+
+def _framed(coder: Coder, words: Sequence[int]) -> Side:
+    """Words as a stack reads them; a word in the frame's own place shows where the frame is."""
+    framed = coder.frame(words)
+    special = [mark >= 0 for mark in coder.frame([-1] * len(words))]
+    return _side(coder, tuple(framed), special)
+
+
+def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
+    n_tokens = len(coder.vocabulary)
+    names = (coder.token(index) if index < n_tokens else f"id {index}" for index in ids)
+    return Side(ids, tuple(special), tuple(names))
+
+
+def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
+    """What the model answers to a source, greedily: _FEWEST words at least, no special tokens around them."""
+    model, never = loaded.model, set(loaded.target.specials.never)
+    state = model.start(ids_tensor(model, source))
+    device = next(model.parameters()).device
+    newest: Sequence[int] = loaded.start_ids
+    ids: list[int] = []
+    while len(ids) < longest:
+        logits = model.step(torch.tensor([newest], device=device), state)[0, -1]
+        closed = never | set(loaded.end_ids) if len(ids) < _FEWEST else never
+        token = int(
+            logits.index_fill(
+                0, torch.tensor(sorted(closed), device=device, dtype=torch.long), -torch.inf
+            ).argmax()
+        )
+        if token in loaded.end_ids:
+            break
+        ids.append(token)
+        newest = [token]
+    return ids

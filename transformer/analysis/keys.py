@@ -1,0 +1,122 @@
+"""Names and shapes in the files that do not fit the model, and weights that should be tied but differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer.analysis.findings import Finding, Severity, fine, places
+from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_PIECE = 1 << 22
+"""Numbers that are compared together."""
+
+
+def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
+    """Whether every weight of the model has its tensor, and every tensor its place.
+
+    Args:
+        keys: how the files' names fitted.
+        n_tensors: that the files hold.
+    """
+    check = "keys"
+    findings = [
+        *_misfits(
+            keys.missing,
+            "problem",
+            "Tensors that are missing",
+            "These weights of the model have no numbers: it can't be run.",
+            "Save the whole model. If the nearest names are the same tensors under other names, rename "
+            "them; if there are many, the layout or an answer about it is not the right one.",
+        ),
+        *_misfits(
+            keys.misshaped,
+            "problem",
+            "Tensors of another shape",
+            "These weights don't fit the sizes that the rest of the files tells: the model can't be run.",
+            "Weights and config.json belong to two different models, or a size was answered that is not "
+            "this model's.",
+        ),
+        *_misfits(
+            keys.unexpected,
+            "warning",
+            "Tensors that are not expected",
+            "They are left out. If they belong to the model, it computes something else than it was "
+            "trained for.",
+            "If they are another task's head or a trainer's, all is well. If they are a part that this "
+            "model should have, its configuration is not the right one.",
+        ),
+    ]
+    return findings or fine(
+        check, "Every weight has its tensor, every tensor its place", f"{n_tensors:,} tensors"
+    )
+
+
+def tied_findings(keys: KeyReport, raw: RawCheckpoint) -> list[Finding]:
+    """Whether matrices that are stored twice although the model has one of them hold the same numbers."""
+    check = "tied weights"
+    differing = [copy for copy in (_compared(tied, raw) for tied in keys.tied) if copy.largest != 0]
+    if not differing:
+        number = f"{len(keys.tied):,} stored twice, with the same numbers" if keys.tied else ""
+        return fine(check, "Tied weights are tied", number)
+    return [
+        Finding(
+            check,
+            "warning",
+            "Tied weights that are not",
+            f"largest difference {max(copy.largest for copy in differing):.3g}, the numbers themselves are "
+            f"up to {max(copy.scale for copy in differing):.3g}",
+            "The configuration says that these are one matrix, but the files hold two different ones. The "
+            "second of each pair is used, the first is not.",
+            "If the model was trained with two matrices, say so in its config.json (tie_word_embeddings: "
+            "false). If it was trained with one, the other is a stale copy: save the model again.",
+            places(f"{copy.name} and {copy.to}" for copy in differing),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Two stored tensors: the largest difference of their numbers (NaN counts) and the largest number."""
+
+    name: str
+    to: str
+    largest: float
+    scale: float
+
+
+def _compared(tied: TiedKey, raw: RawCheckpoint) -> _Compared:
+    by_name = {stored.name: stored for stored in raw.tensors.values()}
+    one, other = by_name[tied.name], by_name[tied.to]
+    if one.path == other.path and one.offset == other.offset:
+        return _Compared(tied.name, tied.to, 0.0, 0.0)
+    if one.shape != other.shape:
+        return _Compared(tied.name, tied.to, float("inf"), float("inf"))
+    largest = scale = 0.0
+    pieces = zip(one.open().reshape(-1).split(_PIECE), other.open().reshape(-1).split(_PIECE), strict=True)
+    for left, right in pieces:
+        if not torch.equal(left, right):
+            difference = (left.double() - right.double()).abs().nan_to_num(nan=float("inf"))
+            largest = max(largest, float(difference.max()))
+            scale = max(scale, float(left.abs().nan_to_num().max()), float(right.abs().nan_to_num().max()))
+    return _Compared(tied.name, tied.to, largest, scale)
+
+
+def _misfits(
+    problems: Sequence[KeyProblem], severity: Severity, title: str, meaning: str, advice: str
+) -> list[Finding]:
+    if not problems:
+        return []
+    return [
+        Finding(
+            "keys", severity, title, f"{len(problems):,}", meaning, advice, places(map(_described, problems))
+        )
+    ]
+
+
+def _described(problem: KeyProblem) -> str:
+    near = f"; nearest: {', '.join(problem.nearest)}" if problem.nearest else ""
+    return f"{problem.name} ({problem.detail}{near})"

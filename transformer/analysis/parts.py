@@ -1,0 +1,61 @@
+"""The parameters of a model by part and layer, told from its configuration: no weight is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from transformer.config import TransformerConfig
+from transformer.model import Transformer
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model: a stack, a layer, an attention.
+
+    Attributes:
+        path: of the module, such as "encoder.layers.0.self_attn".
+        n_parameters: of it with all its parts; a matrix that several parts share counts in the first.
+        parts: what it is made of.
+        weights: names and shapes of the weights that are its own and no part's.
+    """
+
+    path: str
+    n_parameters: int
+    parts: tuple[Part, ...] = ()
+    weights: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The last piece of the path."""
+        return self.path.rpartition(".")[2]
+
+
+def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
+    """The parts of the model that a configuration describes, in the order of its forward."""
+    with torch.device("meta"):
+        model = Transformer(config)
+    return _children(model, "", set())
+
+
+def total(parts: tuple[Part, ...]) -> int:
+    """How many parameters these parts have."""
+    return sum(part.n_parameters for part in parts)
+
+
+def _children(module: torch.nn.Module, path: str, counted: set[int]) -> tuple[Part, ...]:
+    prefix = f"{path}." if path else ""
+    parts = (_part(child, prefix + name, counted) for name, child in module.named_children())
+    return tuple(part for part in parts if part.weights or part.parts)
+
+
+def _part(module: torch.nn.Module, path: str, counted: set[int]) -> Part:
+    n_own, weights = 0, []
+    for name, parameter in module.named_parameters(recurse=False):
+        weights.append((name, tuple(parameter.shape)))
+        if id(parameter) not in counted:
+            counted.add(id(parameter))
+            n_own += parameter.numel()
+    parts = _children(module, path, counted)
+    return Part(path, n_own + total(parts), parts, tuple(weights))

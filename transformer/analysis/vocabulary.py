@@ -1,0 +1,165 @@
+"""Whether a model and its tokenizer belong together, and whether the tokenizer knows the person's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from transformer.analysis.findings import Finding, Severity, fine, places, share
+from transformer.checkpoints.folder import LoadedModel
+from transformer.text import Coder
+
+SPARE_ROWS = 128
+"""Embeddings are often made longer than the vocabulary, up to the next multiple of 8, 64 or 128."""
+SPARE_PART = 0.05
+"""More spare rows than SPARE_ROWS are warned of when they are more than this part of all."""
+MANY_UNKNOWN = 0.1
+"""From this part of a text's tokens on, what the model reads is no longer the text."""
+
+
+@dataclass(frozen=True)
+class CodedSide:
+    """One side that a model reads or writes: its coder and the rows of its embedding."""
+
+    name: str
+    coder: Coder
+    rows: int
+
+
+def coded_sides(loaded: LoadedModel) -> list[CodedSide]:
+    """The sides of a model that have a coder."""
+    config = loaded.model.config
+    sides = [
+        ("source", loaded.source, config.src_vocab_size),
+        ("target", loaded.target, config.tgt_vocab_size),
+    ]
+    return [CodedSide(name, coder, rows) for name, coder, rows in sides if rows]
+
+
+def size_findings(loaded: LoadedModel) -> list[Finding]:
+    """Whether each token of the tokenizer has a row in the embedding, and each row a token."""
+    check = "vocabulary size"
+    findings = []
+    numbers = []
+    for side in coded_sides(loaded):
+        n_tokens = len(side.coder.vocabulary)
+        number = f"{n_tokens:,} tokens, {side.rows:,} rows"
+        numbers.append(f"{side.name}: {number}")
+        if n_tokens > side.rows:
+            findings.append(_too_few_rows(check, side, number))
+        elif n_tokens < side.rows:
+            findings.append(_spare_rows(check, side, number))
+    return findings or fine(check, "The tokenizer fits the embedding", "; ".join(numbers))
+
+
+def special_findings(loaded: LoadedModel) -> list[Finding]:
+    """Whether the tokens that begin and end a sentence are there, each with a row in the embedding."""
+    check = "special tokens"
+    outside = [
+        f"{name} {what} (id {index:,})" for name, what, index, rows in _specials(loaded) if index >= rows
+    ]
+    if outside:
+        return [
+            Finding(
+                check,
+                "problem",
+                "Special tokens without a row in the embedding",
+                f"{len(outside):,}",
+                "A sentence that has one can't be run.",
+                "Take the tokenizer that the model was trained with, or correct these ids in its "
+                "configuration.",
+                places(outside),
+            )
+        ]
+    if loaded.model.config.n_decoder_layers and not loaded.end_ids:
+        return [
+            Finding(
+                check,
+                "note",
+                "No token ends a sentence",
+                "",
+                "What the model generates goes on until it is as long as it may be.",
+                "Put the tokenizer's files, or an eos_token_id, beside the weights if the model was "
+                "trained with one.",
+            )
+        ]
+    n_ids = len({(name, index) for name, _, index, _ in _specials(loaded)})
+    return fine(check, "Special tokens have their rows", f"{n_ids:,} ids")
+
+
+def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
+    """Side, role, id and the side's rows of every special token."""
+    for side in coded_sides(loaded):
+        specials = side.coder.specials
+        roles = (
+            ("padding", specials.pad),
+            ("beginning", specials.bos),
+            ("end", specials.eos),
+            ("unknown", specials.unk),
+        )
+        for what, index in roles:
+            if index is not None:
+                yield side.name, what, index, side.rows
+    rows = loaded.model.config.tgt_vocab_size
+    if rows:
+        yield from (("target", "end", index, rows) for index in loaded.end_ids)
+        if loaded.model.config.n_encoder_layers:
+            yield from (("target", "start", index, rows) for index in loaded.start_ids)
+
+
+def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
+    """How much of the person's text the tokenizer does not know; the text is of the side that is read."""
+    check = "unknown tokens"
+    side = coded_sides(loaded)[0]
+    encoded = side.coder.encode(text)
+    n_unknown, n_tokens = sum(encoded.unknown), len(encoded.unknown)
+    if not n_unknown:
+        return fine(check, "Every word of the text is known", f"{n_tokens:,} tokens")
+    part = n_unknown / n_tokens
+    words = dict.fromkeys(
+        encoded.words[word]
+        for word, unknown in zip(encoded.word_of, encoded.unknown, strict=True)
+        if unknown and word < len(encoded.words)
+    )
+    return [
+        Finding(
+            check,
+            "warning" if part > MANY_UNKNOWN else "note",
+            "Words that the tokenizer does not know",
+            f"{n_unknown:,} of the text's {n_tokens:,} tokens, {share(part)}",
+            "The model reads the same token in place of each of them, and can't tell them apart.",
+            "Use the model's language and spelling (lower case, if its vocabulary is). If plain words are "
+            "missing, the vocabulary belongs to another model.",
+            places(words),
+        )
+    ]
+
+
+def _too_few_rows(check: str, side: CodedSide, number: str) -> Finding:
+    return Finding(
+        check,
+        "problem",
+        f"The {side.name} tokenizer has more tokens than the embedding has rows",
+        number,
+        "Tokens without a row can't be read: a text with one of them can't be run.",
+        "Take the tokenizer that the model was trained with. If tokens were added to it, the embedding has "
+        "to be made longer, and trained.",
+        f"ids from {side.rows:,} on",
+    )
+
+
+def _spare_rows(check: str, side: CodedSide, number: str) -> Finding:
+    spare = side.rows - len(side.coder.vocabulary)
+    severity: Severity = "warning" if spare > SPARE_ROWS and spare > SPARE_PART * side.rows else "note"
+    return Finding(
+        check,
+        severity,
+        f"The {side.name} embedding has more rows than the tokenizer has tokens",
+        number,
+        "Far too many rows have no token: model and tokenizer hardly belong together, and then each token "
+        "is read as another one."
+        if severity == "warning"
+        else "The rows beyond are never read. Embeddings are often made a little longer, for speed.",
+        "Take the tokenizer that the model was trained with." if severity == "warning" else "Nothing.",
+        f"ids from {len(side.coder.vocabulary):,} on",
+    )

@@ -1,0 +1,122 @@
+"""Numbers that no weight should have: NaN, infinite ones, and matrices that hold one number throughout.
+
+Tensors are looked at one after the other and in pieces, so that a model larger than the memory, mapped from
+its files, is read once and never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from transformer.analysis.findings import Finding, fine, places
+
+_PIECE = 1 << 22
+"""Numbers that are looked at together: 16 MB of float32."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a tensor holds.
+
+    Attributes:
+        name: of the tensor.
+        shape: its sizes.
+        low, high: the smallest and the largest number; NaN where there is a NaN.
+        n_nan, n_infinite: how many are NaN, and how many infinite.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    n_nan: int
+    n_infinite: int
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is one that can be computed with."""
+        return not self.n_nan and not self.n_infinite
+
+
+def measure(name: str, tensor: Tensor) -> Numbers:
+    """Look at every number of a floating-point tensor once."""
+    low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
+    for piece in _pieces(tensor.detach()):
+        lowest, highest = (float(end) for end in piece.aminmax())
+        if not _is_finite(lowest) or not _is_finite(highest):
+            n_nan += int(piece.isnan().sum())
+            n_infinite += int(piece.isinf().sum())
+        low = lowest if lowest < low or lowest != lowest else low
+        high = highest if highest > high or highest != highest else high
+    return Numbers(name, tuple(tensor.shape), low, high, n_nan, n_infinite)
+
+
+def finite_findings(numbers: Sequence[Numbers]) -> list[Finding]:
+    """Whether there are weights that are NaN or infinite: one is enough to spoil every output."""
+    check = "finite"
+    bad = [tensor for tensor in numbers if not tensor.finite]
+    if not bad:
+        return fine(check, "All weights are numbers", f"{len(numbers):,} tensors, none with NaN or infinite")
+    findings = []
+    for kind, counts in (
+        ("NaN", {tensor.name: tensor.n_nan for tensor in bad if tensor.n_nan}),
+        ("infinite", {tensor.name: tensor.n_infinite for tensor in bad if tensor.n_infinite}),
+    ):
+        if counts:
+            findings.append(
+                Finding(
+                    check,
+                    "problem",
+                    f"Weights that are {kind}",
+                    f"{sum(counts.values()):,} of them in {len(counts):,} of {len(numbers):,} tensors",
+                    "Whatever is computed with one of them is no number either: every output behind it is "
+                    "lost.",
+                    "Take an earlier checkpoint. In training, look at the loss before this one: a learning "
+                    "rate that is too high, or float16 without loss scaling, overflows like this.",
+                    places(f"{name} ({count:,})" for name, count in counts.items()),
+                )
+            )
+    return findings
+
+
+def constant_findings(numbers: Iterable[Numbers]) -> list[Finding]:
+    """Whether a matrix holds one number throughout: zeros, or any other.
+
+    Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.
+    """
+    check = "constant"
+    matrices = [tensor for tensor in numbers if len(tensor.shape) > 1 and max(tensor.shape) > 1]
+    same = [tensor for tensor in matrices if tensor.low == tensor.high]
+    findings = []
+    for zero in (True, False):
+        names = [tensor.name for tensor in same if (tensor.low == 0) == zero]
+        if names:
+            findings.append(
+                Finding(
+                    check,
+                    "warning",
+                    "Matrices of zeros" if zero else "Matrices of one number throughout",
+                    f"{len(names):,} of {len(matrices):,} matrices",
+                    "Nothing of a token gets through them: what comes out is the same for all tokens."
+                    if not zero
+                    else "Nothing gets through them: their part of the model adds its bias at most.",
+                    "If they were not meant to be so, they were never loaded or never trained: compare "
+                    "with the checkpoint that you started from.",
+                    places(names),
+                )
+            )
+    return findings or fine(check, "No matrix is constant", f"{len(matrices):,} matrices")
+
+
+def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Some rows at a time, without a copy whatever the order in memory is."""
+    if not tensor.dim():
+        return (tensor,)
+    return tensor.split(max(1, _PIECE * len(tensor) // tensor.numel()))
+
+
+def _is_finite(number: float) -> bool:
+    return number - number == 0
