@@ -32,10 +32,9 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
         total += 1
         parts = name.split(".")[:-1]
         counts.update(".".join(parts[:n]) + "." for n in range(1, min(len(parts), 4) + 1))
-    for needed in (total, total // 2 + 1):
-        for prefix in sorted(counts, key=len):
-            if counts[prefix] >= needed and (needed == total or counts[prefix] < total):
-                yield prefix
+    by_length = sorted(counts, key=len)
+    yield from (prefix for prefix in by_length if counts[prefix] == total)
+    yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
 class Patterns:

@@ -124,14 +124,16 @@ class Sheet:
             tuple(Option(n, f"{n} (each {d_model // n} wide)") for n in likely),
         )
 
-    def pad_id(self) -> int:
-        """Fill in pad_id: config.json's pad_token_id, or -1 where nothing is padding.
+    def pad_id(self, usual: int = -1) -> int:
+        """Fill in pad_id: config.json's pad_token_id, or the usual one; -1 where nothing is padding.
 
         A padding token that also begins or ends texts, as some models have it, is a word to the network.
         """
         pad = None if self.config is None else self.config.get("pad_token_id")
-        if self.config is None or pad is None:
-            return self.put("pad_id", -1, "assumed", "no padding token is named")
+        if self.config is None:
+            return self.put("pad_id", usual, "assumed", "the usual one of this family")
+        if pad is None:
+            return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
         if pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
             return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
         return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")

@@ -148,7 +148,7 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
         sheet.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
         sheet.layout("every BERT", positions="learned", final_norm=False)
         _read_head(sheet, head)
-        sheet.pad_id()
+        sheet.pad_id(usual=unused_rows - 1 if unused_rows else 0)
         _refuse_other_computations(sheet)
         return sheet.reading()
 

@@ -71,7 +71,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     has_head = "vocab_transform.weight" in raw.tensors
     for name in ("has_generator", "generator_transform"):
         sheet.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
-    sheet.pad_id()
+    sheet.pad_id(usual=0)
     tied = sheet.config is None or sheet.config.flag("tie_word_embeddings", True)
     sheet.put(
         "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"

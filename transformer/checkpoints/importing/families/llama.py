@@ -130,13 +130,18 @@ def _rotary_base(config: ForeignConfig) -> float:
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {short(parameters)}: it must be an object.")
+        kind = parameters.get("rope_type", parameters.get("type", "default"))
+        if kind not in ("default", None):
+            raise CheckpointError(
+                f"config.json says {name} of type {short(kind)}: Headlight's model turns by "
+                "unscaled angles only."
+            )
         told |= parameters
-    kind = told.get("rope_type", told.get("type", "default"))
     rotated = told.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
-    if kind not in ("default", None) or rotated != 1:
+    if rotated != 1:
         raise CheckpointError(
-            f"config.json says that rotary positions are of type {short(kind)}, with {short(rotated)} of "
-            "each head rotated: Headlight's model turns whole heads by unscaled angles only."
+            f"config.json says that {short(rotated)} of each head is rotated: Headlight's model turns "
+            "whole heads."
         )
     base = told.get("rope_theta")
     if base is not None and (isinstance(base, bool) or not isinstance(base, int | float)):
