@@ -39,9 +39,42 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         {"position_base": math.inf},
         "position_base is inf: it must be above 1 and finite; the paper's is 10000.",
     ),
-    ({"activation": "swish"}, "activation is 'swish': choose one of relu, gelu."),
+    ({"activation": "swish"}, "activation is 'swish': choose one of relu, gelu, gelu_tanh, silu."),
     ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
-    ({"positions": "rotary"}, "positions is 'rotary': choose one of sinusoidal, learned."),
+    (
+        {"positions": "alibi"},
+        "positions is 'alibi': choose one of sinusoidal, learned, relative, rotary, none.",
+    ),
+    ({"norm": "batch"}, "norm is 'batch': choose one of layer, rms, layer_unbiased."),
+    ({"sinusoid_layout": "thirds"}, "sinusoid_layout is 'thirds': choose one of interleaved, halves."),
+    (
+        {"n_kv_heads": 2},
+        "3 heads can't share 2 heads of keys and values equally: choose n_kv_heads that divides n_heads.",
+    ),
+    ({"n_kv_heads": -1}, "n_kv_heads is -1: it can't be negative."),
+    ({"d_head": -1}, "d_head is -1: it can't be negative."),
+    ({"n_segments": -1}, "n_segments is -1: it can't be negative."),
+    (
+        {"positions": "rotary", "d_head": 11},
+        "d_head 11 is odd: rotary positions turn pairs of numbers, make it even.",
+    ),
+    (
+        {"positions": "relative", "n_position_buckets": 2},
+        "n_position_buckets is 2: it must be even and at least 4.",
+    ),
+    (
+        {"positions": "relative", "n_position_buckets": 7},
+        "n_position_buckets is 7: it must be even and at least 4.",
+    ),
+    (
+        {"positions": "relative", "max_position_distance": 16},
+        "max_position_distance is 16: it must be above half of the 32 buckets.",
+    ),
+    (
+        {"generator_transform": True, "has_generator": False},
+        "generator_transform needs a generator behind it: set has_generator to True.",
+    ),
+    ({"attention_bias": 0}, "attention_bias is 0: it must be of type bool | None."),
     (
         {"d_model": 33},
         "d_model 33 is odd: sinusoidal positions pair sines with cosines, make it even.",
@@ -51,7 +84,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"n_encoder_layers": 0}, "src_vocab_size is 29 but that side has no layers: set it to 0."),
     ({"n_decoder_layers": 0}, "tgt_vocab_size is 31 but that side has no layers: set it to 0."),
     ({"pad_id": 29}, "pad_id 29 is no id of the vocabulary: src_vocab_size is 29."),
-    ({"pad_id": -1}, "pad_id -1 is no id of the vocabulary: src_vocab_size is 29."),
+    ({"pad_id": -2}, "pad_id -2 is no id of the vocabulary: src_vocab_size is 29."),
     (
         {"share_embeddings": True},
         "share_embeddings needs one vocabulary for both sides, not 29 source and 31 target words: "
@@ -87,8 +120,19 @@ def test_odd_widths_are_fine_with_learned_positions() -> None:
     assert tiny_config(d_model=33, positions="learned").d_head == 11
 
 
+def test_heads_take_their_width_and_their_keys_from_other_sizes_or_have_their_own() -> None:
+    plain, own = tiny_config(), tiny_config(n_heads=4, d_head=17, n_kv_heads=2)
+    assert (plain.d_head, plain.n_kv_heads) == (22, 3)
+    assert (own.d_head, own.n_kv_heads) == (17, 2)
+
+
 @pytest.mark.parametrize(
-    "changes", [{}, {"norm_position": "pre", "norm_eps": 1e-6, "pad_id": 3, "bias": False}]
+    "changes",
+    [
+        {},
+        {"norm_position": "pre", "norm_eps": 1e-6, "pad_id": 3, "bias": False, "attention_bias": True},
+        {"positions": "rotary", "d_head": 14, "n_kv_heads": 1, "norm": "rms", "pad_id": -1},
+    ],
 )
 def test_to_dict_and_back_through_json(changes: dict[str, object]) -> None:
     config = tiny_config(**changes)
