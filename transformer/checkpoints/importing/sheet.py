@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
+from transformer.checkpoints.importing.hints import hint
 from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option, Question, Setting, Source
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -144,6 +145,10 @@ class Sheet:
         Raises:
             CheckpointError: for an answer that is none.
         """
+        found = hint(name, self.raw.extras)
+        if found is not None and any(option.value == found[1] for option in options):
+            options = tuple(sorted(options, key=lambda option: option.value != found[1]))
+            why = f"{why} A value saved beside the weights, {short(found[0])}, makes the first answer likely."
         answered = name in self._answers
         value = self._answer(name, self._answers[name], options) if answered else options[0].value
         self._questions[name] = Question(name, text, why, options, value, answered)
