@@ -107,6 +107,7 @@ class BeamSearch:
 
     Attributes:
         found: what was found for each sentence so far.
+        n_listed: the most candidates of a step, so many that K of them do not end.
 
     Raises:
         ValueError: for an empty beam, or more hypotheses than it has.
@@ -129,6 +130,7 @@ class BeamSearch:
         if not 1 <= n_best <= beam_size:
             raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
         self.found = [Found(n_best) for _ in range(1 if src is None else len(src))]
+        self.n_listed = beam_size * (1 + max(1, len(end_ids)))  # a hypothesis ends in so many ways
         self._model, self._src = model, src
         self._beam_size, self._alpha = beam_size, alpha
         self._limit = min(len(prefix) + max_new_tokens, room_behind(model, start_ids))
@@ -170,8 +172,7 @@ class BeamSearch:
             return
 
     def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
-        """The best continuations, so many that K of them do not end: each hypothesis ends in few ways."""
-        n = self._beam_size * (1 + max(1, len(self._ends)))
+        n = self.n_listed
         logits = logits.float().index_fill_(-1, self._never, -math.inf)
         best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
         shifted = best.values - best.values[:, :1]

@@ -30,6 +30,7 @@ class BeamNode:
         total: of all tokens that were searched for up to it; 0 for what was given.
         score: total over the length penalty, by which candidates of a step are ranked.
         rank: its place among the candidates of its step, from 1.
+        ends: whether it is a token that ends the target.
         fate: what the search did with it.
     """
 
@@ -41,6 +42,7 @@ class BeamNode:
     total: float
     score: float
     rank: int
+    ends: bool
     fate: Fate
 
 
@@ -54,6 +56,7 @@ class BeamTree:
         leaves: the node that each of them ends in.
         n_given: nodes of the root and the prefix, which come first.
         n_candidates: how many continuations each step had, from the first searched position on.
+        n_listed: the most of them that are among the nodes.
     """
 
     nodes: tuple[BeamNode, ...]
@@ -61,6 +64,7 @@ class BeamTree:
     leaves: tuple[int, ...]
     n_given: int
     n_candidates: tuple[int, ...]
+    n_listed: int
 
     def path(self, index: int) -> tuple[BeamNode, ...]:
         """The nodes from the root to this one."""
@@ -113,7 +117,7 @@ def beam_tree(
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
     leaves = tuple(_leaf(nodes, hypothesis) for hypothesis in hypotheses)
-    return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates))
+    return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates), search.n_listed)
 
 
 @torch.inference_mode()
@@ -125,7 +129,7 @@ def _given(
     never: Sequence[int],
 ) -> list[BeamNode]:
     """The root and the prefix; what the prefix's tokens would have cost."""
-    root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, "given")
+    root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")
     if not prefix:
         return [root]
     device = model.generator.weight.device
@@ -137,7 +141,7 @@ def _given(
     for place, token in enumerate(prefix):
         own = float(log_probabilities[place, token])
         rank = 1 + int((log_probabilities[place] > own).sum())
-        nodes.append(BeamNode(place + 1, place, place + 1, token, own, 0.0, 0.0, rank, "given"))
+        nodes.append(BeamNode(place + 1, place, place + 1, token, own, 0.0, 0.0, rank, False, "given"))
     return nodes
 
 
@@ -175,6 +179,7 @@ def _nodes_of(
                 total=total,
                 score=total / penalty,
                 rank=place + 1,
+                ends=ends,
                 fate=fate,
             )
         )

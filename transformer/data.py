@@ -72,10 +72,10 @@ def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Exam
     return Example(tuple(src), tuple(tgt))
 
 
-def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Fill up with <pad> to the longest: (B, L) int64."""
+def pad(sequences: Sequence[Sequence[int]], pad_id: int = PAD_ID) -> Tensor:
+    """Fill up with padding to the longest: (B, L) int64."""
     longest = max(map(len, sequences))
-    return torch.tensor([[*sequence, *[PAD_ID] * (longest - len(sequence))] for sequence in sequences])
+    return torch.tensor([[*sequence, *[pad_id] * (longest - len(sequence))] for sequence in sequences])
 
 
 def make_batch(examples: Sequence[Example]) -> Batch:

@@ -10,10 +10,8 @@ from torch import Tensor
 
 from transformer.beam import beam_search
 from transformer.checkpoints.folder import LoadedModel
-from transformer.data import pad
 from transformer.decoding import greedy_batch
-from transformer.run import NO_WORDS, encode_sentence, target_limit
-from transformer.text import BOS_ID, EOS_ID
+from transformer.model_input import encode_sentence, padded, target_limit
 
 BATCH_SIZE = 200
 
@@ -60,7 +58,7 @@ def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tu
     Raises:
         SentenceError: for no words at all, or too many; `what` names the sentence in the message.
     """
-    return (*encode_sentence(loaded, loaded.source, sentence, what).ids, EOS_ID)
+    return loaded.source.frame(encode_sentence(loaded, loaded.source, sentence, what).ids)
 
 
 def translate_ids(
@@ -74,34 +72,34 @@ def translate_ids(
         beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
         alpha: of the beam search's length penalty.
     """
-    device = loaded.model.generator.weight.device
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     n_rows = max(1, BATCH_SIZE // beam_size)
     for start in range(0, len(order), n_rows):
         batch = order[start : start + n_rows]
-        src = pad([sources[index] for index in batch]).to(device)
+        src = padded(loaded, [sources[index] for index in batch])
         for index, ids in zip(batch, _targets(loaded, src, beam_size, alpha), strict=True):
             yield index, loaded.target.decode(ids)
 
 
 def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> list[Sequence[int]]:
     """The best target of each source (B, S)."""
+    start_ids, end_ids, never = loaded.start_ids, loaded.end_ids, loaded.target.specials.never
     limit = target_limit(loaded, src.shape[1])
     if beam_size == 1:
         return list(
             greedy_batch(
-                loaded.model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=limit, never=NO_WORDS
+                loaded.model, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=limit, never=never
             )
         )
     found = beam_search(
         loaded.model,
         src,
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
+        start_ids=start_ids,
+        end_ids=end_ids,
         max_new_tokens=limit,
         beam_size=beam_size,
         alpha=alpha,
-        never=NO_WORDS,
+        never=never,
     )
     return [best.ids for best, *_ in found]
 

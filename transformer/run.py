@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from transformer.beam_tree import BeamTree, beam_tree
 from transformer.checkpoints.folder import LoadedModel
-from transformer.data import pad
 from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
+from transformer.model_input import (
+    Beginning,
+    Input,
+    SentenceError,
+    beginning,
+    encode_continuation,
+    encode_sentence,
+    encoder_input,
+    padded,
+)
 from transformer.sampling import sample
-from transformer.text import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, Coder, EncodedSentence, clean
+from transformer.text import PAD, EncodedSentence, clean
 from transformer.trace import Recorder, Trace
 
-NO_WORDS = (PAD_ID, BOS_ID)
-"""Ids that a target never goes on with: <pad> would be taken for padding, <bos> only begins."""
+__all__ = [
+    "OnStep",
+    "Run",
+    "SentenceError",
+    "draw_target",
+    "encode_sentence",
+    "force",
+    "read",
+    "run_again",
+    "run_sentence",
+    "search",
+    "trace_batch",
+]
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the most steps there can be."""
-
-
-class SentenceError(ValueError):
-    """A sentence that can't be run; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +48,19 @@ class Run:
     """Everything about one sentence in one model.
 
     Attributes:
-        source: the source as typed, S - 1 tokens; the model reads them and <eos>.
-        target: T - 1 tokens; the decoder reads <bos> and them.
-        generated: whether the model chose the target itself (else it was given: teacher forcing).
-        finished: whether the target ends with <eos> (a generated one may run into its limit).
-        steps: T of them: behind each decoder input token, the next one and the best k.
-        translation: the target as text.
-        trace: of the forward over the whole source and target, batch of one, on the CPU.
+        source: as typed: what the encoder reads or, without an encoder, the prompt that the decoder goes on
+            from.
+        target: what comes behind the decoder's first tokens; empty without a decoder.
+        generated: whether the model chose the steps' tokens itself (else they were given: teacher forcing).
+        finished: whether the target came to an end (a generated one may run into its limit).
+        steps: of a decoder: behind its first tokens and behind each of the target's the next token and the
+            best k. Of a masked language model, which has no decoder: at each masked position the best ones;
+            without a mask, at each position the token that stands there. None without a generator.
+        translation: what came out, as text: the target; the prompt and what goes on from it; the sentence
+            with its masks filled.
+        encoder_input: what the encoder read; None without one.
+        decoder_input: what the decoder read, a prompt included; None without one.
+        trace: of the forward over all of it, batch of one, on the CPU.
     """
 
     source: EncodedSentence
@@ -46,12 +69,19 @@ class Run:
     finished: bool
     steps: tuple[DecodingStep, ...]
     translation: str
+    encoder_input: Input | None
+    decoder_input: Input | None
     trace: Trace
 
     @property
     def target_ids(self) -> tuple[int, ...]:
-        """The decoder's input: T ids that begin with <bos>."""
-        return (BOS_ID, *self.target.ids)
+        """The decoder's input: T ids that begin with <bos>, or with the prompt."""
+        return () if self.decoder_input is None else self.decoder_input.ids
+
+    @property
+    def target_logits(self) -> Tensor:
+        """(tokens of the target + 1, V): row i is what the target's token i is chosen by."""
+        return self.trace["logits"][0, len(self.target_ids) - len(self.target.ids) - 1 :]
 
 
 def run_sentence(
@@ -60,9 +90,10 @@ def run_sentence(
     """Run one sentence, and generate its target greedily unless one is given.
 
     Args:
-        loaded: an encoder-decoder with its vocabularies.
-        text: the source sentence as typed.
-        target: the target sentence as typed; blank lets the model generate it.
+        loaded: a model of any kind with its coders.
+        text: as typed: the source sentence, or the prompt.
+        target: the target sentence, or what goes on from the prompt, as typed; blank lets the model generate
+            it. Not used without a decoder.
         top_k: how many of the best next tokens each step tells.
         on_step: called after each generated token, with the most tokens there can be.
 
@@ -70,76 +101,115 @@ def run_sentence(
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
     source = encode_sentence(loaded, loaded.source, text, "sentence")
+    if loaded.model.config.kind == "encoder-only":
+        return read(loaded, source, top_k=top_k)
     if not clean(target).strip():
         return _generate(loaded, source, top_k, on_step)
+    if loaded.model.config.kind == "decoder-only":
+        given = encode_continuation(loaded, source, clean(text), clean(target))
+        return force(loaded, source, given, top_k=top_k, ends=False)
     given = encode_sentence(loaded, loaded.target, target, "target sentence")
     return force(loaded, source, given, top_k=top_k)
 
 
-def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> EncodedSentence:
-    """The tokens and ids of a typed sentence.
-
-    Raises:
-        SentenceError: for no words at all, or too many; `what` names the sentence in the message.
-    """
-    encoded = coder.encode(text)
-    longest = loaded.model.config.max_len - 1  # <eos> behind the source, <bos> before the target
-    if not encoded.ids:
-        raise SentenceError(f"The {what} has no words: type at least one.")
-    if len(encoded.ids) > longest:
-        raise SentenceError(
-            f"The {what} has {_size(encoded, coder)}; this model reads at most {longest}. Shorten it, or "
-            "choose a model with more positions."
+def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5) -> Run:
+    """The run of a sentence in a model without a decoder."""
+    whole = encoder_input(loaded, source)
+    trace = _trace(loaded, [whole], [])
+    steps: tuple[DecodingStep, ...] = ()
+    filled, has_masks = list(source.ids), False
+    if "logits" in trace:  # else it has no generator
+        specials = loaded.source.specials
+        probabilities = next_token_probabilities(trace["logits"][0], specials.never)  # (S, V)
+        masks = [place for place, token in enumerate(source.ids) if token == specials.mask]
+        has_masks = bool(masks)
+        for place in masks:
+            filled[place] = int(probabilities[whole.first + place].argmax())
+        steps = tuple(
+            decoding_step(whole.first + place, filled[place], probabilities[whole.first + place], top_k)
+            for place in masks or range(len(filled))
         )
-    return encoded
+    return Run(
+        source=source,
+        target=loaded.source.of_ids([]),
+        generated=has_masks,
+        finished=True,
+        steps=steps,
+        translation=loaded.source.decode(filled),
+        encoder_input=whole,
+        decoder_input=None,
+        trace=trace,
+    )
 
 
-def _size(encoded: EncodedSentence, coder: Coder) -> str:
-    words = f"{len(encoded.words):,} words and punctuation marks"
-    return words if coder.unit == "word" else f"{len(encoded.ids):,} {coder.unit}s ({words})"
-
-
-def force(loaded: LoadedModel, source: EncodedSentence, target: EncodedSentence, *, top_k: int = 5) -> Run:
+def force(
+    loaded: LoadedModel,
+    source: EncodedSentence,
+    target: EncodedSentence,
+    *,
+    top_k: int = 5,
+    ends: bool = True,
+) -> Run:
     """Teacher forcing: the run of a source with a given target, as a coder encodes text or describes ids.
 
-    Every step's "chosen" token is the given one, and the last one's is <eos>.
+    Every step's "chosen" token is the given one.
+
+    Args:
+        loaded: a model with a decoder.
+        source: the source, or the prompt.
+        target: what comes behind the decoder's first tokens.
+        top_k: how many of the best next tokens each step tells.
+        ends: whether the target ends with the last token; the last step is then the first of the model's
+            `end_ids`, if it has any.
     """
-    trace = _trace(loaded, [source], [target])
-    probabilities = next_token_probabilities(trace["logits"][0], NO_WORDS)  # (T, V)
-    labels = (*target.ids, EOS_ID)
+    begin = beginning(loaded, source)
+    whole = begin.decoder.followed_by(target)
+    trace = _trace(loaded, begin.sources, [whole])
+    labels = (*target.ids, *loaded.end_ids[: int(ends)])
+    rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
+    probabilities = next_token_probabilities(rows, loaded.target.specials.never)  # (T, V)
     steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(
         source=source,
         target=target,
         generated=False,
-        finished=True,
+        finished=ends,
         steps=tuple(steps),
-        translation=loaded.target.decode(target.ids),
+        translation=loaded.target.decode(whole.sentence.ids),
+        encoder_input=begin.encoder,
+        decoder_input=whole,
         trace=trace,
     )
+
+
+def run_again(loaded: LoadedModel, run: Run, *, top_k: int = 5) -> Run:
+    """The same input, source and target, in another model of the same kind with the same coders."""
+    if run.decoder_input is None:
+        return read(loaded, run.source, top_k=top_k)
+    return force(loaded, run.source, run.target, top_k=top_k, ends=run.finished)
 
 
 def search(
     loaded: LoadedModel, source: EncodedSentence, *, beam_size: int, alpha: float, prefix: Sequence[int] = ()
 ) -> BeamTree:
-    """Search for the best `beam_size` targets of a source, with every step written down.
+    """Search for the best `beam_size` targets of a source or prompt, with every step written down.
 
     Args:
         beam_size: hypotheses that are followed at a time.
         alpha: of the length penalty.
-        prefix: ids that the targets begin with, fewer than `target_limit`.
+        prefix: ids that the targets begin with, fewer than the limit of `beginning`.
     """
-    src = _padded([(*source.ids, EOS_ID)], loaded)
+    begin = beginning(loaded, source)
     return beam_tree(
         loaded.model,
-        src,
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
-        max_new_tokens=target_limit(loaded, src.shape[1]) - len(prefix),
+        _source_ids(loaded, begin),
+        start_ids=begin.decoder.ids,
+        end_ids=loaded.end_ids,
+        max_new_tokens=begin.limit - len(prefix),
         beam_size=beam_size,
         alpha=alpha,
         n_best=beam_size,
-        never=NO_WORDS,
+        never=loaded.target.specials.never,
         prefix=prefix,
     )
 
@@ -158,89 +228,119 @@ def draw_target(
 
     The same seed draws the same target. The other arguments are those of `transformer.sampling.sample`.
     """
-    src = _padded([(*source.ids, EOS_ID)], loaded)
-    limit = target_limit(loaded, src.shape[1])
+    begin = beginning(loaded, source)
     (ids,) = sample(
         loaded.model,
-        src,
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
-        max_new_tokens=limit - len(prefix),
+        _source_ids(loaded, begin),
+        start_ids=begin.decoder.ids,
+        end_ids=loaded.end_ids,
+        max_new_tokens=begin.limit - len(prefix),
         generator=torch.Generator().manual_seed(seed),
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
-        never=NO_WORDS,
+        never=loaded.target.specials.never,
         prefix=prefix,
     )
-    return ids, len(ids) < limit
+    return ids, len(ids) < begin.limit
 
 
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:
-    """Several sentences as one padded batch, each with the target that the model generates for it."""
-    src = _padded([(*source.ids, EOS_ID) for source in sources], loaded)
-    limit = target_limit(loaded, src.shape[1])
+    """Several sentences as one padded batch.
+
+    In an encoder-decoder each has the target that the model generates for it. A decoder without an encoder
+    reads the prompts alone.
+
+    Raises:
+        SentenceError: for sentences of several lengths in an encoder that knows no padding.
+    """
+    config = loaded.model.config
+    if config.kind == "decoder-only":
+        return _trace(loaded, [], [beginning(loaded, source).decoder for source in sources])
+    inputs = [encoder_input(loaded, source) for source in sources]
+    if config.pad_id < 0 and len({len(one.ids) for one in inputs}) > 1:
+        raise SentenceError(
+            "This model has no padding token, so its sentences can't be filled up to one length: type one "
+            "sentence, or sentences of as many tokens."
+        )
+    if config.kind == "encoder-only":
+        return _trace(loaded, inputs, [])
+    src = padded(loaded, [one.ids for one in inputs])
+    begins = [beginning(loaded, source) for source in sources]
     targets = greedy_batch(
-        loaded.model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=limit, never=NO_WORDS
+        loaded.model,
+        src,
+        start_ids=loaded.start_ids,
+        end_ids=loaded.end_ids,
+        max_new_tokens=max(begin.limit for begin in begins),
+        never=loaded.target.specials.never,
     )
-    return _trace(loaded, sources, list(map(loaded.target.of_ids, targets)))
-
-
-def target_limit(loaded: LoadedModel, n_source: int) -> int:
-    """The most target tokens that are generated for a source of so many: room for a wordier language."""
-    return min(loaded.model.config.max_len - 1, 2 * n_source + 10)
+    pairs = zip(begins, targets, strict=True)
+    return _trace(
+        loaded, inputs, [begin.decoder.followed_by(loaded.target.of_ids(ids)) for begin, ids in pairs]
+    )
 
 
 def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step: OnStep | None) -> Run:
-    src = _padded([(*source.ids, EOS_ID)], loaded)
+    begin = beginning(loaded, source)
     steps = []
-    limit = target_limit(loaded, src.shape[1])
-    decoding = greedy(
-        loaded.model,
-        src,
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
-        max_new_tokens=limit,
-        never=NO_WORDS,
-        top_k=top_k,
-    )
-    for step in decoding:
+    for step in _greedy_steps(loaded, begin, top_k):
         steps.append(step)
         if on_step is not None:
-            on_step(step, limit)
-    finished = steps[-1].token_id == EOS_ID
-    chosen = [step.token_id for step in steps if step.token_id != EOS_ID]
-    target = loaded.target.of_ids(chosen if finished else chosen[:-1])
+            on_step(step, begin.limit)
+    finished = steps[-1].token_id in loaded.end_ids
+    chosen = [step.token_id for step in steps]
+    target = loaded.target.of_ids(chosen[:-1])
+    whole = begin.decoder.followed_by(target)
     return Run(
         source=source,
         target=target,
         generated=True,
         finished=finished,
         steps=tuple(steps),
-        translation=loaded.target.decode(chosen),
-        trace=_trace(loaded, [source], [target]),
+        translation=loaded.target.decode(
+            (*begin.decoder.sentence.ids, *(chosen[:-1] if finished else chosen))
+        ),
+        encoder_input=begin.encoder,
+        decoder_input=whole,
+        trace=_trace(loaded, begin.sources, [whole]),
     )
+
+
+def _greedy_steps(loaded: LoadedModel, begin: Beginning, top_k: int) -> Iterator[DecodingStep]:
+    return greedy(
+        loaded.model,
+        _source_ids(loaded, begin),
+        start_ids=begin.decoder.ids,
+        end_ids=loaded.end_ids,
+        max_new_tokens=begin.limit,
+        never=loaded.target.specials.never,
+        top_k=top_k,
+    )
+
+
+def _source_ids(loaded: LoadedModel, begin: Beginning) -> Tensor | None:
+    return padded(loaded, [begin.encoder.ids]) if begin.encoder else None
 
 
 @torch.inference_mode()
-def _trace(
-    loaded: LoadedModel, sources: Sequence[EncodedSentence], targets: Sequence[EncodedSentence]
-) -> Trace:
-    src = _padded([(*source.ids, EOS_ID) for source in sources], loaded)
-    tgt = _padded([(BOS_ID, *target.ids) for target in targets], loaded)
+def _trace(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Input]) -> Trace:
+    """Run a batch with every number recorded; a side that the model doesn't have is empty."""
     recorder = Recorder()
-    loaded.model(src, tgt, tap=recorder)
+    loaded.model(
+        padded(loaded, [one.ids for one in sources]) if sources else None,
+        padded(loaded, [one.ids for one in targets]) if targets else None,
+        tap=recorder,
+    )
     return Trace(
         {path: tensor.cpu() for path, tensor in recorder.records.items()},
-        src_tokens=_padded_tokens([(*source.tokens, EOS) for source in sources]),
-        tgt_tokens=_padded_tokens([(BOS, *target.tokens) for target in targets]),
+        src_tokens=_padded_tokens(loaded, sources),
+        tgt_tokens=_padded_tokens(loaded, targets),
     )
 
 
-def _padded(rows: Sequence[Sequence[int]], loaded: LoadedModel) -> torch.Tensor:
-    return pad(rows).to(loaded.model.generator.weight.device)
-
-
-def _padded_tokens(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    longest = max(len(row) for row in rows)
-    return [(*row, *[PAD] * (longest - len(row))) for row in rows]
+def _padded_tokens(loaded: LoadedModel, inputs: Sequence[Input]) -> list[tuple[str, ...]]:
+    longest = max((len(one.tokens) for one in inputs), default=0)
+    pad_id = loaded.model.config.pad_id
+    name = PAD if pad_id < 0 else loaded.source.token(pad_id)
+    return [(*one.tokens, *[name] * (longest - len(one.tokens))) for one in inputs]

@@ -10,9 +10,8 @@ import torch
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data import encode_pair, make_batch, pad
 from transformer.decoding import greedy_batch
-from transformer.run import NO_WORDS
 from transformer.tasks import SentencePair
-from transformer.text import BOS_ID, EOS_ID, Coder, SentenceCoder, TextError, Vocabulary
+from transformer.text import EOS_ID, Coder, SentenceCoder, TextError, Vocabulary
 from transformer.trace import Recorder
 
 BATCH_SIZE = 200
@@ -57,10 +56,10 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
         decoded = greedy_batch(
             loaded.model,
             src,
-            start_ids=[BOS_ID],
-            end_ids=[EOS_ID],
+            start_ids=loaded.start_ids,
+            end_ids=loaded.end_ids,
             max_new_tokens=LONGEST_TRANSLATION,
-            never=NO_WORDS,
+            never=loaded.target.specials.never,
         )
         for pair, ids in zip(batch, decoded, strict=True):
             yield Translation(pair, tuple(map(loaded.target.token, ids)))

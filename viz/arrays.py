@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.model_input import Input
 from transformer.run import Run
-from transformer.text import BOS, EOS, EncodedSentence
 from transformer.trace import AttentionName, AttentionRecord, Stack, Trace
 
 Attention = Literal["encoder", "decoder", "cross"]
@@ -54,7 +53,7 @@ class AttentionMaps:
 
 @dataclass(frozen=True)
 class Words:
-    """The words that a stack's tokens are parts of; <bos> and <eos> are words of their own.
+    """The words that a stack's tokens are parts of; special tokens are words of their own.
 
     Attributes:
         labels: W words.
@@ -81,6 +80,15 @@ def attention_record(trace: Trace, attention: Attention, layer: int) -> Attentio
     return trace.attention(stack, layer, name)
 
 
+def attentions(trace: Trace) -> list[Attention]:
+    """Which attentions the model of a trace has, in the order of `MODULES`."""
+    return [
+        attention
+        for attention, (stack, name) in MODULES.items()
+        if f"{stack}.layers.0.{name}.weights" in trace
+    ]
+
+
 def n_layers(trace: Trace, attention: Attention) -> int:
     """How many layers have this attention."""
     return trace.n_layers(MODULES[attention][0])
@@ -103,11 +111,20 @@ def attention_maps(trace: Trace, attention: Attention, measure: Measure, sentenc
 
 
 def words_of(run: Run, stack: Stack) -> Words:
-    """The words of a run's source, which ends with <eos>, or of its target, which begins with <bos>."""
-    return _words([], run.source, [EOS]) if stack == "encoder" else _words([BOS], run.target, [])
+    """The words of what a stack of a run read; special tokens are words of their own.
+
+    Raises:
+        KeyError: for a stack that the model doesn't have.
+    """
+    read = run.encoder_input if stack == "encoder" else run.decoder_input
+    if read is None:
+        raise KeyError(stack)
+    return _words(read)
 
 
-def _words(before: Sequence[str], sentence: EncodedSentence, behind: Sequence[str]) -> Words:
+def _words(read: Input) -> Words:
+    sentence, stop = read.sentence, read.first + len(read.sentence.ids)
+    before, behind = read.tokens[: read.first], read.tokens[stop:]
     labels = (*before, *sentence.words, *behind)
     word_of = [*range(len(before)), *(len(before) + word for word in sentence.word_of)]
     word_of += range(len(labels) - len(behind), len(labels))

@@ -11,8 +11,9 @@ from collections.abc import Hashable, Sequence
 import streamlit as st
 
 from transformer.beam_tree import BeamTree
-from transformer.run import Run, draw_target, encode_sentence, force, search, target_limit
-from transformer.text import BOS_ID, EOS_ID, PAD_ID, clean
+from transformer.model_input import beginning
+from transformer.run import Run, draw_target, encode_sentence, force, search
+from transformer.text import clean
 from viz.session import TOP_K, ModelChoice, current_choice, load_model, right_answers_of, run_cache
 
 MOST_SEARCHES = 64
@@ -57,8 +58,14 @@ def drawn_target(
     return tuple(ids), ended
 
 
-def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...]) -> Run:
-    """The run of a sentence with a target of these ids, without <bos> and <eos>, from the cache or now.
+def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bool = True) -> Run:
+    """The run of a sentence with a target of these ids, from the cache or now.
+
+    Args:
+        choice: the model.
+        text: the source or prompt.
+        ids: of the target, without what begins and ends it.
+        ends: whether the target ends with the last of them.
 
     Raises:
         SentenceError: for a sentence that can't be run; the message is for people.
@@ -66,8 +73,8 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...]) -> Run:
     loaded = load_model(choice)
     source = encode_sentence(loaded, loaded.source, text, "sentence")
     return run_cache().get(
-        ("ids", choice, text, ids),
-        lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K),
+        ("ids", choice, text, ids, ends),
+        lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K, ends=ends),
     )
 
 
@@ -76,9 +83,14 @@ def right_translations(text: str) -> list[str]:
     return right_answers_of(current_choice().name).get(clean(text), [])
 
 
-def longest_prefix(choice: ModelChoice, n_source: int) -> int:
-    """The most tokens that a search can begin behind, for a source of so many: one is still to come."""
-    return target_limit(load_model(choice), n_source + 1) - 1
+def longest_prefix(choice: ModelChoice, text: str) -> int:
+    """The most tokens of a sentence's target that a search can begin behind: one is still to come.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    loaded = load_model(choice)
+    return beginning(loaded, encode_sentence(loaded, loaded.source, text, "sentence")).limit - 1
 
 
 def remembered(name: str, default: str, subject: Hashable) -> str:
@@ -105,15 +117,20 @@ def remembered(name: str, default: str, subject: Hashable) -> str:
     return value
 
 
-def current_prefix(choice: ModelChoice, text: str, n_source: int) -> tuple[int, ...]:
-    """The ids that this person lets the targets of the sentence begin with; none that make no prefix."""
+def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, ...]:
+    """The ids that this person lets the targets of the sentence begin with; none that make no prefix.
+
+    Of more than `longest` the first.
+    """
     written = remembered(_PREFIX, "", (choice, text))
     if not written:
         st.session_state[_EARLIER] = []
-    size = len(load_model(choice).target.vocabulary)
+    loaded = load_model(choice)
+    size = loaded.model.config.tgt_vocab_size
+    never = {*loaded.target.specials.never, *loaded.end_ids}
     ids = [int(part) for part in written.split(",") if part.isdecimal() and len(part) < 10]
-    words = [token for token in ids if token < size and token not in (PAD_ID, BOS_ID, EOS_ID)]
-    return tuple(words[: longest_prefix(choice, n_source)])
+    words = [token for token in ids if token < size and token not in never]
+    return tuple(words[:longest])
 
 
 def begin_behind(prefix: Sequence[int]) -> None:
@@ -129,5 +146,5 @@ def go_back() -> None:
 
 
 def begin_anew() -> None:
-    """Let the search begin at <bos> again. To be called from a callback."""
+    """Let the search begin at its first token again. To be called from a callback."""
     st.session_state[_PREFIX] = ""

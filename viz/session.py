@@ -28,7 +28,7 @@ from transformer.checkpoints.folder import (
 from transformer.config import NormPosition, TransformerConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
-from transformer.run import OnStep, Run, SentenceError, encode_sentence, force, run_sentence, trace_batch
+from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
 from transformer.text import Unit, clean
 from transformer.trace import Trace
 from viz.theme import Theme, palette
@@ -128,6 +128,8 @@ def load_model(choice: ModelChoice) -> LoadedModel:
         n_encoder_layers=sizes.encoder_layers,
         n_decoder_layers=sizes.decoder_layers,
         n_heads=sizes.n_heads,
+        n_kv_heads=0,
+        d_head=0,
         d_model=sizes.d_model,
         d_ff=4 * sizes.d_model,
         max_len=RANDOM_MAX_LEN,
@@ -291,12 +293,12 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
-    """The same source and target as `run_of`, forced, in a random model of the same configuration."""
+    """The same input as in `run_of`, its target forced, in a random model of the same configuration."""
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
     return run_cache().get(
         ("twin", choice, text, target, seed, norm_position),
-        lambda: force(twin, original.source, original.target, top_k=TOP_K),
+        lambda: run_again(twin, original, top_k=TOP_K),
     )
 
 

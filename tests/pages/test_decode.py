@@ -217,6 +217,7 @@ def test_a_chosen_head_is_shown_large_and_opens_on_explore(views: Views) -> None
     app.button(key="beam_explore").click().run()
     assert not app.exception
     assert app.title[0].value == "Explore"
+    assert app.radio(key="model").value == "toy-en-it"
     assert app.text_input(key="target").value == RIGHT
     assert app.selectbox(key="layer").value == 1
     assert app.selectbox(key="head").value == 2

@@ -16,7 +16,8 @@ from transformer.beam import beam_search
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.evaluate import _is_exact
 from transformer.evaluation import score, sentence_chrf, translate_all
-from transformer.run import NO_WORDS, SentenceError, encode_sentence, run_sentence, target_limit
+from transformer.model_input import target_limit
+from transformer.run import SentenceError, encode_sentence, run_sentence
 from transformer.text import BOS_ID, EOS_ID
 
 SENTENCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I don't see you."]
@@ -53,7 +54,7 @@ def test_a_beam_is_the_beam_search() -> None:
             max_new_tokens=target_limit(loaded, len(ids)),
             beam_size=3,
             alpha=0.6,
-            never=NO_WORDS,
+            never=loaded.target.specials.never,
         )
         assert loaded.target.decode(best.ids) == translation
 

@@ -7,6 +7,7 @@ import torch
 
 from tests.models import tiny_model, tiny_subword_model
 from transformer.decoding import DecodingStep
+from transformer.model_input import target_limit
 from transformer.run import (
     SentenceError,
     draw_target,
@@ -14,7 +15,6 @@ from transformer.run import (
     force,
     run_sentence,
     search,
-    target_limit,
     trace_batch,
 )
 from transformer.text import BOS_ID, EOS_ID, PAD_ID

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from transformer.run import NO_WORDS, Run, SentenceError
-from transformer.text import EOS_ID
+from transformer.run import Run, SentenceError
 from viz.arrays import AttentionMaps, attention_maps
 from viz.components.attention_matrix import attention_matrix
 from viz.decoding_session import right_translations
@@ -103,8 +102,9 @@ def _forced_run() -> Run | None:
 
 
 def _scored(run: Run) -> Scored:
-    ids = (*run.target.ids, EOS_ID) if run.finished else tuple(step.token_id for step in run.steps)
-    return Scored(run, ids, token_scores(run.trace["logits"][0].numpy(), ids, NO_WORDS))
+    ids = tuple(step.token_id for step in run.steps)
+    never = current_model().target.specials.never
+    return Scored(run, ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, never))
 
 
 def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:

@@ -124,4 +124,4 @@ def _link_to_explore(run: Run, block: Literal["cross", "decoder"], chosen: HeadR
         set_choice("head", chosen.head)
 
     if st.button("Open this head on Explore", key="beam_explore", on_click=prepare):
-        st.switch_page(EXPLORE)
+        st.switch_page(EXPLORE, query_params={})  # without them it would refuse to drop those of widgets

@@ -10,9 +10,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.beam_tree import BeamNode
-from transformer.run import NO_WORDS, Run
+from transformer.run import Run
 from transformer.sampling import reshape
-from transformer.text import EOS_ID
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.next_tokens import (
     TEMPERATURES,
@@ -59,7 +58,7 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
         + (f"“{visible(so_far, len(so_far))}”" if before else "nothing yet")
     )
     settings = _settings()
-    _distribution(run.trace["logits"][0, len(before)].numpy(), before, path[-1].token_id, settings, limit)
+    _distribution(run.target_logits[len(before)].numpy(), before, path[-1].token_id, settings, limit)
     _drawn_sentence(settings, prefix)
 
 
@@ -82,7 +81,7 @@ def _distribution(
     logits: NDArray[np.float32], before: Sequence[int], taken: int, settings: Reshaping, limit: int
 ) -> None:
     coder, unit = current_model().target, token_unit()
-    possible = np.setdiff1d(np.arange(len(logits)), NO_WORDS)
+    possible = np.setdiff1d(np.arange(len(logits)), coder.specials.never)
     ranked = possible[np.argsort(-logits[possible], kind="stable")]
     named = ranked[:MOST_NAMED].tolist()
 
@@ -112,7 +111,7 @@ def _distribution(
 
 
 def _can_go_on(token: int, before: Sequence[int], limit: int) -> bool:
-    return token != EOS_ID and len(before) < limit
+    return token not in current_model().end_ids and len(before) < limit
 
 
 def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
@@ -133,23 +132,21 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
     ids, ended = drawn_target(
         choice, text, prefix, settings.temperature, settings.top_k, settings.top_p, seed
     )
-    run = run_of_ids(choice, text, ids)
+    run = run_of_ids(choice, text, ids, ends=ended)
     with st.container(border=True):
         st.text(visible(run.translation, len(run.translation)) if run.translation else "(nothing)")
-    steps = run.steps if ended else run.steps[:-1]
-    total = sum(math.log(max(step.probability, 1e-45)) for step in steps)
-    n_best = sum(step.rank == 1 for step in steps)
+    total = sum(math.log(max(step.probability, 1e-45)) for step in run.steps)
+    n_best = sum(step.rank == 1 for step in run.steps)
     st.caption(
-        f"{n_best} of its {len(steps)} tokens are the ones that the model holds most probable; its "
+        f"{n_best} of its {len(run.steps)} tokens are the ones that the model holds most probable; its "
         f"log-probability as trained is {number(total)}."
         + ("" if ended else " It did not come to an end by itself: it ran into the limit.")
     )
-    _drawn_steps(run, ended=ended)
+    _drawn_steps(run)
 
 
-def _drawn_steps(run: Run, *, ended: bool) -> None:
+def _drawn_steps(run: Run) -> None:
     coder = current_model().target
-    steps = run.steps if ended else run.steps[:-1]
     decoding_steps(
         [
             OutputStep(
@@ -161,7 +158,7 @@ def _drawn_steps(run: Run, *, ended: bool) -> None:
                     for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
                 ],
             )
-            for step in steps
+            for step in run.steps
         ],
         colors=current_theme(),
         key="sample_steps",

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.beam_tree import BeamNode, BeamTree
-from transformer.run import Run
-from transformer.text import EOS_ID
 from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.decoding_session import (
     begin_anew,
@@ -56,10 +54,10 @@ class Search:
 
 
 @st.fragment
-def search_section(run: Run) -> None:
+def search_section() -> None:
     """Draw the section; what is chosen in it draws only this section again."""
     st.subheader("The search")
-    search = _search(run)
+    search = _search()
     _prefix_line(search)
     node = _tree(search)
     if node.parent is None:
@@ -69,7 +67,7 @@ def search_section(run: Run) -> None:
     sampling_section(at_node, search.tree.path(node.index), search.prefix, search.limit)
 
 
-def _search(run: Run) -> Search:
+def _search() -> Search:
     left, right = st.columns(2)
     beam_size = left.select_slider(
         "Beam size",
@@ -91,10 +89,11 @@ def _search(run: Run) -> Search:
         "a long sentence loses by its length. 0 compares the sums themselves.",
     )
     choice, (text, _) = current_choice(), current_texts()
-    prefix = current_prefix(choice, text, len(run.source.ids))
+    limit = longest_prefix(choice, text)
+    prefix = current_prefix(choice, text, limit)
     with st.spinner("Searching …", show_time=True):
         tree = search_of(choice, text, prefix, beam_size, alpha)
-    return Search(choice, text, prefix, beam_size, alpha, longest_prefix(choice, len(run.source.ids)), tree)
+    return Search(choice, text, prefix, beam_size, alpha, limit, tree)
 
 
 def _prefix_line(search: Search) -> None:
@@ -159,7 +158,7 @@ def _position(written: str, length: int, default: int) -> int:
 
 
 def _ids_through(tree: BeamTree, node: BeamNode) -> tuple[int, ...]:
-    """The ids from the beginning through a node to the end of a sentence that it is part of, without <eos>.
+    """The ids from the beginning through a node to an end of a sentence behind it, without that end.
 
     What comes later changes nothing before it: so the model is run once for all nodes of a sentence.
     """
@@ -170,4 +169,4 @@ def _ids_through(tree: BeamTree, node: BeamNode) -> tuple[int, ...]:
         for child in tree.nodes[node.index + 1 :]:
             goes_on = child.parent == end and child.fate != "pruned"
             end = child.index if goes_on else end
-    return tuple(step.token_id for step in tree.path(end)[1:] if step.token_id != EOS_ID)
+    return tuple(step.token_id for step in tree.path(end)[1:] if not step.ends)

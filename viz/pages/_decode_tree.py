@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from transformer.beam_tree import BeamNode, BeamTree, Fate
-from transformer.text import EOS_ID, Coder
+from transformer.text import Coder
 from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
 from viz.figures.labels import visible
 from viz.pages._decode_words import Verdicts, number, percent
@@ -78,7 +78,7 @@ def _node(node: BeamNode, verdicts: Verdicts, limit: int) -> TreeNode:
         kind=KINDS[node.fate],
         why=verdicts.why(node),
         numbers=_numbers(node),
-        is_open=node.token_id != EOS_ID and node.position <= limit,
+        is_open=not node.ends and node.position <= limit,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.beam_tree import BeamNode, BeamTree
-from transformer.text import EOS_ID, Coder
+from transformer.text import Coder
 from viz.figures.labels import visible
 
 
@@ -63,7 +63,7 @@ class Verdicts:
 
     def _pruned(self, node: BeamNode) -> str:
         rank = f"number {node.rank} of {self.n_candidates(node):,} continuations"
-        if node.token_id == EOS_ID:
+        if node.ends:
             last = self._rank(node.position, self._beam_size)
             return (
                 f"Pruned: a sentence ends only where its end is among the {self._beam_size} best "
@@ -121,7 +121,7 @@ class Verdicts:
         children = self._children.get(node.index)
         if not children:
             return (
-                f"none of its continuations was among the {2 * self._beam_size} best, and {cut} was needed "
+                f"none of its continuations was among the {self._tree.n_listed} best, and {cut} was needed "
                 "to be followed on."
             )
         best = max(children, key=lambda child: child.score)

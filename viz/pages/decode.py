@@ -15,5 +15,5 @@ st.markdown(
 )
 run = source_box()
 if run is not None:
-    search_section(run)
+    search_section()
     forcing_section(run)

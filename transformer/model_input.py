@@ -1,0 +1,212 @@
+"""What the stacks of a model read of a typed sentence: its tokens, and the special ones around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.data import pad
+from transformer.decoding import room_behind
+from transformer.text import Coder, EncodedSentence
+
+MOST_CONTINUED = 30
+"""Tokens that a prompt is continued by: a model of language may never end by itself."""
+
+
+class SentenceError(ValueError):
+    """A sentence that can't be run; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What one stack reads.
+
+    Attributes:
+        sentence: without the special tokens that frame it.
+        ids: all of them, T.
+        tokens: theirs, as shown.
+        first: the position of the sentence's first token; what stands before or behind it is special.
+    """
+
+    sentence: EncodedSentence
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    first: int
+
+    @property
+    def is_special(self) -> list[bool]:
+        """Which of the tokens frame the sentence."""
+        behind = self.first + len(self.sentence.ids)
+        return [not self.first <= position < behind for position in range(len(self.ids))]
+
+    def followed_by(self, more: EncodedSentence) -> Input:
+        """Go on with more tokens of the same sentence; behind it nothing may stand yet."""
+        return replace(
+            self,
+            sentence=_joined(self.sentence, more),
+            ids=(*self.ids, *more.ids),
+            tokens=(*self.tokens, *more.tokens),
+        )
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a target is decoded from.
+
+    Attributes:
+        encoder: what the encoder reads; None without one.
+        decoder: the decoder's first tokens: <bos>, or a prompt.
+        limit: the most tokens that are generated behind them.
+    """
+
+    encoder: Input | None
+    decoder: Input
+    limit: int
+
+    @property
+    def sources(self) -> list[Input]:
+        """The encoder's batch: of one, or empty without an encoder."""
+        return [] if self.encoder is None else [self.encoder]
+
+
+def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> EncodedSentence:
+    """The tokens and ids of a typed sentence.
+
+    Args:
+        loaded: the model that is to read it.
+        coder: of the side that it is for: `loaded.source` for a source or a prompt, `loaded.target`.
+        text: as typed.
+        what: names the sentence in the message of an error.
+
+    Raises:
+        SentenceError: for no words at all, or too many, or a token that the model has no embedding for.
+    """
+    encoded = coder.encode(text)
+    config = loaded.model.config
+    is_source = coder is loaded.source
+    if not encoded.ids:
+        raise SentenceError(f"The {what} has no words: type at least one.")
+    around = coder.frame(()) if is_source else loaded.start_ids
+    _check_length(encoded, coder, config.max_len - len(around), what)
+    sizes = (config.src_vocab_size, config.tgt_vocab_size)
+    _check_ids(encoded, next(filter(None, sizes if is_source else sizes[::-1])), what)
+    return encoded
+
+
+def encode_continuation(
+    loaded: LoadedModel, prompt: EncodedSentence, text: str, continuation: str
+) -> EncodedSentence:
+    """The tokens of a typed text that goes on from a typed prompt, without those of the prompt.
+
+    Both are read as one text, with a space between them if the continuation begins with a word: tokens of
+    sub-words begin with that space.
+
+    Raises:
+        SentenceError: when both together are too long.
+    """
+    space = " " if continuation[0].isalnum() else ""
+    whole = encode_sentence(loaded, loaded.target, f"{text}{space}{continuation}", "text")
+    n = len(prompt.ids)
+    if whole.ids[:n] == prompt.ids and len(whole.ids) > n:
+        return _behind(whole, n)
+    alone = encode_sentence(loaded, loaded.target, continuation, "continuation")
+    _check_length(_joined(prompt, alone), loaded.target, loaded.model.config.max_len, "text")
+    return alone
+
+
+def encoder_input(loaded: LoadedModel, source: EncodedSentence) -> Input:
+    """What the encoder reads of a source."""
+    return _framed(loaded.source, source)
+
+
+def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
+    """What a decoder begins from.
+
+    Args:
+        loaded: a model with a decoder.
+        source: what the encoder is to read or, without an encoder, the prompt.
+    """
+    if loaded.model.config.kind == "decoder-only":
+        prompt = _framed(loaded.target, source)
+        end = prompt.first + len(source.ids)
+        prompt = replace(prompt, ids=prompt.ids[:end], tokens=prompt.tokens[:end])
+        return Beginning(None, prompt, min(room_behind(loaded.model, prompt.ids), MOST_CONTINUED))
+    start = Input(
+        sentence=loaded.target.of_ids([]),
+        ids=loaded.start_ids,
+        tokens=tuple(map(loaded.target.token, loaded.start_ids)),
+        first=len(loaded.start_ids),
+    )
+    encoder = encoder_input(loaded, source)
+    return Beginning(encoder, start, target_limit(loaded, len(encoder.ids)))
+
+
+def target_limit(loaded: LoadedModel, n_source: int) -> int:
+    """The most target tokens that are generated for a source of so many: room for a wordier language."""
+    return min(loaded.model.config.max_len - len(loaded.start_ids), 2 * n_source + 10)
+
+
+def padded(loaded: LoadedModel, rows: Sequence[Sequence[int]]) -> Tensor:
+    """A batch of ids (B, T) where the model is, filled up with its padding.
+
+    Where the model knows no padding, 0 stands behind the shorter rows: fit for a decoder, which looks back.
+    """
+    device = next(loaded.model.parameters()).device
+    return pad(rows, max(loaded.model.config.pad_id, 0)).to(device)
+
+
+def _framed(coder: Coder, sentence: EncodedSentence) -> Input:
+    marks = coder.frame([-1] * len(sentence.ids))  # a mark in the place of each of the sentence's ids
+    return Input(
+        sentence=sentence,
+        ids=tuple(coder.frame(sentence.ids)),
+        tokens=tuple(coder.frame_tokens(sentence.tokens)),
+        first=marks.index(-1),
+    )
+
+
+def _joined(first: EncodedSentence, second: EncodedSentence) -> EncodedSentence:
+    return EncodedSentence(
+        tokens=[*first.tokens, *second.tokens],
+        ids=[*first.ids, *second.ids],
+        unknown=[*first.unknown, *second.unknown],
+        words=[*first.words, *second.words],
+        word_of=[*first.word_of, *(len(first.words) + word for word in second.word_of)],
+    )
+
+
+def _behind(sentence: EncodedSentence, n: int) -> EncodedSentence:
+    """What of a sentence comes behind its first n tokens."""
+    first_word = sentence.word_of[n]
+    return EncodedSentence(
+        tokens=sentence.tokens[n:],
+        ids=sentence.ids[n:],
+        unknown=sentence.unknown[n:],
+        words=sentence.words[first_word:],
+        word_of=[word - first_word for word in sentence.word_of[n:]],
+    )
+
+
+def _check_length(encoded: EncodedSentence, coder: Coder, longest: int, what: str) -> None:
+    if len(encoded.ids) > longest:
+        raise SentenceError(
+            f"The {what} has {_size(encoded, coder)}; this model reads at most {longest}. Shorten it, or "
+            "choose a model with more positions."
+        )
+
+
+def _size(encoded: EncodedSentence, coder: Coder) -> str:
+    words = f"{len(encoded.words):,} words and punctuation marks"
+    return words if coder.unit == "word" else f"{len(encoded.ids):,} {coder.unit}s ({words})"
+
+
+def _check_ids(encoded: EncodedSentence, vocab_size: int, what: str) -> None:
+    outside = next((index for index in encoded.ids if not 0 <= index < vocab_size), None)
+    if outside is not None:
+        raise SentenceError(
+            f"The {what} has a token with the number {outside:,}, but this model's numbers end at "
+            f"{vocab_size - 1:,}: its vocabulary is another one, or a typed number is too large."
+        )
