@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from transformer.cache import KeyValueCache
+from transformer.rotary import Rotation, rotate
 from transformer.trace import NO_TAP, Tap
 
 
@@ -27,7 +29,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    weights = scores.masked_fill(~open_empty_rows(mask), -math.inf).softmax(dim=-1)
+    if bool(mask.any(dim=-1).all()):  # then minus infinity makes zeros, and none has to be written
+        return torch.where(mask, scores, -math.inf).softmax(dim=-1)
+    weights = torch.where(open_empty_rows(mask), scores, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
 
@@ -40,54 +44,118 @@ def open_empty_rows(mask: Tensor) -> Tensor:
 
 
 def scaled_dot_product_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, tap: Tap = NO_TAP
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    tap: Tap = NO_TAP,
+    *,
+    bias: Tensor | None = None,
+    scaled: bool = True,
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_head)) V (paper, equation 1), every step tapped.
 
     Args:
         q: (B, H, Q, d_head).
-        k: (B, H, K, d_head).
-        v: (B, H, K, d_head).
+        k: (B, H, K, d_head); of fewer heads, each is shared by as many neighbouring heads of q.
+        v: as k.
         mask: bool, broadcasts to (B, H, Q, K), True = may attend; None opens every cell.
-        tap: sees scores (scaled, before the mask), mask, weights and z.
+        tap: sees position_bias, scores (scaled, biased, before the mask), mask, weights and z.
+        bias: added to the scores, broadcasts to (B, H, Q, K).
+        scaled: whether the products are divided by sqrt(d_head).
 
     Returns:
         z (B, H, Q, d_head).
     """
-    scores = tap("scores", q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]))  # (B, H, Q, K)
+    k, v = (heads.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for heads in (k, v))
+    scores = q @ k.transpose(-2, -1)  # (B, H, Q, K)
+    if scaled:
+        scores = scores / math.sqrt(q.shape[-1])
+    if bias is not None:
+        scores = scores + tap("position_bias", bias)
+    scores = tap("scores", scores)
     if mask is not None:
         mask = tap("mask", mask)
     weights = tap("weights", masked_softmax(scores, mask))  # (B, H, Q, K)
     return tap("z", weights @ v)
 
 
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def fused_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    *,
+    bias: Tensor | None = None,
+    scaled: bool = True,
+) -> Tensor:
     """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs.
 
     For short sentences in bfloat16 on a CPU that kernel takes twice as long as the function above.
     """
     if q.dtype == torch.bfloat16 and q.device.type == "cpu":
-        return scaled_dot_product_attention(q, k, v, mask)
+        return scaled_dot_product_attention(q, k, v, mask, bias=bias, scaled=scaled)
+    scale, shared = None if scaled else 1.0, k.shape[1] < q.shape[1]
+    added = None if bias is None else bias.to(q.dtype)
     if mask is None:
-        return functional.scaled_dot_product_attention(q, k, v)
+        return functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=added, scale=scale, enable_gqa=shared
+        )
     empty = ~mask.any(dim=-1, keepdim=True)
-    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask | empty)
+    opened = mask | empty
+    kept = opened if added is None else added.masked_fill(~opened, -math.inf)
+    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=kept, scale=scale, enable_gqa=shared)
     return z.masked_fill(empty, 0.0)
+
+
+class Places(NamedTuple):
+    """What self-attention itself is told of where its tokens stand; the same in all layers of a stack.
+
+    Attributes:
+        bias: (1, H, Q, K), added to the scores.
+        rotation: by which queries and keys of the newest tokens are turned.
+    """
+
+    bias: Tensor | None = None
+    rotation: Rotation | None = None
+
+
+NO_PLACES = Places()
 
 
 class MultiHeadAttention(nn.Module):
     """H attentions in parallel, each in a d_head-wide projection of its own (paper, section 3.2.2).
 
     MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
+
+    Args:
+        d_model: D.
+        n_heads: H.
+        bias: whether the four projections have one.
+        n_kv_heads: heads of keys and values, each shared by H / n_kv_heads heads of queries; H when 0.
+        d_head: width of a head; D / H when 0.
+        scaled: whether products are divided by sqrt(d_head).
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        bias: bool,
+        n_kv_heads: int = 0,
+        d_head: int = 0,
+        scaled: bool = True,
+    ) -> None:
         super().__init__()
         self.n_heads = n_heads
-        self.w_q = nn.Linear(d_model, d_model, bias=bias)
-        self.w_k = nn.Linear(d_model, d_model, bias=bias)
-        self.w_v = nn.Linear(d_model, d_model, bias=bias)
-        self.w_o = nn.Linear(d_model, d_model, bias=bias)
+        self.n_kv_heads = n_kv_heads or n_heads
+        self.d_head = d_head or d_model // n_heads
+        self.scaled = scaled
+        self.w_q = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
+        self.w_k = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.w_v = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.w_o = nn.Linear(self.n_heads * self.d_head, d_model, bias=bias)
 
     def forward(
         self,
@@ -96,6 +164,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         tap: Tap = NO_TAP,
         cache: KeyValueCache | None = None,
+        places: Places = NO_PLACES,
     ) -> Tensor:
         """Queries from x look at keys and values from memory (x itself in self-attention).
 
@@ -103,35 +172,43 @@ class MultiHeadAttention(nn.Module):
             x: (B, Q, D).
             memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend.
-            tap: sees q, k, v, scores, mask, weights, z and out.
+            tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there are
+                such places, q_unrotated and k_unrotated, or position_bias.
             cache: keys and values of what memory held in earlier calls.
+            places: where the tokens stand; in self-attention only.
 
         Returns:
             (B, Q, D).
         """
-        q = tap("q", self.split_heads(self.w_q(x)))  # (B, H, Q, d_head)
-        k, v = self._keys_and_values(memory, tap, cache)  # (B, H, K, d_head) each
+        q = self.split_heads(self.w_q(x))  # (B, H, Q, d_head)
+        if places.rotation is not None:
+            q = rotate(tap("q_unrotated", q), places.rotation)
+        q = tap("q", q)
+        k, v = self._keys_and_values(memory, tap, cache, places)  # (B, n_kv_heads, K, d_head) each
         if tap is NO_TAP:
-            z = fused_attention(q, k, v, mask)
+            z = fused_attention(q, k, v, mask, bias=places.bias, scaled=self.scaled)
         else:
-            z = scaled_dot_product_attention(q, k, v, mask, tap)
+            z = scaled_dot_product_attention(q, k, v, mask, tap, bias=places.bias, scaled=self.scaled)
         return tap("out", self.w_o(self.merge_heads(z)))
 
     def _keys_and_values(
-        self, memory: Tensor, tap: Tap, cache: KeyValueCache | None
+        self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, places: Places
     ) -> tuple[Tensor, Tensor]:
         """Those of memory, behind those of the cache."""
         kept = None if cache is None else cache.contents()
         if kept is not None and memory.shape[1] == 0:
             return kept
-        k = tap("k", self.split_heads(self.w_k(memory)))
+        k = self.split_heads(self.w_k(memory))
+        if places.rotation is not None:
+            k = rotate(tap("k_unrotated", k), places.rotation)
+        k = tap("k", k)
         v = tap("v", self.split_heads(self.w_v(memory)))
         return (k, v) if cache is None else cache.extend(k, v)
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""
-        return torch.unflatten(x, -1, (self.n_heads, x.shape[-1] // self.n_heads)).transpose(1, 2)
+        """(B, T, H * d_head) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""
+        return torch.unflatten(x, -1, (-1, self.d_head)).transpose(1, 2)
 
     def merge_heads(self, z: Tensor) -> Tensor:
-        """(B, H, T, d_head) -> (B, T, D): the inverse of `split_heads`."""
+        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`."""
         return z.transpose(1, 2).flatten(-2)
