@@ -67,10 +67,10 @@ def scaled_dot_product_attention(
     Returns:
         z (B, H, Q, d_head).
     """
-    k, v = (heads.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for heads in (k, v))
-    scores = q @ k.transpose(-2, -1)  # (B, H, Q, K)
-    if scaled:
-        scores = scores / math.sqrt(q.shape[-1])
+    if k.shape[1] < q.shape[1]:
+        k, v = (heads.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for heads in (k, v))
+    queries = q / math.sqrt(q.shape[-1]) if scaled else q  # there are fewer of their numbers than of scores
+    scores = queries @ k.transpose(-2, -1)  # (B, H, Q, K)
     if bias is not None:
         scores = scores + tap("position_bias", bias)
     scores = tap("scores", scores)

@@ -31,8 +31,9 @@ class LayerNorm(nn.Module):
         if tap is NO_TAP:
             return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
         x = tap("input", x)
-        mean = tap("mean", x.mean(dim=-1, keepdim=True))
-        scale = tap("scale", (x.var(dim=-1, keepdim=True, correction=0) + self.eps).sqrt())
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = (x - mean).square().mean(dim=-1, keepdim=True)  # x.var takes many times as long
+        mean, scale = tap("mean", mean), tap("scale", (variance + self.eps).sqrt())
         normalized = tap("normalized", (x - mean) / scale)
         return tap("result", self.gamma * normalized + self.beta)
 
@@ -60,7 +61,10 @@ class UnbiasedLayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """gamma * x / sqrt(mean of x^2 + eps): no mean is taken away (Zhang and Sennrich 2019, arXiv:1910.07467)."""
+    """gamma * x / sqrt(mean of x^2 + eps): no mean is taken away, nothing is added.
+
+    Zhang and Sennrich 2019, arXiv:1910.07467.
+    """
 
     def __init__(self, d_model: int, eps: float) -> None:
         super().__init__()
@@ -70,8 +74,8 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """Normalize each token: (B, T, D) -> (B, T, D).
 
-        The tap sees input (B, T, D), scale (B, T, 1: the root mean square, eps included), normalized (B, T, D:
-        before gamma) and result (B, T, D).
+        The tap sees input (B, T, D), scale (B, T, 1: the root mean square, eps included), normalized
+        (B, T, D: before gamma) and result (B, T, D).
         """
         if tap is NO_TAP:
             return functional.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
