@@ -1,12 +1,20 @@
 """Settings for all tests: one PyTorch thread a process, the same hypothesis examples in every CI run."""
 
 import os
+import sys
 
 # Before torch is imported: the tests run in as many processes as there are cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+@pytest.fixture(autouse=True)
+def main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An app in a test puts its script in the place of __main__, which a new process would then run again."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
