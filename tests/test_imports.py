@@ -81,6 +81,7 @@ ORDER = (
         "loss",
         "schedule",
         "checkpoints",
+        "foreign_text",
         "snapshots",
     ),
     ("model_input",),

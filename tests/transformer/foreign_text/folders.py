@@ -1,0 +1,183 @@
+"""Small tokenizers of every kind, trained offline, and their folders, as Hugging Face opens them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from transformers import (
+    BertTokenizer,
+    GPT2Tokenizer,
+    LlamaTokenizer,
+    MBart50Tokenizer,
+    MBartTokenizer,
+    PreTrainedTokenizerBase,
+    RobertaTokenizer,
+    T5Tokenizer,
+)
+
+CORPUS = [
+    "The cat isn't in the garden; the dogs don't see it, do they?",
+    "Il gatto dorme sul divano, ma l'amica dell'orso non lo vede!",
+    "naïve café, l'été à Orléans: perché no? ÀÉÎÕÜ straße",
+    "你好，世界。我喜欢猫和狗。",
+    "שלום עולם, مرحبا بالعالم",
+    "3.14 and 2,718 cost 5 € (five euros), or $ 6.",
+    "def f(x):\n\treturn x + 1  # two  spaces",
+    "🦝 and 👩‍👩‍👧 are emoji; ﬁve ﬂags and Ｆｕｌｌ width ½",
+] * 3
+
+NASTY = [
+    "",
+    " ",
+    "   \t\n ",
+    "a",
+    "The cat isn't in the garden.",
+    " leading and trailing  ",
+    "two  spaces, three   spaces\tand a tab\nand lines\r\n\n",
+    "Don't \"quote\" 'me' “or” ‘him’ — they're l'amica's",
+    "e\u0301 is not é; n\u0303o\u0308 a\u0300\u0301\u0302",
+    "no\u00a0break\u2003em\u3000ideographic\u202fnarrow",
+    "\u2581a \u2581 typed \u2581marks a\u2581b \u2581\u2581",
+    "nul\x00bell\x07del\x7fescape\x1b[0m \x85 \u2028 \u2029",
+    "zero\u200bwidth\u200djoin\u2060er so\u00adft \ufeffbom \u202eturned\u202c",
+    "我喜欢你好吗，世界。abc猫def 𠀀𠀁",
+    "שלום עולם! مرحبا 123 بالعالم",
+    "🦝👩‍👩‍👧🇮🇹 ❤️ 👍🏽 x🦝y",
+    "ﬁve ﬂags Ｆｕｌｌ ½ ² ℌ ﷺ İı ß ẞ Σς",
+    "x" * 150 + " " + "supercalifragilistic" * 12,
+    "a" * 90 + "1234567890" * 9,
+    "3.14 -2,718 1e-5 10% $5 €9,99 #tag @me a/b\\c {x} <y> ~^_`|",
+    "HELLO World ÀÉÎ ÉCOLE naïve CAFÉ",
+    "<s> </s> <pad> <unk> <mask> [CLS] [SEP] [MASK] [PAD] [UNK] <|endoftext|>",
+    "<s>joined</s>words<mask>here[MASK]too <mask> , [SEP]. x </s>y </S> [mask]",
+    "<extra_id_0> then <extra_id_99><extra_id_7>x <extra_id_100> en_XX it_IT de_DE >>fra<< hello >>x<<y",
+    "<0x41> <0x0A> ##ing Ġword Ċ <unk",
+    "\ufffd \ufdd0 \U000e0001 \U0010ffff \ue000",
+    "ends with a space ",
+    "\n",
+    "a\nb",
+    ".",
+    "...!!!???",
+]
+"""Texts on which tokenizers differ."""
+
+
+def word_piece(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make BERT's folder: vocab.txt and the settings."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    lowered = [line.lower() for line in CORPUS]
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=specials, show_progress=False)
+    tokenizer.train_from_iterator([*CORPUS, *lowered], trainer)
+    tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    _write(folder, "vocab.txt", "".join(f"{token}\n" for token, _ in tokens))
+    _settings(folder, settings)
+    return BertTokenizer.from_pretrained(folder)
+
+
+def byte_level(folder: Path, *, like_roberta: bool, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make GPT-2's or RoBERTa's folder: vocab.json, merges.txt and the settings."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    specials = ["<s>", "<pad>", "</s>", "<unk>"] if like_roberta else ["<|endoftext|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    _write(folder, "vocab.json", json.dumps(model["vocab"], ensure_ascii=False))
+    merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
+    _write(folder, "merges.txt", f"#version: 0.2\n{merges}")
+    _settings(folder, settings)
+    return (RobertaTokenizer if like_roberta else GPT2Tokenizer).from_pretrained(folder)
+
+
+def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make T5's folder: spiece.model and the settings."""
+    model = sentence_pieces("unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    _write_bytes(folder, "spiece.model", model)
+    _settings(folder, settings)
+    return T5Tokenizer.from_pretrained(folder)
+
+
+def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make mBART's folder: sentencepiece.bpe.model and the settings."""
+    _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
+    name = "MBart50Tokenizer" if fifty else "MBartTokenizer"
+    _settings(folder, {"tokenizer_class": name} | settings)
+    return (MBart50Tokenizer if fifty else MBartTokenizer).from_pretrained(folder)
+
+
+def llama(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make Llama's folder: tokenizer.model and the settings."""
+    model = sentence_pieces(
+        "bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False
+    )
+    _write_bytes(folder, "tokenizer.model", model)
+    _settings(folder, settings)
+    return LlamaTokenizer.from_pretrained(folder)
+
+
+def marian(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make Marian's folder: source.spm, target.spm, vocab.json and the settings."""
+    from transformers import MarianTokenizer
+
+    models_by_name = {
+        "source.spm": sentence_pieces("unigram", corpus=CORPUS[:5], size=150),
+        "target.spm": sentence_pieces("unigram", corpus=CORPUS[3:8], size=130),
+    }
+    pieces: dict[str, None] = {"</s>": None, "<unk>": None}
+    for name, model in models_by_name.items():
+        _write_bytes(folder, name, model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        pieces |= dict.fromkeys(processor.id_to_piece(index) for index in range(3, len(processor)))
+    known = [piece for piece in pieces if piece not in ("▁cat", "x")]
+    _write(folder, "vocab.json", json.dumps({p: n for n, p in enumerate([*known, ">>fra<<", "<pad>"])}))
+    _settings(folder, settings)
+    return MarianTokenizer.from_pretrained(folder)
+
+
+def sentence_pieces(kind: str, corpus: list[str] = CORPUS, size: int = 330, **options: Any) -> bytes:
+    """Train a sentencepiece model."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([line.replace("\n", " ") for line in corpus]),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=size + 256 * bool(options.get("byte_fallback")),
+        hard_vocab_limit=kind == "bpe",
+        minloglevel=2,
+        num_threads=1,
+        **options,
+    )
+    return model.getvalue()
+
+
+def texts_of(folder: Path) -> dict[str, str | bytes]:
+    """Read a folder's small files, as the reader of checkpoints does."""
+    return {
+        path.name: path.read_bytes() if path.suffix in (".model", ".spm") else path.read_bytes().decode()
+        for path in folder.iterdir()
+    }
+
+
+def _settings(folder: Path, settings: dict[str, Any]) -> None:
+    if settings:
+        _write(folder, "tokenizer_config.json", json.dumps(settings))
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    _write_bytes(folder, name, text.encode())
+
+
+def _write_bytes(folder: Path, name: str, content: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)

@@ -1,0 +1,42 @@
+"""How tokens spell bytes, and how bytes are shown to people."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+MARK = "▁"
+SURROGATES = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which no library for text takes."""
+
+_SHOWN = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
+
+
+@lru_cache(maxsize=1)
+def _bytes_of_characters() -> dict[str, int]:
+    """GPT-2's alphabet: visible Latin-1 characters are their own bytes, the others follow from U+0100 on."""
+    hidden = [byte for byte in range(256) if byte not in _SHOWN]
+    return {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte in enumerate(hidden)}
+
+
+def byte_of_character(token: str) -> bytes:
+    """What a token of GPT-2's alphabet spells; characters outside of it spell themselves."""
+    table = _bytes_of_characters()
+    if all(character in table for character in token):
+        return bytes(table[character] for character in token)
+    return token.encode()
+
+
+def legible(spelled: bytes) -> str:
+    """Bytes as people can read them: ▁ for a space, <0x0A> for what is invisible or no whole character."""
+    text = spelled.decode(errors="surrogateescape")
+    return "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    if character == " ":
+        return MARK
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs"):
+        return "".join(f"<0x{byte:02X}>" for byte in character.encode(errors="surrogateescape"))
+    return character

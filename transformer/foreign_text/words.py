@@ -1,0 +1,97 @@
+"""Which word of a sentence each token of another library's tokenizer belongs to."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
+
+Span = tuple[int, int]
+"""Where something begins and ends in a text, in characters."""
+
+_RUN = re.compile(r"\S+")
+
+
+def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
+    """Find the words of a text that was cut into tokens.
+
+    A token belongs to the word that it begins in, behind the spaces in front of it. A word that no token
+    begins in is joined to the one before, so every word has a token.
+
+    Args:
+        text: as typed.
+        starts: where each token begins in it; a token without a place of its own has the next one's.
+
+    Returns:
+        The words, and for each token the index of its word.
+    """
+    if not starts:
+        return [], []
+    spans = list(_word_spans(text)) or [(0, len(text))]
+    begins = [begin for begin, _ in spans]
+    seen = accumulate((_behind_spaces(text, start) for start in starts), max)
+    owners = [max(0, bisect_right(begins, place) - 1) for place in seen]
+    firsts = sorted(set(owners))
+    words = [
+        text[begins[first if number else 0] : spans[following - 1][1]]
+        for number, (first, following) in enumerate(pairwise([*firsts, len(spans)]))
+    ]
+    number_of = {first: number for number, first in enumerate(firsts)}
+    return words, [number_of[owner] for owner in owners]
+
+
+def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
+    """Find the words of tokens that nobody typed.
+
+    Args:
+        pieces: what each token spells in UTF-8, the space before it included; bytes that are no text stay
+            pieces of their own.
+
+    Returns:
+        The words, and for each token the index of its word.
+    """
+    spelled = list(pieces)
+    text = b"".join(spelled).decode(errors="surrogateescape")
+    characters = [
+        place for place, character in enumerate(text) for _ in character.encode(errors="surrogateescape")
+    ]
+    starts = [
+        characters[start] if start < len(characters) else len(text)
+        for start in accumulate(map(len, spelled[:-1]), initial=0)
+    ][: len(spelled)]
+    words, word_of = words_of_text(text, starts)
+    return [word.encode(errors="surrogateescape").decode(errors="replace") for word in words], word_of
+
+
+def _word_spans(text: str) -> Iterator[Span]:
+    """Runs without a space, the punctuation at their ends cut off, mark by mark."""
+    for run in _RUN.finditer(text):
+        begin, end = run.span()
+        while begin < end and _is_punctuation(text[begin]):
+            begin += 1
+        while end > begin and _is_punctuation(text[end - 1]):
+            end -= 1
+        yield from _marks(text, run.start(), begin)
+        if begin < end:
+            yield begin, end
+        yield from _marks(text, end, run.end())
+
+
+def _marks(text: str, begin: int, end: int) -> Iterator[Span]:
+    """Punctuation: the same mark several times over is one."""
+    for _, same in groupby(text[begin:end]):
+        length = len(list(same))
+        yield begin, begin + length
+        begin += length
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
+
+
+def _behind_spaces(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
