@@ -13,7 +13,7 @@ from transformer.attention import MultiHeadAttention
 from transformer.config import TransformerConfig
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
-from transformer.normalization import LayerNorm
+from transformer.normalization import LayerNorm, Norm
 from transformer.positions import sinusoidal_encoding
 
 
@@ -101,5 +101,6 @@ def _copy_linear(mine: nn.Module, other: nn.Module) -> None:
     other.load_state_dict(mine.state_dict())
 
 
-def _copy_norm(mine: LayerNorm, other: nn.Module) -> None:
+def _copy_norm(mine: Norm, other: nn.Module) -> None:
+    assert isinstance(mine, LayerNorm)
     other.load_state_dict({"weight": mine.gamma, "bias": mine.beta})

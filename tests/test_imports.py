@@ -68,8 +68,10 @@ ORDER = (
         "corpus",
         "filters",
     ),
-    ("attention", "positions", "embedding", "feed_forward", "normalization"),
+    ("positions", "relative_positions", "rotary", "feed_forward", "normalization"),
+    ("attention", "embedding", "generator"),
     ("layers",),
+    ("stacks",),
     ("model",),
     (
         "data",

@@ -134,8 +134,13 @@ class TransformerConfig:
         return "decoder-only" if self.n_encoder_layers == 0 else "encoder-decoder"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
+        """Plain values, ready for JSON; 0 for those that were filled in from others."""
+        values = asdict(self)
+        if self.d_head * self.n_heads == self.d_model:
+            values["d_head"] = 0
+        if self.n_kv_heads == self.n_heads:
+            values["n_kv_heads"] = 0
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
+from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache
 from transformer.config import TransformerConfig
 from transformer.dropout import Dropout
 from transformer.feed_forward import FeedForward
-from transformer.normalization import LayerNorm
+from transformer.normalization import Norm, norm_of
 from transformer.trace import NO_TAP, Tap
 
 
@@ -32,7 +32,7 @@ class _ResidualLayer(nn.Module):
         self.norm_position = config.norm_position
         self.dropout = Dropout(config.dropout)
 
-    def residual(self, x: Tensor, norm: LayerNorm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def residual(self, x: Tensor, norm: Norm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
 
         Pre-norm: x + Dropout(Sublayer(LayerNorm(x))).
@@ -43,15 +43,20 @@ class _ResidualLayer(nn.Module):
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.n_heads, bias=config.bias)
+    return MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        bias=config.bias if config.attention_bias is None else config.attention_bias,
+        n_kv_heads=config.n_kv_heads,
+        d_head=config.d_head,
+        scaled=config.attention_scale,
+    )
 
 
 def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(config.d_model, config.d_ff, activation=config.activation, bias=config.bias)
-
-
-def _norm(config: TransformerConfig) -> LayerNorm:
-    return LayerNorm(config.d_model, config.norm_eps)
+    return FeedForward(
+        config.d_model, config.d_ff, activation=config.activation, bias=config.bias, gated=config.gated
+    )
 
 
 class EncoderLayer(_ResidualLayer):
@@ -63,15 +68,15 @@ class EncoderLayer(_ResidualLayer):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.self_attn = _attention(config)
-        self.self_attn_norm = _norm(config)
+        self.self_attn_norm = norm_of(config)
         self.feed_forward = _feed_forward(config)
-        self.feed_forward_norm = _norm(config)
+        self.feed_forward_norm = norm_of(config)
 
-    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) closes the padding."""
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, places: Places = NO_PLACES) -> Tensor:
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) closes the padding, places are for self-attention."""
 
         def self_attention(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, mask, tap.at("self_attn"))
+            return self.self_attn(x, x, mask, tap.at("self_attn"), places=places)
 
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))
@@ -93,12 +98,12 @@ class DecoderLayer(_ResidualLayer):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.self_attn = _attention(config)
-        self.self_attn_norm = _norm(config)
+        self.self_attn_norm = norm_of(config)
         if config.kind == "encoder-decoder":
             self.cross_attn = _attention(config)
-            self.cross_attn_norm = _norm(config)
+            self.cross_attn_norm = norm_of(config)
         self.feed_forward = _feed_forward(config)
-        self.feed_forward_norm = _norm(config)
+        self.feed_forward_norm = norm_of(config)
 
     def forward(
         self,
@@ -108,6 +113,7 @@ class DecoderLayer(_ResidualLayer):
         memory_mask: Tensor | None = None,
         tap: Tap = NO_TAP,
         cache: DecoderLayerCache | None = None,
+        places: Places = NO_PLACES,
     ) -> Tensor:
         """One layer over x (B, Q, D).
 
@@ -118,6 +124,7 @@ class DecoderLayer(_ResidualLayer):
             memory_mask: (B, 1, 1, S), closes the source's padding; None where there is none.
             tap: sees the stream, and through its scopes every submodule.
             cache: keys and values of earlier steps; x then holds the newest tokens only.
+            places: for self-attention.
 
         Returns:
             (B, Q, D).
@@ -125,7 +132,7 @@ class DecoderLayer(_ResidualLayer):
         self_cache, cross_cache = (None, None) if cache is None else (cache.self_attn, cache.cross_attn)
 
         def self_attention(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache)
+            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache, places)
 
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None

@@ -10,56 +10,15 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.embedding import Embedding
-from transformer.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
+from transformer.generator import GeneratorTransform
+from transformer.layers import DecoderLayerCache
 from transformer.masks import causal_mask, padding_mask
-from transformer.normalization import LayerNorm
+from transformer.stacks import Decoder, Encoder
 from transformer.trace import NO_TAP, Tap
 
 
 class SequenceTooLongError(ValueError):
     """More tokens than the model has positions for."""
-
-
-class Encoder(nn.Module):
-    """N encoder layers, and a final norm where the configuration has one."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.final_norm = LayerNorm(config.d_model, config.norm_eps) if config.final_norm else None
-
-    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
-        for i, layer in enumerate(self.layers):
-            x = layer(x, mask, tap.at("layers").at(i))
-        return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
-
-
-class Decoder(nn.Module):
-    """N decoder layers, and a final norm where the configuration has one."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.final_norm = LayerNorm(config.d_model, config.norm_eps) if config.final_norm else None
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None,
-        memory: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tap: Tap = NO_TAP,
-        caches: list[DecoderLayerCache] | None = None,
-    ) -> Tensor:
-        """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S).
-
-        A mask that closes nothing may be left out (None).
-        """
-        for i, layer in enumerate(self.layers):
-            cache = None if caches is None else caches[i]
-            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache)
-        return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
 
 
 @dataclass
@@ -123,12 +82,20 @@ class Transformer(nn.Module):
             self.decoder = Decoder(config)
         if config.share_embeddings:
             self.tgt_embedding.weight = self.src_embedding.weight
+        if config.generator_transform:
+            self.generator_transform = GeneratorTransform(config)
+        if config.has_generator:
+            self.generator = self._make_generator(config)
+        self.reset_parameters(generator)
+
+    def _make_generator(self, config: TransformerConfig) -> nn.Linear:
         vocab_size = config.tgt_vocab_size or config.src_vocab_size
-        self.generator = nn.Linear(config.d_model, vocab_size, bias=config.bias)
+        bias = config.bias if config.generator_bias is None else config.generator_bias
+        generator = nn.Linear(config.d_model, vocab_size, bias=bias)
         if config.tie_generator:
             embedding = self.tgt_embedding if config.n_decoder_layers else self.src_embedding
-            self.generator.weight = embedding.weight
-        self.reset_parameters(generator)
+            generator.weight = embedding.weight
+        return generator
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Fresh weights: Xavier-uniform for matrices, deviation d_model^-1/2 for embeddings, zero for biases.
@@ -154,7 +121,7 @@ class Transformer(nn.Module):
             tap: sees every number on the way.
 
         Returns:
-            (B, T, V) with a decoder, (B, S, V) without.
+            (B, T, V) with a decoder, (B, S, V) without; hidden states (B, T or S, D) without a generator.
 
         Raises:
             SequenceTooLongError: for more tokens than config.max_len.
@@ -170,14 +137,24 @@ class Transformer(nn.Module):
             memory_mask = padding_mask(src, self.config.pad_id)
             memory = x = self.encode(src, memory_mask, tap)
         if tgt is not None:
-            mask = causal_mask(tgt.shape[1], device=tgt.device) & padding_mask(tgt, self.config.pad_id)
+            mask = causal_mask(tgt.shape[1], device=tgt.device) & self._is_word(tgt)[:, None, None, :]
             embedded = self.tgt_embedding(tgt, tap.at("tgt_embedding"))
             x = self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
-        return tap("logits", self.generator(x))
+        return self.propose(x, tap)
 
     def encode(self, src: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """Source ids (B, S) and their padding mask (B, 1, 1, S) -> memory (B, S, D)."""
         return self.encoder(self.src_embedding(src, tap.at("src_embedding")), mask, tap.at("encoder"))
+
+    def propose(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """Last hidden states (B, T, D) -> logits (B, T, V); as they are without a generator."""
+        if not self.config.has_generator:
+            return x
+        if self.config.generator_transform:
+            x = self.generator_transform(x, tap.at("generator_transform"))
+        if self.config.logits_scale:
+            x = x / math.sqrt(self.config.d_model)
+        return tap("logits", self.generator(x))
 
     def start(self, src: Tensor | None, batch_size: int = 1) -> DecoderState:
         """Encode the source once and get ready to decode token by token with `step`.
@@ -198,7 +175,7 @@ class Transformer(nn.Module):
             memory_mask = padding_mask(src, self.config.pad_id)
             memory, batch_size = self.encode(src, memory_mask), src.shape[0]
             memory_mask = None if memory_mask.all() else memory_mask
-        open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.generator.weight.device)
+        open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.tgt_embedding.weight.device)
         caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
         return DecoderState(memory, memory_mask, open_keys, caches)
 
@@ -212,12 +189,22 @@ class Transformer(nn.Module):
         """
         start, n_keys = state.open_keys.shape[1], state.open_keys.shape[1] + tokens.shape[1]
         self._check_length(n_keys)
-        state.open_keys = torch.cat((state.open_keys, tokens != self.config.pad_id), dim=1)
+        state.open_keys = torch.cat((state.open_keys, self._is_word(tokens, start)), dim=1)
         mask = None  # one token may look at everything behind it
         if tokens.shape[1] > 1 or not state.open_keys.all():
             mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
         x = self.tgt_embedding(tokens, start=start)
-        return self.generator(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
+        return self.propose(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
+
+    def _is_word(self, tgt: Tensor, start: int = 0) -> Tensor:
+        """Which target tokens (B, T), the first of them at position `start`, are no padding: (B, T) bool.
+
+        What begins a target never is, though some models begin with the token that pads their sources.
+        """
+        words = tgt != self.config.pad_id
+        if start == 0:
+            words[:, :1] = True
+        return words
 
     def _check_side(self, name: str, ids: Tensor | None, n_layers: int) -> None:
         if (n_layers > 0) != (ids is not None):

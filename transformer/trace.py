@@ -90,8 +90,10 @@ class AttentionRecord:
 
     Attributes:
         path: of the module, such as "decoder.layers.0.cross_attn".
-        q, k, v, z: (B, H, Q or K, d_head).
-        scores: (B, H, Q, K), scaled by sqrt(d_head), before the mask.
+        q, z: (B, H, Q, d_head).
+        k, v: (B, H, K, d_head), or of fewer heads that neighbouring heads of q share.
+        scores: (B, H, Q, K), scaled by sqrt(d_head) and biased by position where the model does so, before
+            the mask.
         mask: (B, 1, Q, K) bool, True = may attend.
         weights: (B, H, Q, K), rows sum to 1.
         query_tokens, key_tokens: for each sentence, its Q and its K tokens.
@@ -111,11 +113,14 @@ class AttentionRecord:
 
 @dataclass(frozen=True)
 class NormRecord:
-    """One layer norm of one run: (B, T, D), mean and scale (B, T, 1). `scale` is sqrt(variance + eps)."""
+    """One norm of one run: (B, T, D), mean and scale (B, T, 1).
+
+    `scale` is what was divided by: sqrt(variance + eps), or the root mean square of a norm without `mean`.
+    """
 
     path: str
     input: Tensor
-    mean: Tensor
+    mean: Tensor | None
     scale: Tensor
     normalized: Tensor
     result: Tensor
@@ -192,12 +197,18 @@ class Trace(Mapping[str, Tensor]):
         )
 
     def norm(self, path: str) -> NormRecord:
-        """One layer norm by the path of its module, such as "encoder.layers.0.self_attn_norm"."""
-        parts = ("input", "mean", "scale", "normalized", "result")
-        return NormRecord(path, *(self[f"{path}.{part}"] for part in parts))
+        """One norm by the path of its module, such as "encoder.layers.0.self_attn_norm"."""
+        return NormRecord(
+            path=path,
+            input=self[f"{path}.input"],
+            mean=self.get(f"{path}.mean"),
+            scale=self[f"{path}.scale"],
+            normalized=self[f"{path}.normalized"],
+            result=self[f"{path}.result"],
+        )
 
     def norms(self) -> list[NormRecord]:
-        """All layer norms in the order of the forward."""
+        """All norms in the order of the forward."""
         return [self.norm(path.removesuffix(".normalized")) for path in self if path.endswith(".normalized")]
 
     def residual(self, stack: Stack) -> list[ResidualRecord]:

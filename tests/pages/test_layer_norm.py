@@ -33,6 +33,7 @@ def test_statistics_are_the_runs_own() -> None:
     app = open_app("layer_norm", text=TEXT)
     app.selectbox(key="norm").set_value("decoder.layers.1.cross_attn_norm").run()
     record = run_sentence(open_model("toy-en-it"), TEXT).trace.norm("decoder.layers.1.cross_attn_norm")
+    assert record.mean is not None
     before = array(trace(app, "norm_statistics", "before")["y"])
     np.testing.assert_allclose(before, record.mean[0, :, 0].numpy(), atol=1e-5)
     normalized = array(trace(app, "norm_statistics", "normalized: (x − μ) / σ")["y"])

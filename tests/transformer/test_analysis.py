@@ -12,7 +12,7 @@ from tests.models import tiny_model, tiny_subword_model
 from tests.transformer.patients import Weights, broken, complaints, imported, pre_norm_model, with_model
 from transformer.analysis.examine import CHECKS, Progress, examination, examine
 from transformer.analysis.findings import places, share
-from transformer.attention import MultiHeadAttention
+from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.embedding import Embedding
@@ -162,10 +162,11 @@ class Peeking(MultiHeadAttention):
         mask: Tensor | None,
         tap: Tap = NO_TAP,
         cache: KeyValueCache | None = None,
+        places: Places = NO_PLACES,
     ) -> Tensor:
         assert mask is not None or cache is not None
         opened = None if mask is None else mask.any(dim=-2, keepdim=True)
-        return super().forward(x, memory, opened, tap, cache)
+        return super().forward(x, memory, opened, tap, cache, places)
 
 
 class AtTheStart(Embedding):

@@ -16,8 +16,8 @@ from transformer.config import TransformerConfig
 from transformer.embedding import Embedding
 from transformer.feed_forward import FeedForward
 from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.model import Decoder, Encoder
-from transformer.normalization import LayerNorm
+from transformer.normalization import LayerNorm, Norm
+from transformer.stacks import Decoder, Encoder
 from transformer.trace import Trace
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-12}
@@ -37,7 +37,8 @@ def copy_linear(ours: nn.Linear, theirs: nn.Linear) -> None:
     theirs.load_state_dict(ours.state_dict())
 
 
-def copy_norm(ours: LayerNorm, theirs: nn.LayerNorm) -> None:
+def copy_norm(ours: Norm, theirs: nn.LayerNorm) -> None:
+    assert isinstance(ours, LayerNorm)
     theirs.weight.copy_(ours.gamma)
     if theirs.bias is None:
         ours.beta.zero_()  # torch drops beta together with the biases, we keep it
@@ -152,7 +153,7 @@ def embed(ours: Embedding, ids: Tensor, config: TransformerConfig) -> Tensor:
         rows.append(row)
     positions = torch.tensor(rows).to(ours.weight.dtype)  # rounded to float32 first, as ours are
     if config.positions == "learned":
-        positions = ours.positions.get_parameter("weight")[: ids.shape[1]]
+        positions = ours.get_parameter("positions.weight")[: ids.shape[1]]
     return nn.functional.embedding(ids, ours.weight) * math.sqrt(d_model) + positions
 
 

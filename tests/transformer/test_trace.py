@@ -160,6 +160,7 @@ def test_views_of_norms(norm_position: str) -> None:
     for record in records:
         n = SRC_LENGTH if record.path.startswith("encoder") else TGT_LENGTH
         assert record.input.shape == record.normalized.shape == record.result.shape == (BATCH, n, D_MODEL)
+        assert record.mean is not None
         assert record.mean.shape == record.scale.shape == (BATCH, n, 1)
         assert deviation(record.normalized * record.scale + record.mean, record.input) < 1e-5
         assert trace.norm(record.path).result is record.result

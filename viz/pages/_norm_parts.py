@@ -93,7 +93,8 @@ def _formula(
     record: NormRecord, gamma: NDArray[np.float32], beta: NDArray[np.float32], token: int, dimension: int
 ) -> str:
     x, result = (float(tensor[0, token, dimension]) for tensor in (record.input, record.result))
-    mean, scale = (float(tensor[0, token, 0]) for tensor in (record.mean, record.scale))
+    mean = 0.0 if record.mean is None else float(record.mean[0, token, 0])
+    scale = float(record.scale[0, token, 0])
     return (
         r"\begin{gathered} \gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d \\ "
         rf"\text{{token }} {token}, d = {dimension}: \quad {gamma[dimension]:.4f} \cdot "

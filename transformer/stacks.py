@@ -1,0 +1,84 @@
+"""The two stacks of layers (paper, section 3.1, figure 1)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from transformer.attention import NO_PLACES, Places
+from transformer.config import TransformerConfig
+from transformer.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
+from transformer.normalization import norm_of
+from transformer.relative_positions import RelativeBias
+from transformer.rotary import rotation
+from transformer.trace import NO_TAP, Tap
+
+
+class _Stack(nn.Module):
+    """What both stacks share: a final norm, and positions that self-attention is told in each layer."""
+
+    def __init__(self, config: TransformerConfig, *, both_ways: bool) -> None:
+        super().__init__()
+        self.final_norm = norm_of(config) if config.final_norm else None
+        self.relative_bias = (
+            RelativeBias(
+                config.n_heads, config.n_position_buckets, config.max_position_distance, both_ways=both_ways
+            )
+            if config.positions == "relative"
+            else None
+        )
+        self.rotary_base = config.position_base if config.positions == "rotary" else None
+        self.d_head = config.d_head
+
+    def places(self, x: Tensor, start: int = 0) -> Places:
+        """Where tokens x (B, T, D) stand whose first is at position `start`."""
+        if self.relative_bias is not None:
+            return Places(bias=self.relative_bias(start, x.shape[1]))
+        if self.rotary_base is not None:
+            return Places(rotation=rotation(start, x.shape[1], self.d_head, self.rotary_base, like=x))
+        return NO_PLACES
+
+    def finish(self, x: Tensor, tap: Tap) -> Tensor:
+        """The final norm, where there is one."""
+        return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
+
+
+class Encoder(_Stack):
+    """N encoder layers, and a final norm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config, both_ways=True)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
+        places = self.places(x)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, tap.at("layers").at(i), places)
+        return self.finish(x, tap)
+
+
+class Decoder(_Stack):
+    """N decoder layers, and a final norm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config, both_ways=False)
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tap: Tap = NO_TAP,
+        caches: list[DecoderLayerCache] | None = None,
+    ) -> Tensor:
+        """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S).
+
+        A mask that closes nothing may be left out (None).
+        """
+        places = self.places(x, 0 if caches is None else len(caches[0].self_attn))
+        for i, layer in enumerate(self.layers):
+            cache = None if caches is None else caches[i]
+            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, places)
+        return self.finish(x, tap)
