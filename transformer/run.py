@@ -93,7 +93,7 @@ def run_sentence(
         loaded: a model of any kind with its coders.
         text: as typed: the source sentence, or the prompt.
         target: the target sentence, or what goes on from the prompt, as typed; blank lets the model generate
-            it. Not used without a decoder.
+            it, if it can. Not used without a decoder.
         top_k: how many of the best next tokens each step tells.
         on_step: called after each generated token, with the most tokens there can be.
 
@@ -104,6 +104,8 @@ def run_sentence(
     if loaded.model.config.kind == "encoder-only":
         return read(loaded, source, top_k=top_k)
     if not clean(target).strip():
+        if not loaded.model.config.has_generator:
+            return force(loaded, source, loaded.target.of_ids([]))
         return _generate(loaded, source, top_k, on_step)
     if loaded.model.config.kind == "decoder-only":
         given = encode_continuation(loaded, source, clean(text), clean(target))
@@ -118,7 +120,7 @@ def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5) -> Run
     trace = _trace(loaded, [whole], [])
     steps: tuple[DecodingStep, ...] = ()
     filled, has_masks = list(source.ids), False
-    if "logits" in trace:  # else it has no generator
+    if loaded.model.config.has_generator:
         specials = loaded.source.specials
         probabilities = next_token_probabilities(trace["logits"][0], specials.never)  # (S, V)
         masks = [place for place, token in enumerate(source.ids) if token == specials.mask]
@@ -165,10 +167,12 @@ def force(
     begin = beginning(loaded, source)
     whole = begin.decoder.followed_by(target)
     trace = _trace(loaded, begin.sources, [whole])
-    labels = (*target.ids, *loaded.end_ids[: int(ends)])
-    rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
-    probabilities = next_token_probabilities(rows, loaded.target.specials.never)  # (T, V)
-    steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
+    steps = []
+    if loaded.model.config.has_generator:
+        rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
+        probabilities = next_token_probabilities(rows, loaded.target.specials.never)  # (T, V)
+        labels = (*target.ids, *loaded.end_ids[: int(ends)])
+        steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(
         source=source,
         target=target,
@@ -248,8 +252,8 @@ def draw_target(
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:
     """Several sentences as one padded batch.
 
-    In an encoder-decoder each has the target that the model generates for it. A decoder without an encoder
-    reads the prompts alone.
+    In an encoder-decoder each has the target that the model generates for it, if it can. A decoder without an
+    encoder reads the prompts alone.
 
     Raises:
         SentenceError: for sentences of several lengths in an encoder that knows no padding.
@@ -265,8 +269,10 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
         )
     if config.kind == "encoder-only":
         return _trace(loaded, inputs, [])
-    src = padded(loaded, [one.ids for one in inputs])
     begins = [beginning(loaded, source) for source in sources]
+    if not config.has_generator:
+        return _trace(loaded, inputs, [begin.decoder for begin in begins])
+    src = padded(loaded, [one.ids for one in inputs])
     targets = greedy_batch(
         loaded.model,
         src,

@@ -1,0 +1,225 @@
+"""Small models of every kind, with other special ids, frames, positions and norms than our own have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from tests.models import ENGLISH, ITALIAN
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.config import TransformerConfig
+from transformer.model import Transformer
+from transformer.text import EncodedSentence, SentenceCoder, Specials, Unit, Vocabulary, WordTokenizer
+
+SHIFT = 5
+"""What ids are moved by: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words 3 and 4."""
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(SHIFT, SHIFT + 4)
+MASK_ID, LANGUAGE_ID = SHIFT - 2, SHIFT - 1
+MASK = "xxmaskxx"
+LANGUAGE = "xxlanguagexx"
+
+
+class RenumberedCoder:
+    """A coder of words whose special ids are not 0 to 3, with a frame of its own.
+
+    Args:
+        words: without the special ones.
+        before, behind: ids that frame a sentence.
+    """
+
+    unit: Unit = "word"
+    language = None
+
+    def __init__(self, words: Iterable[str], before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
+        self.vocabulary = Vocabulary([*words, MASK, LANGUAGE])
+        self._inner = SentenceCoder(WordTokenizer("en", lowercase=True), self.vocabulary)
+        self._before, self._behind = tuple(before), tuple(behind)
+        self.specials = Specials(PAD_ID, BOS_ID, EOS_ID, UNK_ID, mask=MASK_ID, never=(PAD_ID, BOS_ID))
+
+    def _ours(self, index: int) -> int:
+        return (index + SHIFT) % len(self.vocabulary)
+
+    def _theirs(self, index: int) -> int:
+        return (index - SHIFT) % len(self.vocabulary)
+
+    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Put the frame around a sentence."""
+        return (*self._before, *ids, *self._behind)
+
+    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Put the frame's tokens around a sentence's."""
+        return (*map(self.token, self._before), *tokens, *map(self.token, self._behind))
+
+    def encode(self, sentence: str) -> EncodedSentence:
+        """Encode typed text."""
+        encoded = self._inner.encode(sentence)
+        return replace(encoded, ids=list(map(self._ours, encoded.ids)))
+
+    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+        """Describe the sentence of given ids."""
+        return replace(self._inner.of_ids(list(map(self._theirs, ids))), ids=list(ids))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Make the sentence of ids."""
+        return self._inner.decode(map(self._theirs, ids))
+
+    def token(self, index: int) -> str:
+        """Name the token of an id."""
+        return self._inner.token(self._theirs(index))
+
+
+SIZES: dict[str, Any] = {
+    "d_model": 30,
+    "n_heads": 3,
+    "d_ff": 23,
+    "max_len": 41,
+    "pad_id": PAD_ID,
+    "positions": "learned",
+}
+
+
+def _loaded(
+    name: str,
+    source: RenumberedCoder | None,
+    target: RenumberedCoder | None,
+    layers: tuple[int, int],
+    start_ids: tuple[int, ...] = (BOS_ID,),
+    end_ids: tuple[int, ...] = (EOS_ID,),
+    **changes: Any,
+) -> LoadedModel:
+    config = TransformerConfig(
+        src_vocab_size=len(source.vocabulary) if source else 0,
+        tgt_vocab_size=len(target.vocabulary) if target else 0,
+        n_encoder_layers=layers[0],
+        n_decoder_layers=layers[1],
+        **SIZES | changes,
+    )
+    model = Transformer(config, torch.Generator().manual_seed(7))
+    first, second = source or target, target or source
+    assert first is not None
+    assert second is not None
+    return LoadedModel(name, freeze(model), first, second, card="", start_ids=start_ids, end_ids=end_ids)
+
+
+def prompted() -> LoadedModel:
+    """Decoder-only as GPT-2 is: no padding, nothing before the prompt."""
+    return _loaded(
+        "prompted",
+        None,
+        RenumberedCoder(ENGLISH),
+        (0, 3),
+        norm_position="pre",
+        final_norm=True,
+        activation="gelu_tanh",
+        embedding_scale=False,
+        pad_id=-1,
+    )
+
+
+def rotary() -> LoadedModel:
+    """Decoder-only as Llama is: rotary positions, grouped keys and values, RMS norms, SwiGLU, two ends."""
+    return _loaded(
+        "rotary",
+        None,
+        RenumberedCoder(ENGLISH, before=[BOS_ID]),
+        (0, 2),
+        end_ids=(EOS_ID, 11),
+        n_heads=6,
+        n_kv_heads=2,
+        d_head=14,
+        positions="rotary",
+        norm="rms",
+        norm_position="pre",
+        final_norm=True,
+        activation="silu",
+        gated=True,
+        bias=False,
+        embedding_scale=False,
+        tie_generator=False,
+        pad_id=-1,
+    )
+
+
+def masked() -> LoadedModel:
+    """Encoder-only as BERT is: it finds masked words."""
+    return _loaded(
+        "masked",
+        RenumberedCoder(ENGLISH, before=[BOS_ID], behind=[EOS_ID]),
+        None,
+        (3, 0),
+        activation="gelu",
+        embedding_scale=False,
+        embedding_norm=True,
+        n_segments=2,
+        generator_transform=True,
+    )
+
+
+def reader() -> LoadedModel:
+    """Encoder-only without a generator, sines before cosines, and the unbiased norm."""
+    return _loaded(
+        "reader",
+        RenumberedCoder(ENGLISH, behind=[EOS_ID]),
+        None,
+        (2, 0),
+        positions="sinusoidal",
+        sinusoid_layout="halves",
+        norm="layer_unbiased",
+        has_generator=False,
+    )
+
+
+def relative() -> LoadedModel:
+    """Encoder-decoder as T5 is: relative bias, unscaled scores, a target that begins with <pad>."""
+    coder = RenumberedCoder(ENGLISH, behind=[EOS_ID])
+    return _loaded(
+        "relative",
+        coder,
+        coder,
+        (2, 3),
+        start_ids=(PAD_ID,),
+        positions="relative",
+        n_position_buckets=8,
+        max_position_distance=16,
+        attention_scale=False,
+        norm="rms",
+        norm_position="pre",
+        final_norm=True,
+        activation="gelu_tanh",
+        gated=True,
+        bias=False,
+        embedding_scale=False,
+        share_embeddings=True,
+        logits_scale=True,
+    )
+
+
+def languages() -> LoadedModel:
+    """Encoder-decoder as mBART is: a source ends with its language, a target begins with two tokens."""
+    source = RenumberedCoder(ENGLISH, behind=[EOS_ID, LANGUAGE_ID])
+    target = RenumberedCoder(ITALIAN)
+    return _loaded(
+        "languages",
+        source,
+        target,
+        (2, 3),
+        start_ids=(EOS_ID, LANGUAGE_ID),
+        norm_position="pre",
+        final_norm=True,
+        embedding_norm=True,
+        activation="gelu",
+    )
+
+
+def stacks() -> LoadedModel:
+    """Encoder-decoder without a generator and without positions: bare stacks."""
+    source, target = RenumberedCoder(ENGLISH, behind=[EOS_ID]), RenumberedCoder(ITALIAN)
+    return _loaded("stacks", source, target, (2, 3), positions="none", has_generator=False)
+
+
+KINDS: dict[str, Callable[[], LoadedModel]] = {
+    make.__name__: make for make in (prompted, rotary, masked, reader, relative, languages, stacks)
+}
