@@ -29,7 +29,8 @@ class Into:
 
 
 Renames = Mapping[str, str | Into]
-"""Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours."""
+"""Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
+the first of them that a file has counts."""
 
 
 def targets(target: str | Into) -> Into:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, targets
+from transformer.checkpoints.importing.family import Family, Renames, StandIn, targets
 from transformer.checkpoints.importing.names import Patterns, nearest
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.importing.transforms import Transform
@@ -67,6 +68,15 @@ def make_plan(raw: RawCheckpoint, family: Family, model: Transformer) -> Plan:
     return _Planner(raw, family, model).plan()
 
 
+class _Place(NamedTuple):
+    """Where a stored tensor belongs: the name in the table that it fits, and our weights."""
+
+    stored: StoredTensor
+    pattern: str
+    transform: Transform
+    names: tuple[str, ...]
+
+
 class _Planner:
     def __init__(self, raw: RawCheckpoint, family: Family, model: Transformer) -> None:
         self.raw = raw
@@ -83,14 +93,14 @@ class _Planner:
         self.copies: list[TiedKey] = []
 
     def plan(self) -> Plan:
-        # A tied weight is filled by whichever of its names the files have, the model's own first.
-        placed = list(self._placed())
-        for secondary in (False, True):
-            for stored, into, names in placed:
-                if (names[0] in self.tied) == secondary:
-                    self._assign(stored, into, names)
+        # A weight that the files have twice is filled by the name that comes first in the table, a tied one
+        # by its first name in the model.
+        order = {theirs: index for index, theirs in enumerate(self.renames)}
+        placed = sorted(self._placed(), key=lambda place: (place.names[0] in self.tied, order[place.pattern]))
+        for place in placed:
+            self._assign(place)
         missing = list(self._missing())
-        used = {stored.name for stored, _, _ in placed}
+        used = {place.stored.name for place in placed}
         self.unexpected = [problem for problem in self.unexpected if problem.name not in used]
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
         spare = [problem.name for problem in self.unexpected]
@@ -104,43 +114,47 @@ class _Planner:
         )
         return self.result
 
-    def _placed(self) -> Iterator[tuple[StoredTensor, Into, tuple[str, ...]]]:
+    def _placed(self) -> Iterator[_Place]:
         """Stored tensors with their targets, as far as the model has them; the others are written down."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
         for name, stored in self.raw.tensors.items():
             found, reason = renames.find(name), ignored.find(name)
-            into = None if found is None else targets(self.renames[found[0]])
-            names = () if into is None or found is None else tuple(n.format(*found[1]) for n in into.names)
-            if into is not None and any(n in self.shapes for n in names):
-                yield stored, into, names
+            place = None if found is None else self._place(stored, *found)
+            if place is not None and any(n in self.shapes for n in place.names):
+                yield place
             elif reason is not None:
                 self.unused.append(UnusedKey(stored.name, self.family.ignored[reason[0]]))
             elif stored.name in self.raw.aliases:
                 first = self.raw.aliases[stored.name]
                 self.unused.append(UnusedKey(stored.name, f"It is {first} under another name."))
             else:
-                place = "no part of a model with this configuration" if names else "no part of this model"
-                self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {place}"))
+                detail = "no part of this model" if place is None else "no part of it in this configuration"
+                self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {detail}"))
 
-    def _assign(self, stored: StoredTensor, into: Into, names: tuple[str, ...]) -> None:
-        wrong = self._misfit(stored, into, names)
-        names = tuple(self.tied.get(name, name) for name in names)
+    def _place(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> _Place:
+        into = targets(self.renames[pattern])
+        return _Place(stored, pattern, into.by, tuple(name.format(*numbers) for name in into.names))
+
+    def _assign(self, place: _Place) -> None:
+        stored, wrong = place.stored, self._misfit(place)
+        names = tuple(self.tied.get(name, name) for name in place.names)
         if names[0] in self.filled:
             self.copies.append(TiedKey(stored.name, self.filled[names[0]].name, equal=None))
         elif wrong:
             self.misshaped.append(KeyProblem(stored.name, wrong))
             self.filled |= dict.fromkeys(names, stored)
         else:
-            self.result.assignments.append(Assignment(stored, names, into.by))
+            self.result.assignments.append(Assignment(stored, names, place.transform))
             self.filled |= dict.fromkeys(names, stored)
 
-    def _misfit(self, stored: StoredTensor, into: Into, names: tuple[str, ...]) -> str:
+    def _misfit(self, place: _Place) -> str:
         """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
+        stored, names = place.stored, place.names
         if stored.dtype not in FLOATS:
             return f"holds {stored.dtype}, no numbers with a fraction"
         due = [self.shapes.get(name) for name in names]
         try:
-            parts = into.by(torch.empty(stored.shape, device="meta"), self.config)
+            parts = place.transform(torch.empty(stored.shape, device="meta"), self.config)
         except (RuntimeError, IndexError) as error:
             return f"{shape_text(stored.shape)} can't be taken apart ({str(error).splitlines()[0]})"
         got = [tuple(part.shape) for part in parts]

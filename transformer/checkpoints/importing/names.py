@@ -10,6 +10,7 @@ from functools import lru_cache
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
 
+_NUMBER = "(0|[1-9][0-9]{0,4})"
 _LONGEST_SEARCH = 4_000
 """Other names that a name is compared with at most."""
 
@@ -60,10 +61,10 @@ class Patterns:
         return None
 
 
-def layer_count(names: Iterable[str], pattern: str) -> int:
-    """One more than the highest number that stands for {} in any of the names; 0 where none fits."""
-    regex = _regex(pattern)
-    found = (regex.fullmatch(name) for name in names)
+def layer_count(names: Iterable[str], prefix: str) -> int:
+    """One more than the highest layer's number behind a prefix such as "encoder.layers."; 0 for none."""
+    regex = re.compile(re.escape(prefix) + _NUMBER + r"\.")
+    found = (regex.match(name) for name in names)
     return max((int(match[1]) + 1 for match in found if match), default=0)
 
 
@@ -74,7 +75,7 @@ def _shape(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile("(0|[1-9][0-9]{0,4})".join(map(re.escape, pattern.split("{}"))))
+    return re.compile(_NUMBER.join(map(re.escape, pattern.split("{}"))))
 
 
 def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:

@@ -77,15 +77,15 @@ class Sheet:
             name, self.length(tensor, axis), "shapes", f"axis {axis} of {self.stored_name(tensor)}"
         )
 
-    def layers(self, name: str, key: str, pattern: str) -> int:
+    def layers(self, name: str, key: str, prefix: str) -> int:
         """Fill in a number of layers: config.json's, or else how many the names of tensors count.
 
         Raises:
             CheckpointError: when config.json says many more layers than the files have.
         """
-        found = layer_count(self.raw.tensors, pattern)
+        found = layer_count(self.raw.tensors, prefix)
         if self.config is None or key not in self.config:
-            return self.put(name, found, "shapes", f"layers named {pattern.replace('{}', '0')} and on")
+            return self.put(name, found, "shapes", f"names from {prefix}0 on")
         told = self.config.integer(key)
         if told > 2 * found + 8:
             raise CheckpointError(

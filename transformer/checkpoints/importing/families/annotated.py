@@ -113,8 +113,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
-        pattern = stack + ".layers.{}.self_attn.linears.0.weight"
-        sheet.put(name, layer_count(raw.tensors, pattern), "shapes", f"layers of the {stack}")
+        sheet.put(name, layer_count(raw.tensors, f"{stack}.layers."), "shapes", f"layers of the {stack}")
     sheet.size("d_model", "d_model", "src_embedding", 1)
     sheet.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
     sheet.ask_heads(8)

@@ -54,8 +54,8 @@ BERT_RENAMES: Renames = {
     "cls.predictions.transform.LayerNorm.bias": "generator_transform.norm.beta",
     "cls.predictions.transform.LayerNorm.gamma": "generator_transform.norm.gamma",
     "cls.predictions.transform.LayerNorm.beta": "generator_transform.norm.beta",
-    "cls.predictions.bias": "generator.bias",
     "cls.predictions.decoder.bias": "generator.bias",
+    "cls.predictions.bias": "generator.bias",
     "cls.predictions.decoder.weight": "generator.weight",
 }
 
@@ -71,8 +71,8 @@ ROBERTA_RENAMES: Renames = {
     "lm_head.dense.bias": "generator_transform.dense.bias",
     "lm_head.layer_norm.weight": "generator_transform.norm.gamma",
     "lm_head.layer_norm.bias": "generator_transform.norm.beta",
-    "lm_head.bias": "generator.bias",
     "lm_head.decoder.bias": "generator.bias",
+    "lm_head.bias": "generator.bias",
     "lm_head.decoder.weight": "generator.weight",
 }
 
@@ -140,7 +140,7 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
             _check_first_row(sheet)
             why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
             sheet.put("max_len", rows - unused_rows, "config" if sheet.config else "shapes", why)
-        sheet.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.{}.attention.self.query.weight")
+        sheet.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
         sheet.heads("num_attention_heads")
         sheet.choice("activation", "hidden_act", ACTIVATIONS, "gelu")
         sheet.number("norm_eps", "layer_norm_eps", (1e-12, 1e-5), "What is added to the variance in a norm?")

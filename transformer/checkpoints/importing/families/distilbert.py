@@ -62,7 +62,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
     sheet.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
     sheet.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
-    sheet.layers("n_encoder_layers", "n_layers", "transformer.layer.{}.attention.q_lin.weight")
+    sheet.layers("n_encoder_layers", "n_layers", "transformer.layer.")
     sheet.heads("n_heads")
     sheet.choice("activation", "activation", ACTIVATIONS, "gelu")
     sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)

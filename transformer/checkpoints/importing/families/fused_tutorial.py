@@ -124,8 +124,8 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
-    encoder = layer_count(raw.tensors, "encoder.layers.{}.attention.qkv_layer.weight")
-    decoder = layer_count(raw.tensors, "decoder.layers.{}.self_attention.qkv_layer.weight")
+    encoder = layer_count(raw.tensors, "encoder.layers.")
+    decoder = layer_count(raw.tensors, "decoder.layers.")
     sheet.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
     sheet.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
     sheet.size("d_model", "d_model", "src_embedding", 1)

@@ -65,7 +65,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     d_model = sheet.size("d_model", "n_embd", "wte.weight", 1)
     sheet.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
     sheet.size("max_len", "n_positions", "wpe.weight", 0)
-    sheet.layers("n_decoder_layers", "n_layer", "h.{}.ln_1.weight")
+    sheet.layers("n_decoder_layers", "n_layer", "h.")
     sheet.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
     sheet.heads("n_head")
     sheet.choice("activation", "activation_function", ACTIVATIONS, "gelu_new")

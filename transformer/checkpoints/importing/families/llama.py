@@ -66,7 +66,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("d_model", "hidden_size", "embed_tokens.weight", 1)
     sheet.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
     sheet.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
-    sheet.layers("n_decoder_layers", "num_hidden_layers", "layers.{}.self_attn.q_proj.weight")
+    sheet.layers("n_decoder_layers", "num_hidden_layers", "layers.")
     sheet.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     sheet.layout("every Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary")
     sheet.layout("every Llama", gated=True, embedding_scale=False, bias=False)

@@ -155,9 +155,7 @@ def _names_of_part(name: str, parts: Parts) -> list[str]:
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
-    depths = {
-        side: layer_count(raw.tensors, side + ".layers.{}.linear1.weight") for side in ("encoder", "decoder")
-    }
+    depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     sheet.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
     sheet.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)

@@ -1,0 +1,184 @@
+"""GPT-2 and Llama: logits, attention, hidden states and greedy texts are those of Hugging Face's models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from tests.transformer.checkpoints.importing.foreign import (
+    close,
+    imported,
+    padded,
+    random_ids,
+    raw_of,
+    trace_of,
+)
+from tests.transformer.checkpoints.importing.hugging_face import (
+    assert_same_stack,
+    greedy_ids,
+    outputs,
+    saved,
+    tiny,
+)
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.recognition import plan_import
+
+VOCAB, LAYERS, LENGTH, PAD = 41, 3, 29, 2
+GPT2 = {
+    "vocab_size": VOCAB,
+    "n_embd": 33,
+    "n_layer": LAYERS,
+    "n_head": 3,
+    "n_positions": LENGTH,
+    "pad_token_id": PAD,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+}
+LLAMA = {
+    "vocab_size": VOCAB,
+    "hidden_size": 60,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "intermediate_size": 37,
+    "max_position_embeddings": LENGTH,
+    "pad_token_id": PAD,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+}
+GPT2_CLASSES = transformers.GPT2LMHeadModel, transformers.GPT2Config
+LLAMA_CLASSES = transformers.LlamaForCausalLM, transformers.LlamaConfig
+CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
+    "gpt2": (GPT2_CLASSES, GPT2),
+    "gpt2, another width": (GPT2_CLASSES, GPT2 | {"n_inner": 23, "activation_function": "gelu"}),
+    "gpt2, untied": (GPT2_CLASSES, GPT2 | {"tie_word_embeddings": False}),
+    "gpt2, unscaled": (GPT2_CLASSES, GPT2 | {"scale_attn_weights": False}),
+    "llama": (LLAMA_CLASSES, LLAMA),
+    "llama, tied": (LLAMA_CLASSES, LLAMA | {"tie_word_embeddings": True}),
+    "llama, one head of keys": (LLAMA_CLASSES, LLAMA | {"num_key_value_heads": 1}),
+    "llama, wide heads": (LLAMA_CLASSES, LLAMA | {"head_dim": 14}),
+    "llama, biases": (LLAMA_CLASSES, LLAMA | {"attention_bias": True}),
+    "llama, base": (
+        LLAMA_CLASSES,
+        LLAMA | {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}},
+    ),
+    "qwen2": (
+        (transformers.Qwen2ForCausalLM, transformers.Qwen2Config),
+        LLAMA | {"use_sliding_window": False},
+    ),
+    "mistral": (
+        (transformers.MistralForCausalLM, transformers.MistralConfig),
+        LLAMA | {"sliding_window": None, "head_dim": 10},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parity(tmp_path: Path, case: str) -> None:
+    (model_class, config_class), config = CASES[case]
+    theirs = tiny(model_class, config_class, **config)
+    ours, report = imported(saved(tmp_path, theirs))
+    assert not report.questions
+    ids = padded(random_ids(VOCAB, 2, 13), PAD, 7)
+    words = ids != PAD
+    expected = outputs(theirs, ids, words)
+    trace = trace_of(ours, None, ids)
+    assert close(trace["logits"][words], expected.logits[words])
+    assert_same_stack(trace, "decoder", expected, words)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_greedy_texts_are_the_same_token_for_token(tmp_path: Path, case: str) -> None:
+    (model_class, config_class), config = CASES[case]
+    theirs = tiny(model_class, config_class, **config)
+    ours, _ = imported(saved(tmp_path, theirs))
+    prompt = random_ids(VOCAB, 5).tolist()
+    expected = theirs.generate(
+        torch.tensor([prompt]),
+        attention_mask=torch.ones(1, 5, dtype=torch.long),
+        do_sample=False,
+        max_new_tokens=17,
+        eos_token_id=None,
+        pad_token_id=PAD,
+        suppress_tokens=[PAD],
+    )
+    assert greedy_ids(ours, prompt, 17, PAD) == expected[0, 5:].tolist()
+
+
+def test_gpt2_without_config(tmp_path: Path) -> None:
+    theirs = tiny(*GPT2_CLASSES, **GPT2)
+    raw = saved(tmp_path, theirs, with_config=False)
+    ours, report = imported(raw, {"n_heads": 3})
+    assert [question.name for question in report.questions] == ["n_heads", "norm_eps"]
+    ids = random_ids(VOCAB, 2, 13)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+def test_llama_without_config(tmp_path: Path) -> None:
+    theirs = tiny(*LLAMA_CLASSES, **LLAMA)
+    raw = saved(tmp_path, theirs, with_config=False)
+    ours, _ = imported(raw, {"n_heads": 6, "norm_eps": 1e-6, "max_len": LENGTH, "position_base": 10_000})
+    assert ours.config.n_kv_heads == 2
+    ids = random_ids(VOCAB, 2, 13)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+def test_a_model_alone_has_its_embedding_for_a_generator(tmp_path: Path) -> None:
+    theirs = tiny(*GPT2_CLASSES, **GPT2)
+    raw = raw_of(tmp_path, theirs.transformer.state_dict(), theirs.config.to_dict())
+    ours, _ = imported(raw)
+    ids = random_ids(VOCAB, 2, 13)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+def test_a_token_that_also_ends_texts_is_no_padding(tmp_path: Path) -> None:
+    theirs = tiny(*GPT2_CLASSES, **(GPT2 | {"pad_token_id": 1}))
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert ours.config.pad_id == -1
+    ids = random_ids(VOCAB, 1, 7)
+    ids[0, 2] = 1
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+def test_a_window_bounds_the_length_and_changes_nothing_within(tmp_path: Path) -> None:
+    mistral = transformers.MistralForCausalLM, transformers.MistralConfig
+    theirs = tiny(*mistral, **(LLAMA | {"sliding_window": 11, "head_dim": 10}))
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert ours.config.max_len == 11
+    ids = random_ids(VOCAB, 2, 11)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+@pytest.mark.parametrize(
+    "attributes,words",
+    [
+        ({"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}}, "linear"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "dynamic"),
+        ({"rope_scaling": "linear"}, "rope_scaling"),
+        ({"partial_rotary_factor": 0.5}, "0.5"),
+        ({"mlp_bias": True}, "mlp_bias"),
+        ({"hidden_act": "tanh"}, "hidden_act"),
+        ({"layer_types": ["linear_attention"]}, "layer_types"),
+        ({"num_key_value_heads": 4}, "n_kv_heads"),
+        ({"logit_cap": 30.0}, "logit_cap"),
+    ],
+)
+def test_a_llama_that_ours_does_not_compute_is_refused_by_name(
+    tmp_path: Path, attributes: dict[str, Any], words: str
+) -> None:
+    theirs = tiny(*LLAMA_CLASSES, **LLAMA)
+    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | attributes)
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw, {})
+
+
+@pytest.mark.parametrize("attribute", ["scale_attn_by_inverse_layer_idx", "add_cross_attention"])
+def test_a_gpt2_that_ours_does_not_compute_is_refused_by_name(tmp_path: Path, attribute: str) -> None:
+    theirs = tiny(*GPT2_CLASSES, **GPT2)
+    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | {attribute: True})
+    with pytest.raises(CheckpointError, match=attribute):
+        plan_import(raw, {})

@@ -1,0 +1,208 @@
+"""Names that don't fit are told with their nearest ones; wrappers are taken off; answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.transformer.checkpoints.importing.foreign import imported, raw_of
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.names import Patterns, nearest, shared_prefixes, unwrapped
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.importing.sheet import likely_heads
+
+D_MODEL = 22
+Weights = dict[str, Tensor]
+
+
+def weights() -> Weights:
+    """A state dict of torch's own module with embeddings and a generator."""
+    torch_module = nn.Transformer(D_MODEL, 2, 2, 3, 37, batch_first=True, norm_first=True)
+    parts = {
+        "transformer": torch_module,
+        "src_emb": nn.Embedding(29, D_MODEL),
+        "tgt_emb": nn.Embedding(31, D_MODEL),
+        "generator": nn.Linear(D_MODEL, 31),
+    }
+    return {name: weight.detach() for name, weight in nn.ModuleDict(parts).state_dict().items()}
+
+
+def report_of(folder: Path, state_dict: Weights) -> ImportReport:
+    return plan_import(raw_of(folder, state_dict), {}).report
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda name: name,
+        lambda name: f"module.{name}",
+        lambda name: f"_orig_mod.{name}",
+        lambda name: f"model.{name}",
+        lambda name: f"model.net.{name}",
+        lambda name: name.replace("transformer.", "transformer._orig_mod.module."),
+    ],
+)
+def test_wrappers_are_taken_off(tmp_path: Path, wrap: Callable[[str], str]) -> None:
+    plain = weights()
+    model, _ = imported(raw_of(tmp_path, {wrap(name): weight for name, weight in plain.items()}))
+    assert torch.equal(model.generator.weight, plain["generator.weight"])
+
+
+def test_what_stands_beside_the_model_is_unexpected_and_does_no_harm(tmp_path: Path) -> None:
+    beside = {"criterion.weight": torch.ones(31), "metrics.total": torch.ones(1)}
+    inside = {f"model.{name}": weight for name, weight in weights().items()}
+    report = report_of(tmp_path, inside | beside)
+    assert report.keys.fits
+    assert [problem.name for problem in report.keys.unexpected] == list(beside)
+
+
+def test_a_missing_tensor_is_told_with_its_nearest_name(tmp_path: Path) -> None:
+    state_dict = weights()
+    state_dict["transformer.decoder.layers.2.multihead_attn.outproj.weight"] = state_dict.pop(
+        "transformer.decoder.layers.2.multihead_attn.out_proj.weight"
+    )
+    keys = report_of(tmp_path, state_dict).keys
+    assert not keys.fits
+    (missing,), (unexpected,) = keys.missing, keys.unexpected
+    assert missing.name.endswith("decoder.layers.2.multihead_attn.out_proj.weight")
+    assert missing.nearest == (unexpected.name,)
+    assert unexpected.nearest == (missing.name,)
+
+
+def test_a_tensor_of_another_shape_is_told_with_both_shapes(tmp_path: Path) -> None:
+    state_dict = weights()
+    state_dict["transformer.encoder.layers.1.linear2.weight"] = torch.zeros(D_MODEL, 41)
+    state_dict["transformer.encoder.layers.1.self_attn.in_proj_weight"] = torch.zeros(3 * D_MODEL, 23)
+    keys = report_of(tmp_path, state_dict).keys
+    assert not keys.fits
+    assert not keys.missing
+    by_name = {problem.name: problem.detail for problem in keys.misshaped}
+    assert by_name["transformer.encoder.layers.1.linear2.weight"] == "22 × 41 where 22 × 37 is due"
+    assert "66 × 23" in by_name["transformer.encoder.layers.1.self_attn.in_proj_weight"]
+
+
+def test_whole_numbers_are_no_weights(tmp_path: Path) -> None:
+    state_dict = weights()
+    name = "transformer.encoder.layers.0.linear1.weight"
+    state_dict[name] = state_dict[name].to(torch.int64)
+    (problem,) = report_of(tmp_path, state_dict).keys.misshaped
+    assert problem.name == name
+    assert "I64" in problem.detail
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_other_precisions_become_float32(tmp_path: Path, dtype: torch.dtype) -> None:
+    state_dict = {name: weight.to(dtype) for name, weight in weights().items()}
+    model, _ = imported(raw_of(tmp_path, state_dict))
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert torch.equal(model.generator.weight, state_dict["generator.weight"].to(torch.float32))
+
+
+def test_float32_weights_are_not_copied(tmp_path: Path) -> None:
+    """They lie where the file is mapped to."""
+    raw = raw_of(tmp_path, weights())
+    model, _ = imported(raw)
+    for ours, theirs in (
+        ("generator.weight", "generator.weight"),
+        ("encoder.layers.1.self_attn.w_q.weight", "transformer.encoder.layers.1.self_attn.in_proj_weight"),
+    ):
+        assert model.get_parameter(ours).data_ptr() == raw.tensors[theirs].open().data_ptr()
+
+
+def test_a_layout_nobody_knows_is_refused_with_its_names(tmp_path: Path) -> None:
+    raw = raw_of(tmp_path, {"conv1.weight": torch.zeros(3, 5), "fc.bias": torch.zeros(2)})
+    with pytest.raises(CheckpointError, match=r"conv1\.weight.*Headlight opens.*BERT"):
+        plan_import(raw, {})
+
+
+def test_a_model_type_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="model_type 'xlnet'"):
+        plan_import(raw_of(tmp_path, {"word.weight": torch.zeros(3, 5)}, {"model_type": "xlnet"}), {})
+
+
+@pytest.mark.parametrize(
+    "answers,words",
+    [
+        ({"n_heads": 3}, "n_heads"),
+        ({"n_heads": "many"}, "no answer to n_heads"),
+        ({"activation": "tanh"}, "no answer to activation"),
+        ({"heads": 2}, "no question 'heads'"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused(tmp_path: Path, answers: dict[str, object], words: str) -> None:
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw_of(tmp_path, weights()), answers)
+
+
+def test_answers_may_be_typed(tmp_path: Path) -> None:
+    report = plan_import(raw_of(tmp_path, weights()), {"n_heads": " 11", "embedding_scale": "False"}).report
+    assert (report.config.n_heads, report.config.embedding_scale) == (11, False)
+
+
+def test_a_zero_row_of_the_embedding_hints_at_padding(tmp_path: Path) -> None:
+    state_dict = weights()
+    state_dict["src_emb.weight"][2] = 0
+    question = next(q for q in report_of(tmp_path, state_dict).questions if q.name == "pad_id")
+    assert question.value == 2
+    assert "Row 2" in question.why
+
+
+def test_hyperparameters_beside_the_weights_make_answers_likely(tmp_path: Path) -> None:
+    extras = {"epoch": 3, "hyper_parameters": {"nhead": 11, "norm_first": True, "activation": "swiglu"}}
+    report = plan_import(replace(raw_of(tmp_path, weights()), extras=extras), {}).report
+    taken = {question.name: question.value for question in report.questions}
+    assert (taken["n_heads"], taken["norm_position"], taken["activation"]) == (11, "pre", "relu")
+    assert all(
+        "beside the weights" in q.why for q in report.questions if q.name in ("n_heads", "norm_position")
+    )
+
+
+def test_heads_of_usual_width_come_first() -> None:
+    assert [likely_heads(d_model)[0] for d_model in (512, 768, 128)] == [8, 12, 2]
+    assert set(likely_heads(22)) == {1, 2, 11, 22}
+
+
+def test_prefixes_are_tried_from_none_to_the_longest() -> None:
+    assert list(shared_prefixes(["model.net.a.weight", "model.net.b.bias"])) == ["", "model.", "model.net."]
+    assert list(shared_prefixes(["net.a.weight", "net.b.weight", "loss.weight"])) == ["", "net."]
+    assert unwrapped("module._orig_mod.encoder.module.weight") == "encoder.weight"
+
+
+def test_patterns_take_layer_numbers_and_nothing_else() -> None:
+    patterns = Patterns(["layers.{}.linears.0.weight", "layers.{}.linears.1.weight", "norm.weight"])
+    assert patterns.find("layers.13.linears.1.weight") == ("layers.{}.linears.1.weight", ("13",))
+    assert patterns.find("norm.weight") == ("norm.weight", ())
+    for name in (
+        "layers.x.linears.1.weight",
+        "layers.01.linears.1.weight",
+        "layers.1.linears.2.weight",
+        "norm",
+    ):
+        assert patterns.find(name) is None
+
+
+def test_the_nearest_names_share_their_parts() -> None:
+    names = ["decoder.norm.weight", "encoder.layers.0.attn.key.weight", "encoder.layers.1.attn.key.bias"]
+    assert nearest("encoder.layers.0.attn.k.weight", names, n=1) == (names[1],)
+    assert nearest("embedding", names) == ()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"a": 1'])
+def test_a_configuration_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        ForeignConfig(text)
+
+
+def test_attributes_that_nobody_knows_are_refused_by_name() -> None:
+    config = ForeignConfig('{"hidden_size": 5, "memory_tokens": 3, "is_decoder": false, "use_cache": true}')
+    assert config.integer("hidden_size") == 5
+    with pytest.raises(CheckpointError, match=r"'memory_tokens' \(3\)"):
+        config.refuse_unknown()
+    config.refuse_unknown({"memory_tokens"})

@@ -1,0 +1,154 @@
+"""torch.nn.TransformerEncoder and TransformerDecoder alone, and language models made of encoder layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.transformer.checkpoints.importing.foreign import (
+    close,
+    imported,
+    padded,
+    random_ids,
+    randomized,
+    raw_of,
+    torch_attention,
+    trace_of,
+)
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.masks import causal_mask
+from transformer.trace import Recorder, Trace
+
+D_MODEL, HEADS, D_FF, VOCAB, LENGTH, PAD = 21, 3, 37, 29, 17, 0
+LAYER: dict[str, Any] = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "batch_first": True}
+POST: dict[str, Any] = {"n_heads": HEADS, "norm_position": "post", "positions": "none"}
+
+
+class LanguageModel(nn.Module):
+    """Encoder layers under a causal mask, learned positions, one matrix for embedding and generator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(**LAYER, norm_first=True, activation="gelu")
+        self.blocks = nn.TransformerEncoder(layer, 3, nn.LayerNorm(D_MODEL), enable_nested_tensor=False)
+        self.token_embedding = nn.Embedding(VOCAB, D_MODEL)
+        self.position_embedding = nn.Embedding(LENGTH, D_MODEL)
+        self.lm_head = nn.Linear(D_MODEL, VOCAB, bias=False)
+        self.lm_head.weight = self.token_embedding.weight
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.token_embedding(ids) + self.position_embedding.weight[: ids.shape[1]]
+        later = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).triu(1)
+        return self.lm_head(self.blocks(x, mask=later, src_key_padding_mask=ids == PAD))
+
+
+def test_parity_of_a_language_model_of_encoder_layers(tmp_path: Path) -> None:
+    theirs = randomized(LanguageModel())
+    answers = {"n_heads": HEADS, "norm_position": "pre", "activation": "gelu", "causal": True, "pad_id": PAD}
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
+    assert ours.config.kind == "decoder-only"
+    assert ours.config.positions == "learned"
+    assert ours.config.tie_generator
+    assert [(key.name, key.to) for key in report.keys.tied] == [("lm_head.weight", "token_embedding.weight")]
+    ids = padded(random_ids(VOCAB, 2, 7), PAD, 4)
+    with torch.no_grad(), torch_attention(theirs) as seen:
+        logits = theirs(ids)
+    trace = trace_of(ours, None, ids)
+    assert close(trace["logits"], logits)
+    for i in range(3):
+        assert close(trace.attention("decoder", i, "self_attn").weights, seen[f"blocks.layers.{i}.self_attn"])
+        assert close(trace[f"decoder.layers.{i}.resid_post"], seen[f"blocks.layers.{i}"])
+
+
+def test_whether_encoder_layers_are_causal_is_asked(tmp_path: Path) -> None:
+    with_head = plan_import(raw_of(tmp_path, LanguageModel().state_dict()), {}).report
+    assert with_head.config.kind == "decoder-only"
+    bare = nn.TransformerEncoder(nn.TransformerEncoderLayer(**LAYER), 2)
+    without = plan_import(raw_of(tmp_path, bare.state_dict()), {}).report
+    assert without.config.kind == "encoder-only"
+    for report in (with_head, without):
+        assert "causal" in {question.name for question in report.questions if not question.answered}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_bare_encoder_runs_on_stand_in_embeddings_and_says_so(tmp_path: Path, bias: bool) -> None:
+    layer = nn.TransformerEncoderLayer(**LAYER, bias=bias)
+    theirs = randomized(nn.TransformerEncoder(layer, 3, enable_nested_tensor=False))
+    raw = raw_of(tmp_path, theirs.state_dict())
+    ours, report = imported(raw, POST | {"pad_id": PAD})
+    assert not ours.config.has_generator
+    assert any("src_embedding.weight" in note and "drawn at random" in note for note in report.notes)
+    assert any("proposes none" in note for note in report.notes)
+    ids = padded(random_ids(VOCAB, 2, 7), PAD, 4)
+    trace = trace_of(ours, ids, None)
+    with torch.no_grad(), torch_attention(theirs) as seen:
+        theirs(trace["encoder.layers.0.resid_pre"], src_key_padding_mask=ids == PAD)
+    for i in range(3):
+        assert close(trace.attention("encoder", i, "self_attn").weights, seen[f"layers.{i}.self_attn"])
+        assert close(trace[f"encoder.layers.{i}.resid_post"], seen[f"layers.{i}"])
+    again, _ = imported(raw, POST | {"pad_id": PAD})
+    assert torch.equal(again.src_embedding.weight, ours.src_embedding.weight)
+
+
+def test_a_bare_decoder_gets_a_stand_in_encoder_and_says_so(tmp_path: Path) -> None:
+    layer = nn.TransformerDecoderLayer(**LAYER)
+    theirs = randomized(nn.TransformerDecoder(layer, 3, nn.LayerNorm(D_MODEL)))
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), POST | {"pad_id": PAD})
+    assert ours.config.n_encoder_layers == 1
+    assert any("no encoder" in note for note in report.notes)
+    memory, x = torch.randn(2, 5, D_MODEL), torch.randn(2, 7, D_MODEL)
+    open_memory = torch.ones(2, 5, dtype=torch.bool)
+    open_memory[1, 3:] = False
+    recorder = Recorder()
+    out = ours.decoder(x, causal_mask(7), memory, open_memory[:, None, None], recorder.at("decoder"))
+    with torch.no_grad(), torch_attention(theirs) as seen:
+        expected = theirs(x, memory, tgt_mask=~causal_mask(7)[0, 0], memory_key_padding_mask=~open_memory)
+    assert close(out, expected)
+    trace = Trace(recorder.records)
+    for i in range(3):
+        assert close(trace[f"decoder.layers.{i}.self_attn.weights"], seen[f"layers.{i}.self_attn"])
+        assert close(trace[f"decoder.layers.{i}.cross_attn.weights"], seen[f"layers.{i}.multihead_attn"])
+
+
+def test_an_incomplete_encoder_is_not_made_up(tmp_path: Path) -> None:
+    state_dict = nn.Transformer(D_MODEL, HEADS, 2, 2, D_FF, batch_first=True).state_dict()
+    del state_dict["encoder.layers.1.linear1.weight"], state_dict["encoder.layers.0.norm1.bias"]
+    keys = plan_import(raw_of(tmp_path, state_dict), {"positions": "none"}).report.keys
+    names = [problem.name for problem in keys.missing]
+    assert names == ["encoder.layers.0.norm1.bias", "encoder.layers.1.linear1.weight"]
+
+
+def test_two_encoders_are_no_known_layout(tmp_path: Path) -> None:
+    layer = nn.TransformerEncoderLayer(**LAYER)
+    both = nn.ModuleDict({"a": nn.TransformerEncoder(layer, 1), "b": nn.TransformerEncoder(layer, 1)})
+    with pytest.raises(CheckpointError, match="No known layout"):
+        plan_import(raw_of(tmp_path, both.state_dict()), {})
+
+
+@pytest.mark.parametrize("shape", [(LENGTH, D_MODEL), (1, LENGTH, D_MODEL), (LENGTH, 1, D_MODEL)])
+def test_tables_of_positions_of_any_shape_are_found(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    state_dict = LanguageModel().state_dict()
+    table = state_dict.pop("position_embedding.weight")
+    state_dict["pos_enc.pe"] = table.reshape(shape)
+    ours, _ = imported(raw_of(tmp_path, state_dict), {"causal": True})
+    assert ours.config.positions == "learned"
+    assert torch.equal(ours.get_parameter("tgt_embedding.positions.weight"), table)
+
+
+def test_parts_are_told_apart_by_name(tmp_path: Path) -> None:
+    fc_out = nn.Linear(D_MODEL, 31, bias=False)
+    parts = {
+        "model": nn.Transformer(D_MODEL, HEADS, 1, 1, D_FF),
+        "decoder_embedding": nn.Embedding(31, D_MODEL),
+        "encoder_embedding": nn.Embedding(29, D_MODEL),
+        "fc_out": fc_out,
+    }
+    ours, _ = imported(raw_of(tmp_path, nn.ModuleDict(parts).state_dict()), {"positions": "none"})
+    assert (ours.config.src_vocab_size, ours.config.tgt_vocab_size) == (29, 31)
+    assert torch.equal(ours.generator.weight, fc_out.weight)
+    assert not ours.config.generator_bias
