@@ -135,6 +135,7 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: heads of keys and values, each shared by H / n_kv_heads heads of queries; H when 0.
         d_head: width of a head; D / H when 0.
         scaled: whether products are divided by sqrt(d_head).
+        transposed: whether heads are transposed back before they are merged; see `TransformerConfig`.
     """
 
     def __init__(
@@ -146,12 +147,14 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: int = 0,
         d_head: int = 0,
         scaled: bool = True,
+        transposed: bool = True,
     ) -> None:
         super().__init__()
         self.n_heads = n_heads
         self.n_kv_heads = n_kv_heads or n_heads
         self.d_head = d_head or d_model // n_heads
         self.scaled = scaled
+        self.transposed = transposed
         self.w_q = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
         self.w_k = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.w_v = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
@@ -210,5 +213,7 @@ class MultiHeadAttention(nn.Module):
         return torch.unflatten(x, -1, (-1, self.d_head)).transpose(1, 2)
 
     def merge_heads(self, z: Tensor) -> Tensor:
-        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`."""
+        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`, if transposed."""
+        if not self.transposed:
+            return z.reshape(z.shape[0], z.shape[2], -1)
         return z.transpose(1, 2).flatten(-2)

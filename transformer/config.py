@@ -14,6 +14,7 @@ NORMS = ("layer", "rms", "layer_unbiased")
 NORM_POSITIONS = ("pre", "post")
 POSITION_KINDS = ("sinusoidal", "learned", "relative", "rotary", "none")
 SINUSOID_LAYOUTS = ("interleaved", "halves")
+MERGES = ("transposed", "untransposed")
 NO_PAD_ID = -1
 
 
@@ -42,6 +43,9 @@ class TransformerConfig:
         n_kv_heads: heads of keys and values, each shared by n_heads / n_kv_heads heads of queries (grouped
             queries, Ainslie et al. 2023, arXiv:2305.13245); 0 becomes n_heads: each its own.
         d_head: width of a head, the paper's d_k = d_v; 0 becomes d_model / n_heads.
+        merge_heads: "transposed" as in the paper: a token gets its heads' outputs side by side.
+            "untransposed", as published by mistake and trained with: they are only reshaped, which deals the
+            rows of each head out to other tokens, by a rule that depends on the length of the sentence.
         attention_scale: whether q k is divided by sqrt(d_head) (equation 1; T5 trains without).
         n_encoder_layers: the paper's N for the encoder; 0 makes a decoder-only model.
         n_decoder_layers: N for the decoder, independent of the encoder's; 0 makes an encoder-only model.
@@ -92,6 +96,7 @@ class TransformerConfig:
     dropout: float = 0.1
     n_kv_heads: int = 0
     d_head: int = 0
+    merge_heads: Literal["transposed", "untransposed"] = "transposed"
     attention_scale: bool = True
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     gated: bool = False
@@ -188,6 +193,7 @@ class TransformerConfig:
             "norm_position": NORM_POSITIONS,
             "positions": POSITION_KINDS,
             "sinusoid_layout": SINUSOID_LAYOUTS,
+            "merge_heads": MERGES,
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

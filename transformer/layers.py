@@ -50,6 +50,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         n_kv_heads=config.n_kv_heads,
         d_head=config.d_head,
         scaled=config.attention_scale,
+        transposed=config.merge_heads == "transposed",
     )
 
 

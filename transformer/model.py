@@ -28,7 +28,7 @@ class DecoderState:
     Attributes:
         memory: (B, S, D), or None without an encoder.
         memory_mask: (B, 1, 1, S), or None where no source is padded.
-        open_keys: (B, T) bool, which target tokens so far are words and not padding.
+        tokens: (B, T) ids, the target so far.
         caches: one a decoder layer.
 
     Several targets of one source may be decoded side by side: B is then that of the targets, and each row of
@@ -37,7 +37,7 @@ class DecoderState:
 
     memory: Tensor | None
     memory_mask: Tensor | None
-    open_keys: Tensor
+    tokens: Tensor
     caches: list[DecoderLayerCache]
 
     def select(self, sources: Tensor, targets: Tensor) -> None:
@@ -54,7 +54,7 @@ class DecoderState:
                 self.memory_mask = self.memory_mask.index_select(0, sources)
             for cache in self.caches:
                 cache.cross_attn.select(sources)
-        self.open_keys = self.open_keys.index_select(0, targets)
+        self.tokens = self.tokens.index_select(0, targets)
         for cache in self.caches:
             cache.self_attn.select(targets)
 
@@ -137,14 +137,20 @@ class Transformer(nn.Module):
             memory_mask = padding_mask(src, self.config.pad_id)
             memory = x = self.encode(src, memory_mask, tap)
         if tgt is not None:
-            mask = causal_mask(tgt.shape[1], device=tgt.device) & self._is_word(tgt)[:, None, None, :]
-            embedded = self.tgt_embedding(tgt, tap.at("tgt_embedding"))
-            x = self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
+            x = self._decode(tgt, memory, memory_mask, tap)
         return self.propose(x, tap)
 
     def encode(self, src: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """Source ids (B, S) and their padding mask (B, 1, 1, S) -> memory (B, S, D)."""
         return self.encoder(self.src_embedding(src, tap.at("src_embedding")), mask, tap.at("encoder"))
+
+    def _decode(
+        self, tgt: Tensor, memory: Tensor | None, memory_mask: Tensor | None, tap: Tap = NO_TAP
+    ) -> Tensor:
+        """Target ids (B, T), memory (B, S, D) and its mask (B, 1, 1, S) -> last hidden states (B, T, D)."""
+        mask = causal_mask(tgt.shape[1], device=tgt.device) & self._target_mask(tgt)
+        embedded = self.tgt_embedding(tgt, tap.at("tgt_embedding"))
+        return self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
 
     def propose(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """Last hidden states (B, T, D) -> logits (B, T, V); as they are without a generator."""
@@ -175,36 +181,47 @@ class Transformer(nn.Module):
             memory_mask = padding_mask(src, self.config.pad_id)
             memory, batch_size = self.encode(src, memory_mask), src.shape[0]
             memory_mask = None if memory_mask.all() else memory_mask
-        open_keys = torch.empty(batch_size, 0, dtype=torch.bool, device=self.tgt_embedding.weight.device)
+        tokens = torch.empty(batch_size, 0, dtype=torch.long, device=self.tgt_embedding.weight.device)
         caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
-        return DecoderState(memory, memory_mask, open_keys, caches)
+        return DecoderState(memory, memory_mask, tokens, caches)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """Feed the newest target tokens (B, T_new) and get the logits behind them (B, T_new, V).
 
         The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
+        Where heads are merged untransposed every number depends on all tokens so far: all are computed anew.
 
         Raises:
             SequenceTooLongError: for a target of more tokens than config.max_len; the state stays as it was.
         """
-        start, n_keys = state.open_keys.shape[1], state.open_keys.shape[1] + tokens.shape[1]
+        start, n_keys = state.tokens.shape[1], state.tokens.shape[1] + tokens.shape[1]
         self._check_length(n_keys)
-        state.open_keys = torch.cat((state.open_keys, self._is_word(tokens, start)), dim=1)
-        mask = None  # one token may look at everything behind it
-        if tokens.shape[1] > 1 or not state.open_keys.all():
-            mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & state.open_keys[:, None, None, :]
+        state.tokens = torch.cat((state.tokens, tokens), dim=1)
+        if self.config.merge_heads == "untransposed":
+            return self.propose(self._decode_again(state)[:, start:])
+        mask, open_keys = None, self._target_mask(state.tokens)
+        if tokens.shape[1] > 1 or not open_keys.all():  # else one token may look at everything behind it
+            mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & open_keys
         x = self.tgt_embedding(tokens, start=start)
         return self.propose(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
 
-    def _is_word(self, tgt: Tensor, start: int = 0) -> Tensor:
-        """Which target tokens (B, T), the first of them at position `start`, are no padding: (B, T) bool.
+    def _decode_again(self, state: DecoderState) -> Tensor:
+        """Hidden states (B, T, D) of the whole target, for attention that mixes earlier tokens with later."""
+        memory, mask = state.memory, state.memory_mask
+        if memory is not None:
+            targets = len(state.tokens) // len(memory)
+            memory = memory.repeat_interleave(targets, dim=0)
+            mask = None if mask is None else mask.repeat_interleave(targets, dim=0)
+        return self._decode(state.tokens, memory, mask)
 
-        What begins a target never is, though some models begin with the token that pads their sources.
+    def _target_mask(self, tgt: Tensor) -> Tensor:
+        """Closes the padding of target ids (B, T): (B, 1, 1, T).
+
+        What begins a target is no padding, though some models begin with the token that pads their sources.
         """
-        words = tgt != self.config.pad_id
-        if start == 0:
-            words[:, :1] = True
-        return words
+        mask = padding_mask(tgt, self.config.pad_id)
+        mask[..., :1] = True
+        return mask
 
     def _check_side(self, name: str, ids: Tensor | None, n_layers: int) -> None:
         if (n_layers > 0) != (ids is not None):
