@@ -38,7 +38,7 @@ def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
     assert [finding.check for finding in diagnosis.findings] == expected
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     "changes",
     [
@@ -46,7 +46,9 @@ def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
         {"norm_position": "pre", "final_norm": True, "positions": "learned"},
         {"n_encoder_layers": 0, "src_vocab_size": 0},
         {"n_decoder_layers": 0, "tgt_vocab_size": 0},
-        {"share_embeddings": False, "tie_generator": False, "bias": False},
+        {"tie_generator": False, "bias": False, "norm": "rms", "gated": True, "activation": "silu"},
+        {"positions": "relative", "attention_scale": False, "n_kv_heads": 1, "has_generator": False},
+        {"positions": "rotary", "n_encoder_layers": 0, "src_vocab_size": 0, "pad_id": -1},
     ],
 )
 def test_a_random_model_gets_a_clean_bill(seed: int, changes: dict[str, object]) -> None:

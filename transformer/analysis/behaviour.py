@@ -55,6 +55,8 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     """Whether padding behind the sentence changes the output for its words."""
     check = "padding"
     model = loaded.model
+    if not any(_pads(words, model.config.pad_id) for words in (source_words(loaded), target_words(loaded))):
+        return []  # neither the model nor its tokenizer knows padding
     padded = Probe(
         probe.src and _padded(probe.src, source_words(loaded), model.config.pad_id),
         probe.tgt and _padded(probe.tgt, target_words(loaded), model.config.pad_id),
@@ -148,7 +150,11 @@ def _padded(side: Side, words: Words, closed: int) -> Side:
 def _pad_id(words: Words, closed: int) -> int:
     """The tokenizer's own padding; what the model takes for it where the tokenizer has none."""
     pad_id = words.coder.specials.pad
-    return closed if pad_id is None or pad_id >= words.rows else pad_id
+    return max(closed, 0) if pad_id is None or pad_id >= words.rows else pad_id
+
+
+def _pads(words: Words, closed: int) -> bool:
+    return words.rows > 0 and (closed >= 0 or words.coder.specials.pad is not None)
 
 
 def _graded(check: str, difference: float, title: str, number: str, meaning: str, advice: str) -> Finding:

@@ -115,7 +115,7 @@ class Words:
     def special(self) -> frozenset[int]:
         """Ids that stand for no text."""
         specials = self.coder.specials
-        named = (specials.pad, specials.bos, specials.eos, specials.unk)
+        named = (specials.pad, specials.bos, specials.eos, specials.unk, specials.mask)
         return frozenset({*specials.never, *(index for index in named if index is not None)})
 
     @cached_property
@@ -165,7 +165,11 @@ def _probe(loaded: LoadedModel, words: Sequence[int]) -> Probe:
     if not config.n_decoder_layers:
         return Probe(read, None)
     start = loaded.start_ids
-    answer = _answer(loaded, read, min(room - len(start), _LONGEST_TARGET))
+    longest = min(room - len(start), _LONGEST_TARGET)
+    if config.has_generator:
+        answer = _answer(loaded, read, longest)
+    else:
+        answer = target_words(loaded).draw(longest, seed=len(words))
     return Probe(
         read, _side(loaded.target, (*start, *answer), [*[True] * len(start), *[False] * len(answer)])
     )

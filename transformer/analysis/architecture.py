@@ -1,0 +1,95 @@
+"""A model drawn as a tree of text: its parts in the order of the forward, equal layers once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from transformer.analysis.parts import Part
+from transformer.config import TransformerConfig
+
+_WHOLE = ("_attn", "feed_forward")
+"""Their matrices are not drawn: heads and widths say their shapes."""
+_IN_ATTENTION = ("relative", "rotary")
+"""Positions that the layers add themselves."""
+_MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One line of the drawing.
+
+    Attributes:
+        lines: what leads to it from above: "│  ├─ ".
+        name: of the part, with how often it comes: "6 × layer".
+        detail: its sizes and choices.
+        n_parameters: of it; of one layer where several are alike.
+    """
+
+    lines: str
+    name: str
+    detail: str
+    n_parameters: int
+
+
+def drawing(config: TransformerConfig, parts: Sequence[Part]) -> list[Branch]:
+    """Draw the parts of a model, as `parts.parts_of` gives them."""
+    return list(_branches(config, parts, "", top=True))
+
+
+def _branches(
+    config: TransformerConfig, parts: Sequence[Part], lines: str, *, top: bool = False
+) -> Iterator[Branch]:
+    groups = list(_alike(_unfolded(parts)))
+    for number, (part, *others) in enumerate(groups):
+        corner, below = _LAST if number == len(groups) - 1 else _MIDDLE
+        name, detail = part.name, _detail(config, part)
+        if part.name.isdecimal():
+            name = f"{1 + len(others)} × layer"
+            detail = f"each; {(1 + len(others)) * part.n_parameters:,} together" if others else ""
+        yield Branch("" if top else lines + corner, name, detail, part.n_parameters)
+        if not part.name.endswith(_WHOLE):
+            yield from _branches(config, part.parts, "" if top else lines + below)
+
+
+def _unfolded(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, with the layers of a list in the place of the list."""
+    for part in parts:
+        if part.parts and all(inner.name.isdecimal() for inner in part.parts):
+            yield from part.parts
+        else:
+            yield part
+
+
+def _alike(parts: Iterator[Part]) -> Iterator[list[Part]]:
+    """Neighbours of the same make, together."""
+    for _, group in groupby(parts, key=lambda part: _make(part) if part.name.isdecimal() else part.path):
+        yield list(group)
+
+
+def _make(part: Part) -> tuple[object, ...]:
+    return (part.weights, *((inner.name, _make(inner)) for inner in part.parts))
+
+
+def _detail(config: TransformerConfig, part: Part) -> str:
+    if part.name.endswith("_attn"):
+        shared = f", {config.n_kv_heads} of keys and values" if config.n_kv_heads < config.n_heads else ""
+        return f"{config.n_heads} heads of {config.d_head}{shared}"
+    if part.name == "feed_forward":
+        gate = "gated " if config.gated else ""
+        return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {gate}{config.activation}"
+    shapes = ", ".join(f"{name} {_shape(shape)}" for name, shape in part.weights if len(shape) > 1)
+    if part.name in ("encoder", "decoder"):
+        positions = f", {config.positions} positions" if config.positions in _IN_ATTENTION else ""
+        return ", ".join(filter(None, (f"{config.norm_position}-norm{positions}", shapes)))
+    if part.name in ("src_embedding", "tgt_embedding"):
+        positions = "" if config.positions in (*_IN_ATTENTION, "none") else f", {config.positions} positions"
+        return shapes + positions
+    if part.name == "generator" and config.tie_generator:
+        return f"{shapes}, tied to the embedding"
+    return shapes
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(f"{size:,}" for size in shape)
