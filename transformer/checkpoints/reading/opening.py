@@ -1,0 +1,81 @@
+"""Reading a checkpoint in a short-lived process of its own, with limits of memory and time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.source import shown
+from transformer.checkpoints.reading.table import from_table
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def survey(path: Path, limits: Limits = LOCAL_LIMITS) -> RawCheckpoint:
+    """Read the heads and small files of a checkpoint; its tensors are where they were.
+
+    Raises:
+        CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
+    """
+    return _read(path, limits, None)
+
+
+def read_checkpoint(path: Path, limits: Limits, folder: Path) -> RawCheckpoint:
+    """Read a whole checkpoint; its tensors are then in `folder`, in a file that the reading process wrote.
+
+    Args:
+        path: of a file of weights or of a model's folder.
+        limits: what is refused.
+        folder: an empty one, which must stay as long as the tensors are used.
+
+    Raises:
+        CheckpointError: as `survey` does, and for numbers that are not those that were saved.
+    """
+    return _read(path, limits, folder)
+
+
+def _read(path: Path, limits: Limits, folder: Path | None) -> RawCheckpoint:
+    path = path.absolute()
+    task = {
+        "path": str(path),
+        "folder": None if folder is None else str(folder.absolute()),
+        "limits": asdict(limits),
+    }
+    answer = _ask(task, limits.seconds, path)
+    refused = answer.get("refused")
+    if refused is not None:
+        raise CheckpointError(str(refused))
+    return from_table(answer["table"], path)
+
+
+def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-s", "-S", "-E", "-m", "transformer.checkpoints.reading"],
+            input=json.dumps(task).encode(),
+            capture_output=True,
+            cwd=_ROOT,
+            env={"PATH": os.defpath},
+            timeout=seconds,
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired as error:
+        raise CheckpointError(
+            f"{shown(path.name)} took more than {seconds:.0f} s to read, longer than is allowed: copy it "
+            "to a faster disk, or choose a smaller one."
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(
+            f"{shown(path.name)} takes more memory or time to read than any checkpoint should, and was given "
+            "up: copy or save it again."
+        ) from error
+    return answer

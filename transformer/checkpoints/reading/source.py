@@ -1,0 +1,75 @@
+"""A file that is read and nothing else: regular, its size known, every read inside it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from transformer.checkpoints._files import CheckpointError
+
+CHUNK = 2**20
+_LONGEST_SHOWN = 80
+
+
+class Source:
+    """An open file of a checkpoint.
+
+    Attributes:
+        path: where it lies.
+        size: in bytes.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.size = os.fstat(file.fileno()).st_size
+        self._file = file
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        """Read so many bytes, all of them.
+
+        Raises:
+            CheckpointError: when they are not all there.
+        """
+        if offset < 0 or n_bytes < 0 or offset + n_bytes > self.size:
+            raise CheckpointError("is cut off or damaged: copy or download it again.")
+        self._file.seek(offset)
+        found = self._file.read(n_bytes)
+        if len(found) != n_bytes:
+            raise CheckpointError("became shorter while it was read: wait until it is there as a whole.")
+        return found
+
+    def chunks(self, offset: int, n_bytes: int) -> Iterator[bytes]:
+        """Read so many bytes, a MiB at a time.
+
+        Raises:
+            CheckpointError: when they are not all there.
+        """
+        for start in range(offset, offset + n_bytes, CHUNK):
+            yield self.read(start, min(CHUNK, offset + n_bytes - start))
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """Open a regular file; pipes and devices are refused unread.
+
+    Raises:
+        CheckpointError: when it is missing, is no regular file, or may not be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise CheckpointError("is no regular file: choose a file or a folder of files.")
+        with path.open("rb") as file:
+            yield Source(path, file)
+    except FileNotFoundError as error:
+        raise CheckpointError("is not there: check its path.") from error
+    except OSError as error:
+        raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
+
+
+def shown(text: str) -> str:
+    """Text out of a file as it may stand in a message: in quotes, short, control characters escaped."""
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
