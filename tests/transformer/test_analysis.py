@@ -186,6 +186,13 @@ def test_a_decoder_that_sees_the_future() -> None:
     assert complaints(loaded) == [("later tokens", "problem")]
 
 
+def test_heads_that_are_merged_untransposed() -> None:
+    """They deal their outputs out to other tokens, later ones too, and differently for each length."""
+    loaded = tiny_model(merge_heads="untransposed")
+    assert complaints(loaded) == [("later tokens", "problem"), ("padding", "problem")]
+    assert not {"dead heads", "duplicate heads"} & set(examine(imported(loaded)).checks)
+
+
 def test_decoding_whose_positions_stand_still() -> None:
     loaded = broken(pre_norm_model(), lambda weights: None)
     loaded.model.tgt_embedding.__class__ = AtTheStart

@@ -44,7 +44,9 @@ def causality_findings(difference: float) -> list[Finding]:
             f"largest relative difference {difference:.2g}, where 0 is due",
             "In training the decoder could see the words it was to predict. Its loss looks good, and what "
             "it generates is bad, because then the words are not there.",
-            "Look at the decoder's mask: True and False exchanged, added before the scaling, or left out.",
+            "Look at the decoder's mask: True and False exchanged, added before the scaling, or left out. "
+            "Heads that are merged without transposing them back do the same: train again with them "
+            "transposed.",
             "decoder",
         )
     ]

@@ -42,9 +42,12 @@ class HeadWeights:
 
 
 def attentions(model: Transformer) -> Iterator[HeadWeights]:
-    """The heads of every attention of a model; heads that share keys and values have the same ones."""
+    """The heads of every attention of a model; heads that share keys and values have the same ones.
+
+    Where heads are merged untransposed no column of W_O belongs to one of them: there are none then.
+    """
     for path, module in model.named_modules():
-        if isinstance(module, MultiHeadAttention):
+        if isinstance(module, MultiHeadAttention) and module.transposed:
             n_heads = module.n_heads
             q = module.w_q.weight.detach().unflatten(0, (n_heads, -1))
             k = module.w_k.weight.detach().unflatten(0, (-1, q.shape[1]))
@@ -64,6 +67,8 @@ def dead_findings(model: Transformer) -> list[Finding]:
             _products(heads.o.transpose(1, 2), heads.v).diagonal().sqrt().tolist()
         )
     }
+    if not strengths:
+        return []
     typical = median(strengths.values())
     dead = [head for head, strength in strengths.items() if strength <= DEAD * typical]
     weakest = min(strengths.values()) / typical if typical else 0.0
@@ -88,15 +93,17 @@ def dead_findings(model: Transformer) -> list[Finding]:
 def duplicate_findings(model: Transformer) -> list[Finding]:
     """Whether two heads of one attention look at the same and move the same."""
     check = "duplicate heads"
-    pairs, highest = [], 0.0
+    pairs, highest, compared = [], 0.0, False
     for heads in attentions(model):
         looking, moving = _cosines(heads.q, heads.k), _cosines(heads.o.transpose(1, 2), heads.v)
         alike = torch.minimum(looking, moving)
         for a, b in combinations(range(len(heads.q)), 2):
-            cosine = float(alike[a, b])
+            compared, cosine = True, float(alike[a, b])
             highest = max(highest, cosine)
             if cosine > DUPLICATE:
                 pairs.append(f"{heads.path} heads {a + 1} and {b + 1}")
+    if not compared:
+        return []
     number = f"cosine {highest:.2f} at most in both circuits, the same from {DUPLICATE} on"
     if not pairs:
         return fine(check, "No two heads do the same", number)
