@@ -34,7 +34,7 @@ SAMPLES = (
     "The cat isn't here: 3.14 €, naïve café.",
     "  two  spaces\tand\na line\r\n",
     "你好，世界 🦝👩‍👩‍👧 e\u0301 עברית \u2581x\u200b\u0007\ufffd",
-    *(character * 300 for character in "a 1.A\n\u2581"),
+    *(character * 300 + "!\x00" for character in "a 1.A\n\u2581"),
     "aA1 .," * 60,
 )
 """Ordinary and odd texts, and long runs, on which a bad pattern takes for ever."""

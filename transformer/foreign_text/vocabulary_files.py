@@ -73,12 +73,13 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, *, like_roberta:
     merges = [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
     if len(merges) != len(pairs):
         raise CheckpointError("merges.txt has lines that are no two pieces: copy it again.")
-    try:
-        model = models.BPE(vocabulary, merges, continuing_subword_prefix="", end_of_word_suffix="")
-    except Exception as error:  # the library raises nothing more precise
-        raise CheckpointError(
-            f"vocab.json and merges.txt don't fit each other ({error}): copy both again."
-        ) from error
+    for left, right in merges:
+        if not {left, right, left + right} <= vocabulary.keys():
+            raise CheckpointError(
+                f"merges.txt makes {left + right!r:.80}, but vocab.json has not that or its parts: copy both "
+                "files again."
+            )
+    model = models.BPE(vocabulary, merges, continuing_subword_prefix="", end_of_word_suffix="")
     tokenizer = Tokenizer(model)
     prefix_space = settings.flag("add_prefix_space", False)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)

@@ -13,6 +13,7 @@ from transformers import (
     BertTokenizer,
     GPT2Tokenizer,
     LlamaTokenizer,
+    MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
     PreTrainedTokenizerBase,
@@ -128,21 +129,35 @@ def llama(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 def marian(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     """Make Marian's folder: source.spm, target.spm, vocab.json and the settings."""
-    from transformers import MarianTokenizer
-
-    models_by_name = {
-        "source.spm": sentence_pieces("unigram", corpus=CORPUS[:5], size=150),
-        "target.spm": sentence_pieces("unigram", corpus=CORPUS[3:8], size=130),
-    }
-    pieces: dict[str, None] = {"</s>": None, "<unk>": None}
-    for name, model in models_by_name.items():
-        _write_bytes(folder, name, model)
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        pieces |= dict.fromkeys(processor.id_to_piece(index) for index in range(3, len(processor)))
-    known = [piece for piece in pieces if piece not in ("▁cat", "x")]
-    _write(folder, "vocab.json", json.dumps({p: n for n, p in enumerate([*known, ">>fra<<", "<pad>"])}))
+    source = sentence_pieces("unigram", corpus=CORPUS[:5], size=150)
+    target = sentence_pieces("unigram", corpus=CORPUS[3:8], size=130)
+    _write_bytes(folder, "source.spm", source)
+    _write_bytes(folder, "target.spm", target)
+    separate = settings.get("separate_vocabs", False)
+    _write(folder, "vocab.json", _marian_vocabulary(source, *([] if separate else [target])))
+    if separate:
+        _write(folder, "target_vocab.json", _marian_vocabulary(target))
     _settings(folder, settings)
     return MarianTokenizer.from_pretrained(folder)
+
+
+def _marian_vocabulary(*models: bytes) -> str:
+    """Give ids to the pieces of models, in an order of their own and not to all."""
+    pieces: dict[str, None] = {}
+    for model in models:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        pieces |= dict.fromkeys(processor.id_to_piece(index) for index in range(3, len(processor)))
+    known = [piece for piece in reversed(pieces) if piece not in ("▁ca", "x")]
+    return json.dumps({piece: n for n, piece in enumerate(["</s>", "<unk>", "<pad>", *known, ">>fra<<"])})
+
+
+def older(make: Any, mask: str, folder: Path) -> PreTrainedTokenizerBase:
+    """Make a folder with special_tokens_map.json and added_tokens.json, as older versions wrote them."""
+    tokens = len(make(folder))
+    token = {"content": mask, "lstrip": True, "rstrip": False, "single_word": False}
+    _write(folder, "special_tokens_map.json", json.dumps({"mask_token": token}))
+    _write(folder, "added_tokens.json", json.dumps({"newword": tokens, "<sp>": tokens + 1}))
+    return make(folder)
 
 
 def sentence_pieces(kind: str, corpus: list[str] = CORPUS, size: int = 330, **options: Any) -> bytes:
