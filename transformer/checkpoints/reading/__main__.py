@@ -1,6 +1,7 @@
 """The process that reads a checkpoint, with the standard library alone.
 
-`python -m transformer.checkpoints.reading` reads {"path", "folder", "limits"} as JSON from its standard input and writes {"table": ...} or {"refused":
+`python -m transformer.checkpoints.reading` reads {"path", "folder", "limits"} as JSON from its
+standard input and writes {"table": ...} or {"refused":
 sentence}. With a folder, the tensors' numbers are copied into it.
 """
 

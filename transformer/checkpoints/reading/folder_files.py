@@ -1,0 +1,235 @@
+"""The files of a folder that was chosen: which hold weights, which are small and known, and none outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.found import check_count
+from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe, is_lfs_pointer
+from transformer.checkpoints.reading.limits import Limits
+from transformer.checkpoints.reading.source import open_source, shown
+
+TEXTS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "vocabulary.json",
+    "README.md",
+)
+"""The small files that are read as text."""
+
+BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
+"""Those that are read as bytes: sentencepiece's models."""
+
+WHOLE = {"model.safetensors": "safetensors", "pytorch_model.bin": "torch zip"}
+INDICES = {
+    "model.safetensors.index.json": "safetensors shards",
+    "pytorch_model.bin.index.json": "pytorch_model.bin shards",
+}
+SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
+_CODE_KEYS = ("auto_map", "custom_pipelines")
+_OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
+_MAX_NAMES = 10_000
+
+
+@dataclass(frozen=True)
+class FolderFiles:
+    """What there is in a folder.
+
+    Attributes:
+        format: as in RawCheckpoint.
+        weights: the files of weights, in their order.
+        homes: tensor -> name of the file that has it, as the index says; empty without an index.
+        texts: the small files.
+    """
+
+    format: str
+    weights: tuple[Path, ...]
+    homes: Mapping[str, str]
+    texts: Mapping[str, str | bytes]
+
+
+def look_into(folder: Path, limits: Limits) -> FolderFiles:
+    """Find the weights in a folder and read its small files.
+
+    Raises:
+        CheckpointError: when weights are missing, several are there, or a file lies outside of the folder.
+    """
+    root, folder = folder.resolve(), _revision(folder)
+    names = _names(folder)
+    texts = dict(_texts(root, folder, names, limits))
+    _refuse_code(texts)
+    kind, weights, homes = _weights(root, folder, names, limits)
+    if kind.startswith("safetensors") and {"config.json", "vocabulary.json"} <= texts.keys():
+        kind = "headlight"
+    return FolderFiles(kind, weights, homes, texts)
+
+
+def _revision(folder: Path) -> Path:
+    """The snapshot in a folder of Hugging Face's cache, whose files are links within it; else the folder."""
+    snapshots = folder / "snapshots"
+    if not (snapshots.is_dir() and (folder / "blobs").is_dir()):
+        return folder
+    revisions = sorted(path for path in snapshots.iterdir() if path.is_dir())
+    main = folder / "refs" / "main"
+    wanted = main.read_text(errors="replace").strip() if main.is_file() and not main.is_symlink() else ""
+    chosen = [path for path in revisions if path.name == wanted] or revisions
+    if len(chosen) != 1:
+        raise CheckpointError(f"holds {len(revisions)} revisions of a model: copy one of them with cp -rL.")
+    return chosen[0]
+
+
+def _names(folder: Path) -> set[str]:
+    names = set()
+    for path in folder.iterdir():
+        names.add(path.name)
+        if len(names) > _MAX_NAMES:
+            raise CheckpointError(
+                f"holds more than {_MAX_NAMES:,} files: choose a folder with one model alone."
+            )
+    return names
+
+
+def _inside(root: Path, path: Path) -> Path:
+    """Where a file of the folder really lies.
+
+    Raises:
+        CheckpointError: when it is a link that leads out of the folder.
+    """
+    real = path.resolve()
+    if not real.is_relative_to(root):
+        raise CheckpointError(
+            f"has the link {shown(path.name)}, which leads out of the folder: choose a folder that holds the "
+            "files themselves. (Of Hugging Face's cache: the folder models--..., or a copy by cp -rL.)"
+        )
+    return real
+
+
+def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterator[tuple[str, str | bytes]]:
+    for name in (*TEXTS, *BINARIES):
+        if name not in names:
+            continue
+        try:
+            content = _small(_inside(root, folder / name), limits.max_small_file_bytes)
+            if name in BINARIES:
+                yield name, content
+            else:
+                yield name, content.decode(errors="replace" if name == "README.md" else "strict")
+        except UnicodeDecodeError as error:
+            raise CheckpointError(
+                f"has {name}, which is no UTF-8 text: copy or download it again."
+            ) from error
+        except CheckpointError as error:
+            raise _in_file(name, error) from error
+
+
+def _small(path: Path, limit: int) -> bytes:
+    with open_source(path) as source:
+        if source.size > limit:
+            raise CheckpointError(f"has {source.size:,} bytes, where {limit:,} are allowed: make it smaller.")
+        content = source.read(0, source.size)
+    if is_lfs_pointer(content[:HEAD_BYTES]):
+        raise CheckpointError(describe(content[:HEAD_BYTES]) or "")
+    return content
+
+
+def _in_file(name: str, error: CheckpointError) -> CheckpointError:
+    message = str(error)
+    return error if message.startswith("has the link") else CheckpointError(f"has {name}, which {message}")
+
+
+def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
+    """Refuse a model that is to be run by code beside it, as transformers' trust_remote_code does."""
+    for name in ("config.json", "tokenizer_config.json"):
+        if name not in texts:
+            continue
+        values = _json(name, texts[name])
+        code = next((key for key in _CODE_KEYS if values.get(key)), None)
+        if code is not None:
+            raise CheckpointError(
+                f"has a {name} with {code}: the model needs code of its makers to be run, and Headlight "
+                f"runs no code of others. If the model is of a kind that Headlight knows without it, take {code} out."
+            )
+
+
+def _json(name: str, text: str | bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"has {name}, which is no valid JSON: copy or download it again.") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"has {name}, which holds no JSON object: copy or download it again.")
+    return values
+
+
+def _weights(
+    root: Path, folder: Path, names: set[str], limits: Limits
+) -> tuple[str, tuple[Path, ...], dict[str, str]]:
+    """The format, the files and, by the index, each tensor's file."""
+    for whole, index in zip(WHOLE, INDICES, strict=True):
+        if whole in names:
+            return WHOLE[whole], (_inside(root, folder / whole),), {}
+        if index in names:
+            homes = _read_index(_inside(root, folder / index), index, limits)
+            files = sorted(set(homes.values()))
+            missing = [file for file in files if file not in names]
+            if missing:
+                raise CheckpointError(
+                    f"lacks {missing[0]}, which {index} names: copy or download all its files."
+                )
+            return INDICES[index], tuple(_inside(root, folder / file) for file in files), homes
+    if "adapter_config.json" in names:
+        raise CheckpointError(
+            "holds an adapter (LoRA) and not the model that it changes: merge the two and save the result."
+        )
+    found = sorted(name for name in names if name.lower().endswith(SUFFIXES))
+    if len(found) == 1:
+        path = _inside(root, folder / found[0])
+        return "safetensors" if found[0].endswith(".safetensors") else "torch zip", (path,), {}
+    raise CheckpointError(_no_weights(found, names))
+
+
+def _no_weights(found: list[str], names: set[str]) -> str:
+    if found:
+        listed = ", ".join(map(shown, found[:5])) + (", ..." if len(found) > 5 else "")
+        return f"holds several files of weights ({listed}): choose one of them."
+    other = next((name for name in _OTHER_FRAMEWORKS if name in names), None)
+    if other is not None:
+        return f"has its weights in {other} alone, which is not read: convert it to safetensors first."
+    return f"holds no weights (such as {' or '.join(WHOLE)}): choose the folder that a model was saved into."
+
+
+def _read_index(path: Path, name: str, limits: Limits) -> dict[str, str]:
+    """Read which file has each tensor; only plain names of files in the folder are taken."""
+    try:
+        homes = _json(name, _small(path, limits.max_header_bytes)).get("weight_map")
+    except CheckpointError as error:
+        raise (
+            error if str(error).startswith("has ") and name in str(error) else _in_file(name, error)
+        ) from error
+    if not isinstance(homes, dict) or not homes:
+        raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")
+    check_count(len(homes), limits)
+    suffix = ".safetensors" if "safetensors" in name else ".bin"
+    for tensor, file in homes.items():
+        if not isinstance(file, str) or not _is_plain(file) or not file.endswith(suffix):
+            raise CheckpointError(
+                f"has {name}, which says that {shown(tensor)} is in {shown(str(file))}, and that is no "
+                f"plain name of a {suffix} file in the folder: copy or download it again."
+            )
+    return homes
+
+
+def _is_plain(name: str) -> bool:
+    return name.isprintable() and not name.startswith(".") and not set(name) & set('/\\:*?"<>|')

@@ -1,0 +1,138 @@
+"""Weights, and what a trainer saved around them: dictionaries in dictionaries."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.found import check_count, check_name
+from transformer.checkpoints.reading.limits import Limits
+from transformer.checkpoints.reading.pickle_values import SAVE_WEIGHTS, PickledTensor
+from transformer.checkpoints.reading.source import shown
+
+WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
+"""Where trainers keep the weights, the likeliest first."""
+
+_NOT_WEIGHTS = re.compile(r"(optim|sched|lr_sched|scaler|amp$|callbacks$|loops$|ema)|rng", re.IGNORECASE)
+"""What else of theirs holds tensors, when the weights are not under one key."""
+
+MAX_DEPTH = 32
+MAX_VALUES = 1_000_000
+
+
+class Sorted:
+    """A trainer's dictionary, sorted out.
+
+    Attributes:
+        tensors: the model's, by name; names of nested dictionaries are joined by dots.
+        extras: plain values beside them: text, numbers, None; sets and tuples have become lists.
+        left_out: top-level key -> how many tensors under it are not the model's.
+    """
+
+    def __init__(self, value: Any, limits: Limits) -> None:
+        """Sort what a pickle holds.
+
+        Raises:
+            CheckpointError: when it has no named tensors, or is nested without end.
+        """
+        self.tensors: dict[str, PickledTensor] = {}
+        self.extras: dict[str, Any] = {}
+        self.left_out: dict[str, int] = {}
+        self._limits = limits
+        self._n_values = 0
+        if isinstance(value, PickledTensor):
+            raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
+        if not isinstance(value, dict):
+            raise CheckpointError(
+                f"holds a {type(value).__name__} and not a dictionary of tensors: save it again with "
+                f"{SAVE_WEIGHTS}."
+            )
+        self._sort(value, 0)
+        if not self.tensors:
+            others = ", ".join(map(shown, [*self.left_out, *self.extras][:5])) or "nothing"
+            raise CheckpointError(f"holds no weights, only {others}: save it again with {SAVE_WEIGHTS}.")
+
+    def _sort(self, values: dict[Any, Any], depth: int) -> None:
+        """Take the model's tensors out of a trainer's dictionary, and go into the one that holds them."""
+        counts = {key: self._count(value, depth + 1) for key, value in values.items()}
+        home = next((key for key in WEIGHT_KEYS if counts.get(key) and isinstance(values[key], dict)), None)
+        for key, value in values.items():
+            if key == home:
+                continue
+            if home is None and counts[key] and not self._is_not_weights(key, value):
+                self._flatten(str(key), value)
+            else:
+                self._leave_out(str(key), value, counts[key])
+        if home is not None:
+            self._sort(values[home], depth + 1)
+
+    @staticmethod
+    def _is_not_weights(key: Any, value: Any) -> bool:
+        # A tensor among the tensors of a state dict is a weight, whatever its name begins with.
+        return (
+            isinstance(key, str)
+            and "." not in key
+            and bool(_NOT_WEIGHTS.match(key))
+            and ("rng" in key.lower() or not isinstance(value, PickledTensor))
+        )
+
+    def _leave_out(self, key: str, value: Any, n_tensors: int) -> None:
+        if n_tensors:
+            self.left_out[key] = self.left_out.get(key, 0) + n_tensors
+        if not isinstance(value, PickledTensor):
+            plain = _plain(value)
+            if plain is not _NOTHING:
+                self.extras[key] = plain
+
+    def _flatten(self, name: str, value: Any) -> None:
+        """Name the tensors in nested dictionaries and lists as modules name theirs."""
+        if isinstance(value, PickledTensor):
+            check_name(name, self._limits)
+            if name in self.tensors:
+                raise CheckpointError(f"has two tensors with the name {shown(name)}: rename one of them.")
+            self.tensors[name] = value
+            check_count(len(self.tensors), self._limits)
+            return
+        if len(name) > self._limits.max_name_length:
+            check_name(name, self._limits)
+        for key, inner in _items(value):
+            self._flatten(f"{name}.{key}", inner)
+
+    def _count(self, value: Any, depth: int) -> int:
+        """Count the tensors in a value, and hold its nesting and size to their limits.
+
+        A few bytes of a pickle can refer to one list over and over: what counts is what is walked through.
+        """
+        self._n_values += 1
+        if depth > MAX_DEPTH or self._n_values > MAX_VALUES:
+            raise CheckpointError(
+                f"is nested more than {MAX_DEPTH} deep, or holds more than {MAX_VALUES:,} values: save it "
+                f"again with {SAVE_WEIGHTS}."
+            )
+        if isinstance(value, PickledTensor):
+            return 1
+        return sum(self._count(inner, depth + 1) for _, inner in _items(value))
+
+
+_NOTHING = object()
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, (list, tuple, set)):
+        return list(enumerate(value))
+    return []
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, without tensors, bytes and names of storages."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    inner = [(key, plain) for key, item in _items(value) if (plain := _plain(item)) is not _NOTHING]
+    if isinstance(value, dict):
+        return {str(key): plain for key, plain in inner}
+    if isinstance(value, (list, tuple, set)):
+        return [plain for _, plain in inner]
+    return _NOTHING
