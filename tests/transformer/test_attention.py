@@ -203,3 +203,38 @@ def test_a_full_cache_needs_no_memory() -> None:
     first = module(x, memory, None, cache=cache)
     assert torch.equal(module(x, memory[:, KEYS:], None, cache=cache), first)
     assert len(cache) == KEYS
+
+
+@pytest.mark.parametrize("shape", [None, *MASK_SHAPES], ids=str)
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [HEADS, 1])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_biased_grouped_and_unscaled_attention_is_written_out(
+    shape: tuple[int, ...] | None, scaled: bool, n_kv_heads: int, dtype: torch.dtype
+) -> None:
+    q, k, v = qkv(dtype=dtype)
+    k, v = k[:, :n_kv_heads], v[:, :n_kv_heads]
+    bias = torch.randn(1, HEADS, QUERIES, KEYS, generator=torch.Generator().manual_seed(2)).to(dtype)
+    mask = None if shape is None else random_mask(shape)
+    allowed = torch.ones(1, dtype=torch.bool) if mask is None else mask
+    scores = torch.einsum("bhqd,bhkd->bhqk", q.double(), k.double().repeat(1, HEADS // n_kv_heads, 1, 1))
+    scores = scores / (math.sqrt(D_HEAD) if scaled else 1.0) + bias.double()
+    weights = (scores.exp() * allowed) / (scores.exp() * allowed).sum(dim=-1, keepdim=True).clamp(min=1e-300)
+    expected = weights @ v.double().repeat(1, HEADS // n_kv_heads, 1, 1)
+    tolerance = 1e-13 if dtype == torch.float64 else 0.1
+    for attention in (scaled_dot_product_attention, fused_attention):
+        z = attention(q, k, v, mask, bias=bias, scaled=scaled)
+        assert z.dtype == dtype
+        assert deviation(z.double(), expected) < tolerance
+
+
+def test_a_bias_that_is_learned_gets_the_same_gradient_from_both() -> None:
+    gradients = []
+    for attention in (scaled_dot_product_attention, fused_attention):
+        bias = torch.zeros(1, HEADS, QUERIES, KEYS, dtype=torch.float64, requires_grad=True)
+        q, k, v = qkv()
+        attention(q, k, v, random_mask(MASK_SHAPES[1]), bias=bias).square().sum().backward()
+        assert bias.grad is not None
+        gradients.append(bias.grad)
+    assert deviation(gradients[0], gradients[1]) < 1e-13
+    assert gradients[0].abs().max() > 1e-3

@@ -1,15 +1,15 @@
-"""Layer normalization against torch's and against its definition."""
+"""Norms against torch's and against their definitions."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import layer_norm
+from torch.nn.functional import layer_norm, rms_norm
 
-from tests.transformer.core import deviation
-from transformer.normalization import LayerNorm
-from transformer.trace import Recorder
+from tests.transformer.core import deviation, tiny_config
+from transformer.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm, norm_of
+from transformer.trace import Recorder, Trace
 
 BATCH, TOKENS, D_MODEL = 2, 5, 11
 
@@ -76,3 +76,44 @@ def test_the_tap_can_freeze_the_scale() -> None:
     frozen = norm(x, Recorder({"scale": torch.ones_like}))
     expected = norm.gamma * (x - x.mean(dim=-1, keepdim=True)) + norm.beta
     assert deviation(frozen, expected) < 1e-6
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.5])
+@pytest.mark.parametrize("size", [3.0, 1e-3, 1e4])
+def test_rms_equals_torch_and_its_formula(eps: float, size: float) -> None:
+    norm, x = RMSNorm(D_MODEL, eps).double(), tokens(size).double()
+    torch.nn.init.normal_(norm.gamma, generator=torch.Generator().manual_seed(0))
+    recorder = Recorder()
+    expected = norm.gamma * x / (x.pow(2).sum(dim=-1, keepdim=True) / D_MODEL + eps).sqrt()
+    for result in (norm(x), norm(x, recorder), rms_norm(x, (D_MODEL,), norm.gamma, eps)):
+        assert deviation(result, expected) < 1e-11
+    assert list(recorder.records) == ["input", "scale", "normalized", "result"]
+    assert recorder.records["scale"].shape == (BATCH, TOKENS, 1)
+    assert [name for name, _ in norm.named_parameters()] == ["gamma"]
+    record = Trace({f"norm.{name}": tensor for name, tensor in recorder.records.items()}).norm("norm")
+    assert record.mean is None
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.5])
+def test_unbiased_is_what_the_annotated_transformer_writes(eps: float) -> None:
+    norm, x = UnbiasedLayerNorm(D_MODEL, eps).double(), tokens().double()
+    generator = torch.Generator().manual_seed(0)
+    torch.nn.init.normal_(norm.gamma, generator=generator)
+    torch.nn.init.normal_(norm.beta, generator=generator)
+    recorder = Recorder()
+    deviations = ((x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True) / (D_MODEL - 1)).sqrt()
+    expected = norm.gamma * (x - x.mean(-1, keepdim=True)) / (deviations + eps) + norm.beta
+    assert deviation(norm(x), expected) < 1e-11
+    assert deviation(norm(x, recorder), expected) < 1e-11
+    assert list(recorder.records) == ["input", "mean", "scale", "normalized", "result"]
+    assert deviation(recorder.records["scale"], deviations + eps) < 1e-11
+
+
+@pytest.mark.parametrize(
+    "kind, made", [("layer", LayerNorm), ("rms", RMSNorm), ("layer_unbiased", UnbiasedLayerNorm)]
+)
+def test_the_configuration_chooses(kind: str, made: type) -> None:
+    norm = norm_of(tiny_config(norm=kind, norm_eps=0.25))
+    assert type(norm) is made
+    assert norm.eps == 0.25
+    assert norm.gamma.shape == (66,)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
 from tests.transformer.core import deviation
 from transformer.positions import LearnedPositions, SinusoidalPositions, sinusoidal_encoding, wavelengths
@@ -73,3 +75,9 @@ def test_learned_positions_are_rows_of_a_matrix() -> None:
     module(3, 5).sum().backward()
     assert module.weight.grad is not None
     assert module.weight.grad.sum(dim=-1).tolist() == [0.0] * 3 + [float(D_MODEL)] * 5 + [0.0] * (LENGTH - 8)
+
+
+def test_halves_are_marians_table() -> None:
+    theirs: Any = MarianSinusoidalPositionalEmbedding(LENGTH, D_MODEL)
+    table = theirs.create_weight()
+    assert deviation(sinusoidal_encoding(LENGTH, D_MODEL, layout="halves"), table) < 1e-6
