@@ -152,3 +152,29 @@ def test_parts_are_told_apart_by_name(tmp_path: Path) -> None:
     assert (ours.config.src_vocab_size, ours.config.tgt_vocab_size) == (29, 31)
     assert torch.equal(ours.generator.weight, fc_out.weight)
     assert not ours.config.generator_bias
+
+
+def test_layers_in_a_list_of_another_name_are_found(tmp_path: Path) -> None:
+    layer = nn.TransformerEncoderLayer(**LAYER)
+    parts = {
+        "blocks": nn.ModuleList([layer, layer]),
+        "ln_f": nn.LayerNorm(D_MODEL),
+        "wte": nn.Embedding(VOCAB, D_MODEL),
+    }
+    net = nn.ModuleDict({"gpt": nn.ModuleDict(parts)})
+    ours, _ = imported(
+        raw_of(tmp_path, {name: w.clone() for name, w in net.state_dict().items()}), {"positions": "none"}
+    )
+    assert (ours.config.n_encoder_layers, ours.config.final_norm) == (2, True)
+
+
+def test_a_classifiers_head_is_no_generator(tmp_path: Path) -> None:
+    parts = {
+        "encoder": nn.TransformerEncoder(nn.TransformerEncoderLayer(**LAYER), 1),
+        "embedding": nn.Embedding(VOCAB, D_MODEL),
+        "classifier": nn.Linear(D_MODEL, 5),
+    }
+    raw = raw_of(tmp_path, nn.ModuleDict(parts).state_dict())
+    report = plan_import(raw, {"positions": "none"}).report
+    assert not report.config.has_generator
+    assert [problem.name for problem in report.keys.unexpected] == ["classifier.weight", "classifier.bias"]

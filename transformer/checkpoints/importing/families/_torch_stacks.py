@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from transformer.checkpoints.reading.raw import StoredTensor
 
-_LAYER = re.compile(r"(.*?)layers\.\d+\.self_attn\.(in_proj_weight|q_proj_weight|out_proj\.weight)")
+_LAYER = re.compile(r"((?:.*\.)?\w+\.)\d+\.self_attn\.in_proj_weight")
+_LINEAR_LAYERS = ("generator", "lm_head", "fc_out", "projection", "proj", "linear", "head", "fc")
+_FINAL_NORMS = ("norm", "ln_f", "final_norm", "layer_norm", "ln")
 _OF_TARGET = re.compile(r"(^|[._])(tgt|trg|target|dec|decoder|out|output)([._]|$|\d|emb|tok)")
 _OF_SOURCE = re.compile(r"(^|[._])(src|source|enc|encoder|inp|input)([._]|$|\d|emb|tok)")
 _OF_POSITIONS = re.compile(r"(^|[._])(pe|pos\w*|\w*positions?\w*)([._]|$)")
@@ -16,11 +18,11 @@ _OF_POSITIONS = re.compile(r"(^|[._])(pe|pos\w*|\w*positions?\w*)([._]|$)")
 
 @dataclass(frozen=True)
 class Parts:
-    """What was found; each a name of a tensor or, for stacks, the prefix of their names.
+    """What was found; each a name of a tensor or, for stacks, what their names begin with.
 
     Attributes:
-        encoders: prefixes of stacks of layers without cross-attention, "" among them.
-        decoders: prefixes of stacks of layers with it.
+        encoders: beginnings of stacks of layers without cross-attention, such as "encoder.layers.".
+        decoders: the same of stacks with it.
         src_embedding, tgt_embedding: (V, D) each, the same for both where there is one.
         src_positions, tgt_positions: tables of positions, learned or computed.
         generator: (V, D), a linear layer.
@@ -37,32 +39,26 @@ class Parts:
 
 def find_parts(tensors: Mapping[str, StoredTensor]) -> Parts:
     """Look through names and shapes."""
-    prefixes = {match[1] for match in map(_LAYER.match, tensors) if match}
-    decoders = {
-        prefix for prefix in prefixes if f"{prefix}layers.0.multihead_attn.out_proj.weight" in tensors
-    }
-    encoders = prefixes - decoders
-    stacks = tuple(sorted(encoders | decoders))
+    stacks = {match[1] for match in map(_LAYER.fullmatch, tensors) if match}
+    decoders = {stack for stack in stacks if f"{stack}0.multihead_attn.in_proj_weight" in tensors}
     if not stacks:
         return Parts()
-    d_model = tensors[f"{stacks[0]}layers.0.self_attn.out_proj.weight"].shape[0]
+    d_model = next(stored.shape[-1] for name, stored in tensors.items() if _LAYER.fullmatch(name))
     outside = {
         name: stored
         for name, stored in tensors.items()
-        if not any(name.startswith((f"{stack}layers.", f"{stack}norm.")) for stack in stacks)
-        and stored.shape
-        and stored.shape[-1] == d_model
+        if not name.startswith(tuple(stacks)) and stored.shape and stored.shape[-1] == d_model
     }
     tables = [name for name in outside if _OF_POSITIONS.search(name) and _is_table(outside[name].shape)]
     matrices = [name for name, stored in outside.items() if len(stored.shape) == 2 and name not in tables]
-    generators = [name for name in matrices if _has_bias(name, tensors)] or _named(
-        matrices, ("generator", "lm_head", "fc_out", "projection", "proj", "linear", "head", "fc")
-    )
-    embeddings = [name for name in matrices if name not in generators]
-    src, tgt = _sides(embeddings)
+    linear = [name for name in matrices if _has_bias(name, tensors)]
+    linear += [name for name in _named(matrices, _LINEAR_LAYERS) if name not in linear]
+    src, tgt = _sides([name for name in matrices if name not in linear])
+    words = {tensors[name].shape[0] for name in (src, tgt) if name is not None}
+    generators = [name for name in linear if not words or tensors[name].shape[0] in words]
     src_positions, tgt_positions = _sides(tables)
     return Parts(
-        encoders=tuple(sorted(encoders)),
+        encoders=tuple(sorted(stacks - decoders)),
         decoders=tuple(sorted(decoders)),
         src_embedding=src,
         tgt_embedding=tgt,
@@ -70,6 +66,13 @@ def find_parts(tensors: Mapping[str, StoredTensor]) -> Parts:
         tgt_positions=tgt_positions,
         generator=generators[-1] if generators else None,
     )
+
+
+def final_norm(stack: str, tensors: Mapping[str, StoredTensor]) -> str | None:
+    """The name, without weight and bias, of the norm that stands behind a stack; None without one."""
+    parent = stack.removesuffix(".").rpartition(".")[0]
+    names = (f"{parent}.{norm}" if parent else norm for norm in _FINAL_NORMS)
+    return next((name for name in names if f"{name}.weight" in tensors), None)
 
 
 def _is_table(shape: tuple[int, ...]) -> bool:

@@ -18,7 +18,7 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.families._torch_stacks import Parts, find_parts
+from transformer.checkpoints.importing.families._torch_stacks import Parts, final_norm, find_parts
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
 from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option
@@ -106,16 +106,8 @@ IGNORED = {"src_positions": _SINUSOIDS, "tgt_positions": _SINUSOIDS}
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether `arrange` found a stack."""
-    return any(name.endswith(".layers.0.self_attn.out_proj.weight") for name in _stacks(raw))
-
-
-def _stacks(raw: RawCheckpoint) -> list[str]:
-    return [
-        name
-        for name in raw.tensors
-        if name.startswith(("encoder.layers.", "decoder.layers."))
-        and name.replace("out_proj.weight", "in_proj_weight") in raw.tensors
-    ]
+    stacks = ("encoder", "decoder")
+    return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
@@ -123,33 +115,41 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     parts = find_parts(raw.tensors)
     if len(parts.encoders) > 1 or len(parts.decoders) > 1 or not (parts.encoders or parts.decoders):
         return raw
-    encoder, decoder = next(iter(parts.encoders), None), next(iter(parts.decoders), None)
+    places = {stack: ["decoder"] for stack in parts.decoders}
+    places |= {stack: ["encoder"] if parts.decoders else ["encoder", "causal"] for stack in parts.encoders}
+    renamed = _parts_by_name(parts)
+    for stack, sides in places.items():
+        norm = final_norm(stack, raw.tensors)
+        for part in ("weight", "bias"):
+            renamed[f"{norm}.{part}"] = [f"{side}.norm.{part}" for side in sides]
     tensors: dict[str, StoredTensor] = {}
     for name, stored in raw.tensors.items():
-        names = [name]
-        if decoder is not None and name.startswith((f"{decoder}layers.", f"{decoder}norm.")):
-            names = ["decoder." + name.removeprefix(decoder)]
-        elif encoder is not None and name.startswith((f"{encoder}layers.", f"{encoder}norm.")):
-            names = ["encoder." + name.removeprefix(encoder)]
-            if decoder is None:
-                names.append("causal." + name.removeprefix(encoder))
-        else:
-            names = _names_of_part(name, parts) or names
-        tensors |= dict.fromkeys(names, stored)
+        inside = [
+            f"{side}.layers.{name.removeprefix(stack)}"
+            for stack, sides in places.items()
+            for side in sides
+            if name.startswith(stack)
+        ]
+        tensors |= dict.fromkeys(inside or renamed.get(name, [name]), stored)
     return replace(raw, tensors=tensors)
 
 
-def _names_of_part(name: str, parts: Parts) -> list[str]:
-    generator = (parts.generator or "").removesuffix(".weight")
-    if generator and name in (f"{generator}.weight", f"{generator}.bias"):
-        return ["generator." + name.rpartition(".")[2]]
-    places = {
-        "src_embedding": parts.src_embedding,
-        "tgt_embedding": parts.tgt_embedding,
-        "src_positions": parts.src_positions,
-        "tgt_positions": parts.tgt_positions,
-    }
-    return [place for place, found in places.items() if found == name]
+def _parts_by_name(parts: Parts) -> dict[str, list[str]]:
+    """Names in the files of what is outside of the stacks -> the names of RENAMES."""
+    renamed: dict[str, list[str]] = {}
+    if parts.generator is not None:
+        module = parts.generator.removesuffix(".weight")
+        renamed[parts.generator] = ["generator.weight"]
+        renamed[f"{module}.bias"] = ["generator.bias"]
+    for place, found in (
+        ("src_embedding", parts.src_embedding),
+        ("tgt_embedding", parts.tgt_embedding),
+        ("src_positions", parts.src_positions),
+        ("tgt_positions", parts.tgt_positions),
+    ):
+        if found is not None:
+            renamed.setdefault(found, []).append(place)
+    return renamed
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
