@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tokenizers import AddedToken, Tokenizer, processors
@@ -34,6 +35,11 @@ class Built:
     clean_up: bool
     continuing: str = "##"
     languages: tuple[str, str] = ("", "")
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Every token's id."""
+        return self.tokenizer.get_vocab(with_added_tokens=True)
 
 
 def add_special_tokens(

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from transformer.foreign_text.built import Built
-from transformer.foreign_text.spelling import SURROGATES, byte_of_character, legible
+from transformer.foreign_text.spelling import MARK, SURROGATES, byte_of_character, legible
 from transformer.foreign_text.words import words_of_pieces, words_of_text
 from transformer.text import EncodedSentence, Specials, Unit
 
+_ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _CLEANED = (
     *((f" {mark}", mark) for mark in ".?!,"),
@@ -55,7 +56,7 @@ class LibraryCoder:
         self._special_ids = {
             index for index, token in self._tokenizer.get_added_tokens_decoder().items() if token.special
         }
-        self.vocabulary = TokenIds(self._tokenizer.get_vocab(with_added_tokens=True).values())
+        self.vocabulary = TokenIds(built.ids.values())
         self._before, self._after = self._find_frame()
 
     def encode(self, sentence: str) -> EncodedSentence:
@@ -110,8 +111,10 @@ class LibraryCoder:
 
     def _find_frame(self) -> tuple[list[int], list[int]]:
         """What the tokenizer puts in front of a text and behind it."""
-        n_bare = len(self._tokenizer.encode("a", add_special_tokens=False).ids)
-        encoding = self._tokenizer.encode("a", add_special_tokens=True)
+        bare = {text: self._tokenizer.encode(text, add_special_tokens=False).ids for text in _ORDINARY}
+        text = next((text for text, ids in bare.items() if ids), _ORDINARY[0])  # some know only some letters
+        n_bare = len(bare[text])
+        encoding = self._tokenizer.encode(text, add_special_tokens=True)
         added = encoding.special_tokens_mask
         n_before = next((place for place, special in enumerate(added) if not special), len(added))
         ids = [self._within(index) for index in encoding.ids]
@@ -135,4 +138,4 @@ class LibraryCoder:
             return (bare if bare != name else f" {name}").encode()
         if byte := _BYTE.fullmatch(name):
             return bytes.fromhex(byte[1])
-        return name.replace("▁", " ").encode()
+        return name.replace(MARK, " ").encode()

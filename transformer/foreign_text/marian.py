@@ -11,6 +11,7 @@ from sentencepiece import SentencePieceProcessor
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.piece_model import read_piece_model
 from transformer.foreign_text.settings import NAMED, Texts, TokenizerSettings, json_object
+from transformer.foreign_text.spelling import MARK
 from transformer.foreign_text.vocabulary_files import check_vocabulary
 
 DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
@@ -64,7 +65,7 @@ class MarianSide:
     def join(self, tokens: Iterable[str]) -> str:
         """Put the pieces of a sentence together."""
         text: str = self.joiner.decode_pieces(list(tokens))
-        return text.replace("▁", " ").strip()
+        return text.replace(MARK, " ").strip()
 
 
 def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide, MarianSide]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from transformer.foreign_text.library import TokenIds
 from transformer.foreign_text.marian import MarianSide
-from transformer.foreign_text.spelling import SURROGATES, legible
+from transformer.foreign_text.spelling import MARK, SURROGATES, legible
 from transformer.foreign_text.words import words_of_pieces, words_of_text
 from transformer.text import EncodedSentence, Specials, Unit
 
@@ -88,4 +88,4 @@ class MarianCoder:
         piece = self._tokens.get(index)
         if piece is None or (index in self._side.special and index != self._unknown):
             return f" {self.token(index)} ".encode()
-        return piece.replace("▁", " ").encode()
+        return piece.replace(MARK, " ").encode()

@@ -73,10 +73,12 @@ def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
 
 
 def _library_coders(built: Built, generation: Generation, rows: tuple[int, int]) -> list[Coder]:
-    ids = built.tokenizer.get_vocab(with_added_tokens=True)
     return [
         LibraryCoder(
-            built, rows=size, specials=_specials(built.named, ids, generation, size), language=_code(language)
+            built,
+            rows=size,
+            specials=_specials(built.named, built.ids, generation, size),
+            language=_code(language),
         )
         for size, language in zip(rows, built.languages, strict=True)
     ]

@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from transformer.checkpoints._files import CheckpointError
 
@@ -17,6 +18,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE = 1, 2
 MAX_PIECES = 2_000_000
 _LONGEST_VARINT = 10
+_SCORE = struct.Struct("<f")
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 _DAMAGED = "is no sentencepiece model, or a damaged one: copy or download it again."
 
@@ -24,8 +26,7 @@ Value = int | bytes
 """Of a field: a whole number, or the bytes of a text, a message or a number with a point."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece, its score (the logarithm of a probability, or a rank), and its kind: NORMAL to BYTE."""
 
     text: str
@@ -78,14 +79,16 @@ def read_piece_model(content: bytes) -> PieceModel:
 
 def _piece(content: bytes) -> Piece:
     fields = dict(_fields(content))
-    score = _bytes(fields.get(2, bytes(4)))
-    try:
-        text, (number,) = _bytes(fields.get(1, b"")).decode(), struct.unpack("<f", score)
-    except (UnicodeDecodeError, struct.error) as error:
-        raise CheckpointError(_DAMAGED) from error
+    text, score = _bytes(fields.get(1, b"")), _bytes(fields.get(2, bytes(4)))
+    if len(score) != _SCORE.size:
+        raise CheckpointError(_DAMAGED)
+    (number,) = _SCORE.unpack(score)
     if not math.isfinite(number):
         raise CheckpointError(_DAMAGED)
-    return Piece(text, number, _integer(fields.get(3, NORMAL)))
+    try:
+        return Piece(text.decode(), number, _integer(fields.get(3, NORMAL)))
+    except UnicodeDecodeError as error:
+        raise CheckpointError(_DAMAGED) from error
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, Value]]:
@@ -113,6 +116,8 @@ def _fields(content: bytes) -> Iterator[tuple[int, Value]]:
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
     """A number of seven bits a byte, the lowest first, and where it ends."""
+    if at < len(content) and content[at] < 0x80:  # nearly always
+        return content[at], at + 1
     number = 0
     for place in range(_LONGEST_VARINT):
         if at + place >= len(content):

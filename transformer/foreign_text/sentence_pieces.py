@@ -17,9 +17,9 @@ from transformer.foreign_text.piece_model import (
     read_piece_model,
 )
 from transformer.foreign_text.settings import Texts, TokenizerSettings
+from transformer.foreign_text.spelling import MARK
 from transformer.foreign_text.vocabulary_files import frame_by_settings
 
-MARK = "▁"
 T5_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
 LLAMA_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 MBART_TOKENS = {

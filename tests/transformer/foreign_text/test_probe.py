@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.transformer.foreign_text import folders
-from tests.transformer.foreign_text.folders import texts_of
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.probe import ProbeLimits, probe
 
@@ -159,9 +157,10 @@ def test_a_crash_is_told_in_words(saved: Plain) -> None:
     assert refusal({"tokenizer.json": json.dumps(plain)})
 
 
-def test_too_little_memory_is_told_in_words(tmp_path: Path) -> None:
-    folders.word_piece(tmp_path)
-    assert "memory" in refusal(texts_of(tmp_path), limits=ProbeLimits(memory_bytes=2**20))
+def test_too_little_memory_is_told_in_words() -> None:
+    vocabulary = "[UNK]\n" + "".join(f"{number}\n" for number in range(200_000))
+    probe({"vocab.txt": vocabulary}, "bert")
+    assert "memory" in refusal({"vocab.txt": vocabulary}, limits=ProbeLimits(memory_bytes=2**20))
 
 
 def test_a_pattern_that_takes_for_ever_is_refused(saved: Plain) -> None:
