@@ -23,6 +23,7 @@ TEXTS = (
     "added_tokens.json",
     "vocab.txt",
     "vocab.json",
+    "target_vocab.json",
     "merges.txt",
     "vocabulary.json",
     "README.md",
