@@ -1,4 +1,4 @@
-"""The command line: python -m transformer train, translate and evaluate."""
+"""The command line: python -m transformer train, translate, evaluate and inspect."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tyro
 from transformer.checkpoints.folder import CheckpointError
 from transformer.cli.command import STOPPED, CommandError
 from transformer.cli.evaluate import Evaluate, run_evaluation
+from transformer.cli.inspect import Inspect, run_inspection
 from transformer.cli.train import run_train
 from transformer.cli.train_options import Train
 from transformer.cli.translate import Translate, run_translation
@@ -21,6 +22,7 @@ Commands = (
     Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
     | Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
+    | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
 )
 
 
@@ -30,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given[:1] == ["train"]:
             return run_train(given[1:])
-        command: Train | Translate | Evaluate = tyro.cli(Commands, prog="python -m transformer", args=given)
+        command: Train | Translate | Evaluate | Inspect = tyro.cli(
+            Commands, prog="python -m transformer", args=given
+        )
         assert not isinstance(command, Train)
+        if isinstance(command, Inspect):
+            return run_inspection(command)
         return run_evaluation(command) if isinstance(command, Evaluate) else run_translation(command)
     except (CommandError, CheckpointError, DeviceError) as error:
         print(error, file=sys.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from torch import Tensor, nn
 
 from transformer.attention import NO_PLACES, Places
@@ -14,11 +16,10 @@ from transformer.trace import NO_TAP, Tap
 
 
 class _Stack(nn.Module):
-    """What both stacks share: a final norm, and positions that self-attention is told in each layer."""
+    """What both stacks share: layers, positions that self-attention is told in each, and a final norm."""
 
-    def __init__(self, config: TransformerConfig, *, both_ways: bool) -> None:
+    def __init__(self, config: TransformerConfig, layers: Iterable[nn.Module], *, both_ways: bool) -> None:
         super().__init__()
-        self.final_norm = norm_of(config) if config.final_norm else None
         self.relative_bias = (
             RelativeBias(
                 config.n_heads, config.n_position_buckets, config.max_position_distance, both_ways=both_ways
@@ -28,6 +29,8 @@ class _Stack(nn.Module):
         )
         self.rotary_base = config.position_base if config.positions == "rotary" else None
         self.d_head = config.d_head
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = norm_of(config) if config.final_norm else None
 
     def places(self, x: Tensor, start: int = 0) -> Places:
         """Where tokens x (B, T, D) stand whose first is at position `start`."""
@@ -46,8 +49,8 @@ class Encoder(_Stack):
     """N encoder layers, and a final norm where the configuration has one."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config, both_ways=True)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        layers = (EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        super().__init__(config, layers, both_ways=True)
 
     def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
@@ -61,8 +64,8 @@ class Decoder(_Stack):
     """N decoder layers, and a final norm where the configuration has one."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config, both_ways=False)
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        layers = (DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        super().__init__(config, layers, both_ways=False)
 
     def forward(
         self,

@@ -16,6 +16,7 @@ from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.embedding import Embedding
+from transformer.foreign_text.ids import IdCoder
 from transformer.layers import DecoderLayer
 from transformer.text import SentenceCoder, Specials
 from transformer.trace import NO_TAP, Tap
@@ -272,3 +273,13 @@ def test_words_for_numbers_and_places() -> None:
     ]  # fmt: skip
     assert places("abc") == "a, b, c"
     assert places("abcdefg") == "a, b, c, d and 3 more"
+
+
+def test_without_a_tokenizer_ids_are_typed() -> None:
+    words = tiny_model()
+    coder = IdCoder(rows=13, specials=Specials(pad=0, bos=1, eos=2, unk=None))
+    loaded = LoadedModel("tiny", words.model, coder, words.target)
+    (note,) = examine(imported(loaded), "7 5, 9 4").of("problem", "warning", "note")
+    assert note.title == "There is no source tokenizer"
+    (warning,) = examine(imported(loaded), "the dog").of("problem", "warning")
+    assert warning.advice.startswith("Type ids")

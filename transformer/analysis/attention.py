@@ -129,7 +129,7 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
             "If all heads are so, the model has hardly been trained, or its queries or keys were not "
             "loaded. If a few are, their queries or keys have died: look at their weights in earlier "
             "checkpoints.",
-            head_places(even),
+            head_places(even) if len(even) < len(entropies) else "all heads",
         )
     ]
 

@@ -151,12 +151,11 @@ def _padded(side: Side, words: Words, closed: int) -> Side:
 
 def _pad_id(words: Words, closed: int) -> int:
     """The tokenizer's own padding; what the model takes for it where the tokenizer has none."""
-    pad_id = words.coder.specials.pad
-    return max(closed, 0) if pad_id is None or pad_id >= words.rows else pad_id
+    return max(closed, 0) if words.pad is None else words.pad
 
 
 def _pads(words: Words, closed: int) -> bool:
-    return words.rows > 0 and (closed >= 0 or words.coder.specials.pad is not None)
+    return words.rows > 0 and (closed >= 0 or words.pad is not None)
 
 
 def _graded(check: str, difference: float, title: str, number: str, meaning: str, advice: str) -> Finding:

@@ -80,7 +80,13 @@ def places(names: Iterable[str]) -> str:
 
 def head_places(heads: Sequence[tuple[str, int]]) -> str:
     """Heads, each as the path of its attention and its index, in words; heads are counted from 1."""
-    return places(f"{path} head {head + 1}" for path, head in heads)
+    by_path: dict[str, list[str]] = {}
+    for path, head in heads:
+        by_path.setdefault(path, []).append(str(head + 1))
+    return places(
+        f"{path} {'head' if len(numbers) == 1 else 'heads'} {', '.join(numbers)}"
+        for path, numbers in by_path.items()
+    )
 
 
 def share(part: float) -> str:

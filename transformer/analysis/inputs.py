@@ -89,7 +89,8 @@ def text_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
     """One probe a line of a text; SENTENCES for a blank one; drawn ones where no line can be read."""
     lines = [line for line in text.splitlines() if line.strip()] or SENTENCES
     vocabulary = read_vocabulary(loaded)
-    sentences = [vocabulary.known(vocabulary.coder.encode(line).ids) for line in lines]
+    encoded = [vocabulary.coder.encode(line) for line in lines]
+    sentences = [vocabulary.known(sentence.ids) for sentence in encoded if not all(sentence.unknown)]
     return [_probe(loaded, ids) for ids in sentences if len(ids) >= _FEWEST] or drawn_probes(loaded)
 
 
@@ -110,6 +111,12 @@ class Words:
 
     coder: Coder
     rows: int
+
+    @property
+    def pad(self) -> int | None:
+        """The tokenizer's padding; None where it has none, or none with a row."""
+        pad_id = self.coder.specials.pad
+        return pad_id if pad_id is not None and 0 <= pad_id < self.rows else None
 
     @property
     def special(self) -> frozenset[int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from transformer.analysis.findings import Finding, Severity, fine, places, share
 from transformer.checkpoints.folder import LoadedModel
+from transformer.foreign_text.ids import IdCoder
 from transformer.text import Coder
 
 SPARE_ROWS = 128
@@ -45,7 +46,9 @@ def size_findings(loaded: LoadedModel) -> list[Finding]:
         n_tokens = len(side.coder.vocabulary)
         number = f"{n_tokens:,} tokens, {side.rows:,} rows"
         numbers.append(f"{side.name}: {number}")
-        if n_tokens > side.rows:
+        if isinstance(side.coder, IdCoder):
+            findings.append(_no_tokenizer(check, side))
+        elif n_tokens > side.rows:
             findings.append(_too_few_rows(check, side, number))
         elif n_tokens < side.rows:
             findings.append(_spare_rows(check, side, number))
@@ -128,11 +131,24 @@ def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
             "Words that the tokenizer does not know",
             f"{n_unknown:,} of the text's {n_tokens:,} tokens, {share(part)}",
             "The model reads the same token in place of each of them, and can't tell them apart.",
-            "Use the model's language and spelling (lower case, if its vocabulary is). If plain words are "
-            "missing, the vocabulary belongs to another model.",
+            "Type ids, numbers with spaces between them: this model has no tokenizer."
+            if isinstance(side.coder, IdCoder)
+            else "Use the model's language and spelling (lower case, if its vocabulary is). If plain words "
+            "are missing, the vocabulary belongs to another model.",
             places(words),
         )
     ]
+
+
+def _no_tokenizer(check: str, side: CodedSide) -> Finding:
+    return Finding(
+        check,
+        "note",
+        f"There is no {side.name} tokenizer",
+        f"{side.rows:,} rows",
+        "Its tokens are known by their ids alone, and texts are typed as ids.",
+        "Put the tokenizer's files, such as tokenizer.json, beside the weights, and open the folder.",
+    )
 
 
 def _too_few_rows(check: str, side: CodedSide, number: str) -> Finding:

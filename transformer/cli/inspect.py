@@ -1,0 +1,98 @@
+"""python -m transformer inspect: what a checkpoint is, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tqdm import tqdm
+
+from transformer.analysis.examine import CHECKS, examination
+from transformer.analysis.findings import Diagnosis
+from transformer.checkpoints.folder import MODELS, shipped_models
+from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.reading.opening import survey
+from transformer.cli.command import CommandError
+from transformer.cli.inspect_json import to_plain
+from transformer.cli.inspect_text import to_text
+
+SMALL = 1_000_000_000
+"""Bytes of weights up to which they are looked at unasked: some seconds."""
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Say what a checkpoint is: where each setting came from, its architecture, its parameters, its faults.
+
+    Its names, shapes and configuration are always looked at. Its numbers are read, and the model is run on a
+    few sentences, if it has at most 1 GB of weights, or if --check or --text ask for it.
+
+    Attributes:
+        path: a file of weights, a folder, or the name of a folder in assets/models.
+        text: what the model is run on, a sentence a line.
+        answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
+        check: look at the numbers, however many there are.
+        quick: don't look at the numbers.
+        json: print JSON.
+    """
+
+    path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
+    text: str = ""
+    answers: tuple[str, ...] = ()
+    check: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+
+
+def run_inspection(command: Inspect) -> int:
+    """Print what is known about a checkpoint.
+
+    Raises:
+        CheckpointError: when it can't be read, or is no model that ours computes.
+        CommandError: for options that contradict each other, and answers without "=".
+    """
+    asked = command.check or bool(command.text.strip())
+    if command.quick and asked:
+        raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
+    answers = _answers(command.answers)
+    path = MODELS / command.path if command.path in shipped_models() else Path(command.path).expanduser()
+    raw = survey(path)
+    planned = plan_import(raw, answers)
+    imported, diagnosis = Imported(None, planned.report, raw), None
+    if asked or (raw.n_bytes <= SMALL and not command.quick):
+        imported = open_checkpoint(path, answers=answers)
+        diagnosis = _examined(imported, command.text)
+    if command.json:
+        print(json.dumps(to_plain(imported, diagnosis), indent=2, allow_nan=False))
+    else:
+        print(to_text(imported, diagnosis))
+    return 0
+
+
+def _answers(given: Sequence[str]) -> dict[str, Any]:
+    answers = {}
+    for answer in given:
+        name, equals, value = answer.partition("=")
+        if not (name and equals and value):
+            raise CommandError(f"--answers {answer} is no answer: write a name, = and a value, as n_heads=8.")
+        answers[name] = value
+    return answers
+
+
+def _examined(imported: Imported, text: str) -> Diagnosis:
+    going_on = examination(imported, text)
+    with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
+        while True:
+            try:
+                bar.set_description(next(going_on).asks)
+                bar.update()
+            except StopIteration as end:
+                diagnosis: Diagnosis = end.value
+                return diagnosis

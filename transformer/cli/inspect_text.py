@@ -1,0 +1,136 @@
+"""What `inspect` prints for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from transformer.analysis.architecture import drawing
+from transformer.analysis.findings import Diagnosis, Finding
+from transformer.analysis.keys import key_findings
+from transformer.analysis.parts import parts_of, total
+from transformer.checkpoints.importing.report import Imported, ImportReport, Question
+
+WIDTH = 110
+
+
+def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
+    """Lines of text about a checkpoint; without a diagnosis they say how to get one."""
+    report = imported.report
+    blocks = [
+        _head(imported),
+        _block("Architecture", _architecture(report)),
+        _block("Settings", _settings(report)),
+        _block("Not told by the files", [line for asked in report.questions for line in _question(asked)]),
+        _block("Notes", [line for note in report.notes for line in _wrapped(note, "  ")]),
+        _block("Findings", _findings(imported, diagnosis)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal would obey: control and formatting characters as their codes."""
+    return "".join(
+        character if character.isprintable() else f"<U+{ord(character):04X}>" for character in text
+    )
+
+
+def short_number(n: int) -> str:
+    """A number in three digits: 74,376,192 -> "74.4 M"."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return str(n)
+
+
+def _head(imported: Imported) -> str:
+    raw, report = imported.raw, imported.report
+    facts = [
+        report.family_label,
+        report.config.kind,
+        raw.format,
+        f"{len(raw.files):,} {'file' if len(raw.files) == 1 else 'files'}",
+        f"{short_number(raw.n_bytes)}B",
+        f"{len(raw.tensors):,} tensors",
+        f"{total(parts_of(report.config)):,} parameters",
+    ]
+    return "\n".join([printable(str(raw.path)), *_wrapped(" · ".join(facts), "  ")])
+
+
+def _architecture(report: ImportReport) -> list[str]:
+    branches = drawing(report.config, parts_of(report.config))
+    names = [branch.lines + branch.name for branch in branches]
+    width = max(map(len, names))
+    sizes = [f"{branch.n_parameters:,}" for branch in branches]
+    return [
+        f"  {name.ljust(width)}  {size.rjust(max(map(len, sizes)))}  {branch.detail}".rstrip()
+        for name, size, branch in zip(names, sizes, branches, strict=True)
+    ]
+
+
+def _settings(report: ImportReport) -> list[str]:
+    return _columns(
+        (setting.name, str(setting.value), setting.source, setting.why) for setting in report.settings
+    )
+
+
+def _question(question: Question) -> list[str]:
+    others = ", ".join(str(option.value) for option in question.options if option.value != question.value)
+    how = "as answered" if question.answered else f"assumed; for another: --answers {question.name}=..."
+    lines = _wrapped(f"{question.name} = {question.value} ({how})", "  ")
+    lines += _wrapped(f"{question.text} {question.why}", "    ")
+    return lines + (_wrapped(f"Also likely: {others}", "    ") if others else [])
+
+
+def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:
+    if diagnosis is None:
+        found = key_findings(imported.report.keys, len(imported.raw.tensors))
+        lines = [line for finding in found for line in _finding(finding)]
+        return [
+            *lines,
+            *_wrapped(
+                "Only names, shapes and configuration were looked at: --check reads the numbers.", "  "
+            ),
+        ]
+    lines = [line for finding in diagnosis.of("problem", "warning", "note") for line in _finding(finding)]
+    if diagnosis.clean:
+        lines.append("  A clean bill: there is no problem and no warning.")
+    return lines + [line for finding in diagnosis.of("ok") for line in _finding(finding)]
+
+
+def _finding(finding: Finding) -> list[str]:
+    number = f" ({finding.number})" if finding.number else ""
+    lines = _wrapped(f"{finding.severity:8} {finding.title}{number}", "  ", hanging=11)
+    for text in (finding.where, finding.meaning, finding.advice):
+        lines += _wrapped(text, " " * 11) if text else []
+    return lines
+
+
+def _block(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows of cells, each column as wide as its widest cell; the last one is wrapped."""
+    cells = [tuple(map(printable, row)) for row in rows]
+    if not cells:
+        return []
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    lines = []
+    for *first, last in cells:
+        start = "  ".join(cell.ljust(width) for cell, width in zip(first, widths, strict=True))
+        lines += _wrapped(f"{start}  {last}", "  ", hanging=sum(widths) + 2 * len(widths) + 2)
+    return lines
+
+
+def _wrapped(text: str, indent: str, *, hanging: int | None = None) -> list[str]:
+    """Safe lines of at most WIDTH characters; a word that is longer stays whole."""
+    following = indent if hanging is None else " " * min(hanging, WIDTH // 2)
+    return textwrap.wrap(
+        printable(text),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=following,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
