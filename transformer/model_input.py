@@ -10,6 +10,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data import pad
 from transformer.decoding import room_behind
+from transformer.foreign_text.ids import IdCoder
 from transformer.text import Coder, EncodedSentence
 
 MOST_CONTINUED = 30
@@ -87,6 +88,10 @@ def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> 
     encoded = coder.encode(text)
     config = loaded.model.config
     is_source = coder is loaded.source
+    if isinstance(coder, IdCoder) and all(encoded.unknown):
+        raise SentenceError(
+            f"This model came without a tokenizer: as the {what} type the numbers of tokens, such as 5 17 4."
+        )
     if not encoded.ids:
         raise SentenceError(f"The {what} has no words: type at least one.")
     around = coder.frame(()) if is_source else loaded.start_ids

@@ -165,6 +165,8 @@ def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int
 def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
     """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool.
 
-    Without padding, only the future is.
+    The last query may look at all that came before: what is closed to it is padding, as it can be typed.
     """
-    return {} if maps.allowed.all() else {"future: comes after the query": ~maps.allowed}
+    padding = np.broadcast_to(~maps.allowed[-1], maps.allowed.shape)
+    reasons = {"future: comes after the query": ~maps.allowed & ~padding, "padding": padding}
+    return {reason: closed for reason, closed in reasons.items() if closed.any()}

@@ -35,7 +35,8 @@ class DecodingSteps {
     this.chosen = step;
     this.draw();
     const { steps, taken } = this.data;
-    this.say(`step ${step}: ${taken} ${steps[step].word}, ${percent(steps[step].probability)}`);
+    const place = this.data.positions ? `position ${this.data.positions[step]}` : `step ${step}`;
+    this.say(`${place}: ${taken} ${steps[step].word}, ${percent(steps[step].probability)}`);
     report(this, { step }, delay);
   }
 
@@ -53,7 +54,7 @@ class DecodingSteps {
     chip.setAttribute("role", "option");
     chip.id = "step" + i;
     chip.onclick = () => this.choose(i);
-    element("span", "place", chip, i);
+    element("span", "place", chip, this.data.positions ? this.data.positions[i] : i);
     element("span", "word", chip, word);
     this.bar(chip, probability);
     element("span", "chance", chip, percent(probability));
@@ -66,16 +67,17 @@ class DecodingSteps {
   }
 
   draw() {
-    const { steps, taken, start, unit } = this.data;
+    const { steps, taken, start, unit, positions } = this.data;
     [...this.list.children].forEach((chip, i) => chip.setAttribute("aria-selected", i === this.chosen));
     this.list.setAttribute("aria-activedescendant", "step" + this.chosen);
     const step = steps[this.chosen];
-    const before = [start, ...steps.slice(0, this.chosen).map(({ word }) => word)].slice(-8);
-    const left = this.chosen + 1 > before.length ? "… " : "";
+    const before = [...start, ...steps.slice(0, this.chosen).map(({ word }) => word)].slice(-8);
+    const left = start.length + this.chosen > before.length ? "… " : "";
+    const words = before.flatMap((word) => [element("span", "word", null, word), " "]);
     this.sofar.replaceChildren(
-      `Step ${this.chosen}. After ${left}`,
-      ...before.flatMap((word) => [element("span", "word", null, word), " "]),
-      `the most probable next ${unit}s:`,
+      ...(positions
+        ? [`Position ${positions[this.chosen]}. The most probable ${unit}s here:`]
+        : [`Step ${this.chosen}. After ${left}`, ...words, `the most probable next ${unit}s:`]),
     );
     const rows = step.best.map(([word, probability], i) => {
       return { rank: i + 1, word, probability, tag: i + 1 === step.rank ? taken : "" };

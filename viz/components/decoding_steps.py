@@ -43,7 +43,8 @@ def decoding_steps(
     *,
     colors: CellColors,
     key: str,
-    start: str = "<bos>",
+    start: Sequence[str] = ("<bos>",),
+    positions: Sequence[int] | None = None,
     forced: bool = False,
     unit: Literal["word", "sub-word"] = "word",
     title: str = "What comes out",
@@ -60,7 +61,9 @@ def decoding_steps(
         steps: one or more steps in order; step 0 is the first token.
         colors: the colours of the current theme.
         key: the view's identity on the page.
-        start: the token the decoder begins with.
+        start: the tokens the decoder begins with.
+        positions: where each step's token stands, if it was found in its place (a masked word) and not behind
+            the steps before it.
         forced: True in teacher forcing: the token of each step was given and not chosen.
         unit: what a token is called.
         title: what the steps are, for screen readers.
@@ -71,13 +74,16 @@ def decoding_steps(
         The step chosen just now; None in a run that something else started.
 
     Raises:
-        ValueError: if there is no step, or selected is none of them.
+        ValueError: if there is no step, selected is none of them, or positions are not as many.
     """
+    if positions is not None and len(positions) != len(steps):
+        raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")
     index(selected, len(steps))
     data = {
         "colors": color_data(colors),
         "title": title,
-        "start": start,
+        "start": list(map(brief, start)),
+        "positions": None if positions is None else list(positions),
         "taken": "given" if forced else "chosen",
         "unit": unit,
         "selected": selected,

@@ -19,7 +19,7 @@ class StripToken:
     """As typed, with invisible characters already made visible."""
     token_id: int
     unknown: bool = False
-    """The vocabulary lacks it: the model gets <unk> instead."""
+    """The vocabulary lacks it: the model gets <unk> or the like instead."""
     special: bool = False
     """Added by the program, such as <eos>."""
     word: int | None = None
@@ -42,6 +42,7 @@ def token_strip(
     title: str = "Tokens",
     words: Sequence[str] = (),
     note: str = "",
+    unknown_name: str = "<unk>",
 ) -> None:
     """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
 
@@ -56,11 +57,12 @@ def token_strip(
         title: what the tokens are, for screen readers.
         words: the words that tokens are parts of, with invisible characters already made visible.
         note: what else there is to know of these tokens, for the line under them.
+        unknown_name: what the model gets for a word that its vocabulary lacks.
     """
     data = {
         "colors": color_data(colors),
         "title": title,
-        "note": f"{_note(tokens)} {note}".strip(),
+        "note": f"{_note(tokens, brief(unknown_name))} {note}".strip(),
         "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
         "words": [["" if of is None else brief(words[of]), n] for of, n in _runs(tokens)],
     }
@@ -72,12 +74,13 @@ def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
     return [(word, len(list(own))) for word, own in groupby(token.word for token in tokens)]
 
 
-def _note(tokens: Sequence[StripToken]) -> str:
+def _note(tokens: Sequence[StripToken], unknown_name: str) -> str:
     note = "Above each token its position, below it its number (id) in the vocabulary."
     n_unknown = sum(token.unknown for token in tokens)
     if not n_unknown:
         return note
     words = "1 word is" if n_unknown == 1 else f"{n_unknown} words are"
     return (
-        f"{note} {words} not in the vocabulary: the model gets <unk> there and cannot tell one from another."
+        f"{note} {words} not in the vocabulary: the model gets {unknown_name} there and cannot tell one from "
+        "another."
     )

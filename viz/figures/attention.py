@@ -43,8 +43,19 @@ class Quantity:
 WEIGHTS = Quantity(
     "attention weight (share of the row, 0 to 1)", "of this query's attention; its row sums to 1", False
 )
-SCORES = Quantity("score q·k / √d_head (no unit)", "= q·k / √d_head, before the mask and the softmax", True)
-MASKED_SCORES = Quantity("score after the mask (no unit)", "= q·k / √d_head; closed cells are −∞", True)
+
+
+def scores_as(formula: str) -> Quantity:
+    """Scores before the mask, of a model that computes them so."""
+    return Quantity(f"score {formula} (no unit)", f"= {formula}, before the mask and the softmax", True)
+
+
+def masked_scores_as(formula: str) -> Quantity:
+    """Scores after the mask, of a model that computes them so."""
+    return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
+
+
+SCORES, MASKED_SCORES = scores_as("q·k / √d_head"), masked_scores_as("q·k / √d_head")
 
 
 def attention_heatmap(

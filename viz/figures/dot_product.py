@@ -11,7 +11,7 @@ from viz.theme import Theme
 
 
 def dot_product_terms(
-    q: NDArray[np.floating], k: NDArray[np.floating], *, theme: Theme, title: str = ""
+    q: NDArray[np.floating], k: NDArray[np.floating], *, theme: Theme, title: str = "", scaled: bool = True
 ) -> go.Figure:
     """The terms q_d k_d / sqrt(d_head) as bars, and their running sum, which ends at the score.
 
@@ -20,22 +20,24 @@ def dot_product_terms(
         k: (d_head,) the key's.
         theme: the look.
         title: of the figure; plain text.
+        scaled: whether the model divides by sqrt(d_head).
     """
     dimension = np.arange(len(q), dtype=np.int32)
-    terms = (q * k / math.sqrt(len(q))).astype(np.float32)
+    terms = (q * k / math.sqrt(len(q) if scaled else 1)).astype(np.float32)
+    divided, by = (" / √d_head", f" / √{len(q)}") if scaled else ("", "")
     figure = go.Figure()
     figure.add_trace(
         go.Bar(
             x=dimension,
             y=terms,
-            name="term q<sub>d</sub> k<sub>d</sub> / √d_head",
+            name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
             marker={
                 "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
                 "line": {"width": 0},
             },
             customdata=np.stack((q, k), axis=-1).astype(np.float32),
-            hovertemplate="dimension %{x}<br>q %{customdata[0]:.4f} × k %{customdata[1]:.4f} / √"
-            f"{len(q)}<br>= <b>%{{y:.4f}}</b><extra></extra>",
+            hovertemplate="dimension %{x}<br>q %{customdata[0]:.4f} × k %{customdata[1]:.4f}"
+            f"{by}<br>= <b>%{{y:.4f}}</b><extra></extra>",
         )
     )
     figure.add_trace(

@@ -5,6 +5,7 @@ token.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,6 +18,7 @@ from viz.figures.labels import escape, numbered, tick_step
 from viz.theme import DASHES, Theme
 
 Array = NDArray[np.floating]
+Spread = Literal["standard deviation", "root mean square"]
 LINE_BREAK = " · "
 """In the name of a point: where its label goes on in a second line."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
@@ -24,24 +26,26 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 def norm_statistics(
     means: Mapping[str, Array],
-    deviations: Mapping[str, Array],
+    spreads: Mapping[str, Array],
     tokens: Sequence[str],
     *,
     theme: Theme,
     title: str = "",
+    spread: Spread = "standard deviation",
 ) -> go.Figure:
-    """Mean and standard deviation of each token's D numbers at several stages of one norm.
+    """Mean and spread of each token's D numbers at several stages of one norm.
 
     Args:
         means: stage ("before", "after", ...) -> (T,).
-        deviations: the same stages -> (T,).
+        spreads: the same stages -> (T,).
         tokens: T tokens as typed.
         theme: the look.
         title: of the figure.
+        spread: what the spreads are.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     positions = np.arange(len(tokens), dtype=np.int32)
-    for row, (what, stages) in enumerate((("mean", means), ("deviation", deviations)), start=1):
+    for row, (what, stages) in enumerate((("mean", means), (spread, spreads)), start=1):
         for index, (stage, values) in enumerate(stages.items()):
             figure.add_trace(
                 go.Scatter(
@@ -63,7 +67,7 @@ def norm_statistics(
     figure.update_xaxes(tickvals=list(range(0, len(labels), step)), ticktext=labels[::step], showgrid=False)
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
-    figure.update_yaxes(title="standard deviation (no unit)", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title=f"{spread} (no unit)", rangemode="tozero", row=2, col=1)
     legend_above(figure)
     return finish(figure, theme, title, 560)
 
@@ -107,11 +111,15 @@ def value_distribution(
     return finish(figure, theme, title, 400)
 
 
-def gamma_beta(gamma: Array, beta: Array, *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw the learned scale and shift of a norm, (D,) each, with the values they start from (1 and 0)."""
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "") -> go.Figure:
+    """Draw the learned scale and shift of a norm, (D,) each, with the values they start from (1 and 0).
+
+    A norm without shift has no beta.
+    """
+    learned = [("γ (gamma)", gamma, 1)] if beta is None else [("γ (gamma)", gamma, 1), ("β (beta)", beta, 0)]
+    figure = make_subplots(rows=len(learned), cols=1, shared_xaxes=True, vertical_spacing=0.08)
     dimensions = np.arange(len(gamma), dtype=np.int32)
-    for row, (name, values, start) in enumerate((("γ (gamma)", gamma, 1), ("β (beta)", beta, 0)), start=1):
+    for row, (name, values, start) in enumerate(learned, start=1):
         figure.add_trace(
             go.Scatter(
                 x=dimensions,
@@ -126,7 +134,7 @@ def gamma_beta(gamma: Array, beta: Array, *, theme: Theme, title: str = "") -> g
         )
         figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
-    figure.update_xaxes(title="dimension (0 to d_model − 1)", row=2, col=1)
+    figure.update_xaxes(title="dimension (0 to d_model − 1)", row=len(learned), col=1)
     legend_above(figure)
     return finish(figure, theme, title, 400)
 

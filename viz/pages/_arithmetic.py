@@ -9,14 +9,15 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.attention import scaled_dot_product_attention
-from transformer.trace import Trace
+from transformer.trace import AttentionRecord, Trace
 from viz.arrays import Attention, attention_record
 from viz.figures.dot_product import dot_product_terms
 from viz.figures.labels import visible
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
-from viz.session import current_theme
+from viz.session import current_model, current_theme
 
+FUTURE, PADDING = "the key comes after the query", "the key is padding"
 READABLE_EXPONENT = 6.0
 """Above it the row's largest score is subtracted first, as the softmax does: e^6 is 403, e^20 unreadable."""
 
@@ -24,11 +25,14 @@ READABLE_EXPONENT = 6.0
 def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, cell: tuple[int, int]) -> None:
     """Show how the weight of a (query, key) cell of a batch's first sentence comes about.
 
-    Equation 1 of the paper, with this cell's numbers in it.
+    Equation 1 of the paper, as this model computes it, with this cell's numbers in it.
     """
     record = attention_record(trace, attention, layer)
+    scaled = current_model().model.config.attention_scale
     i, j = cell
-    q, k = (x.numpy() for x in (record.q[0, head, i], record.k[0, head, j]))
+    shared = record.q.shape[1] // record.k.shape[1]  # heads of queries that one head of keys serves
+    q, k = (x.numpy() for x in (record.q[0, head, i], record.k[0, head // shared, j]))
+    bias = position_bias(trace, record.path, head, cell)
     scores = record.scores[0, head, i].numpy()  # (K,)
     allowed = record.mask[0, 0, i].numpy()  # (K,)
     weight = float(record.weights[0, head, i, j])
@@ -37,32 +41,99 @@ def show_arithmetic(trace: Trace, attention: Attention, layer: int, head: int, c
         f"query {i}, “{visible(record.query_tokens[0][i])}”, "
         f"looks at key {j}, “{visible(record.key_tokens[0][j])}”"
     )
-    st.latex(score_formula(float(q @ k), len(q), float(scores[j])))
-    st.latex(weight_formula(scores, allowed, j, weight))
+    st.latex(score_formula(float(q @ k), len(q), float(scores[j]), scaled=scaled, bias=bias))
+    _what_is_special(trace, record, head, cell, scaled=scaled, biased=bias is not None)
+    is_future = attention == "decoder" and j > i
+    st.latex(weight_formula(scores, allowed, j, weight, reason=FUTURE if is_future else PADDING))
     terms = st.expander("Every term of this dot product", key="dot_product_terms", on_change="rerun")
     if terms.open:
         with terms:
             show(
-                dot_product_terms(q, k, theme=current_theme()),
+                dot_product_terms(q, k, theme=current_theme(), scaled=scaled),
                 name=f"dot-product-layer{layer}-head{head}",
-                caption="Each dimension adds its term; the line, their sum so far, ends at the score.",
+                caption="Each dimension adds its term; the line, their sum so far, ends at the score"
+                + (" without the bias b." if bias is not None else "."),
                 key="dot_product",
             )
     computed_by(scaled_dot_product_attention, record.path)
 
 
-def score_formula(dot: float, d_head: int, score: float) -> str:
-    """q k / sqrt(d_head) with its numbers, in LaTeX."""
-    return (
-        r"\text{score} = \frac{q \cdot k}{\sqrt{d_\text{head}}} = "
-        rf"\frac{{{dot:.3f}}}{{\sqrt{{{d_head}}}}} = {score:.3f}"
-    )
+def position_bias(trace: Trace, path: str, head: int, cell: tuple[int, int]) -> float | None:
+    """What was added to the score of a (query, key) cell for its distance; None in a model without."""
+    recorded = trace.get(f"{path}.position_bias")  # (1, H, Q, K)
+    return None if recorded is None else float(recorded[0, head, cell[0], cell[1]])
 
 
-def weight_formula(scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: int, weight: float) -> str:
-    """The softmax of key j among the open keys of a row of scores (K,), with its numbers, in LaTeX."""
+def score_formula(
+    dot: float, d_head: int, score: float, *, scaled: bool = True, bias: float | None = None
+) -> str:
+    """q k / sqrt(d_head), and what is added for the distance, with its numbers, in LaTeX."""
+    names, numbers = r"q \cdot k", f"{dot:.3f}"
+    if scaled:
+        names = rf"\frac{{{names}}}{{\sqrt{{d_\text{{head}}}}}}"
+        numbers = rf"\frac{{{numbers}}}{{\sqrt{{{d_head}}}}}"
+    if bias is not None:
+        names, numbers = names + " + b", numbers + (f" + {bias:.3f}" if bias >= 0 else f" - {-bias:.3f}")
+    return rf"\text{{score}} = {names} = {numbers} = {score:.3f}"
+
+
+def _what_is_special(
+    trace: Trace,
+    record: AttentionRecord,
+    head: int,
+    cell: tuple[int, int],
+    *,
+    scaled: bool,
+    biased: bool,
+) -> None:
+    """Say how this attention differs from equation 1."""
+    (i, j), notes = cell, []
+    before, shared = turned_from(trace, record.path, head, cell), record.q.shape[1] // record.k.shape[1]
+    if biased:
+        notes.append(
+            f"b is what this head learned to add for a key {_distance(j - i)}, whatever the tokens are."
+        )
+    if not scaled:
+        notes.append("This model was trained without the division by √d_head.")
+    if before is not None:
+        notes.append(
+            f"q and k are turned by their positions, {i} and {j} (rotary positions): before, q · k was "
+            f"{before:.3f}. What the turning changes depends on their distance alone."
+        )
+    if shared > 1:
+        first = head // shared * shared
+        notes.append(
+            f"Heads {first} to {first + shared - 1} share one head of keys and values, number "
+            f"{head // shared}; each has queries of its own."
+        )
+    if notes:
+        st.caption(" ".join(notes))
+
+
+def turned_from(trace: Trace, path: str, head: int, cell: tuple[int, int]) -> float | None:
+    """q k of a (query, key) cell before both were turned by their positions; None where they are not."""
+    q, k = trace.get(f"{path}.q_unrotated"), trace.get(f"{path}.k_unrotated")  # (1, H or fewer, T, d_head)
+    if q is None or k is None:
+        return None
+    return float(q[0, head, cell[0]] @ k[0, head // (q.shape[1] // k.shape[1]), cell[1]])
+
+
+def _distance(offset: int) -> str:
+    if offset == 0:
+        return "at the query's own position"
+    unit = "position" if abs(offset) == 1 else "positions"
+    return f"{abs(offset)} {unit} {'behind' if offset > 0 else 'before'} the query"
+
+
+def weight_formula(
+    scores: NDArray[np.float32], allowed: NDArray[np.bool_], j: int, weight: float, *, reason: str = FUTURE
+) -> str:
+    """The softmax of key j among the open keys of a row of scores (K,), with its numbers, in LaTeX.
+
+    `reason` says of a closed cell why it is.
+    """
     if not allowed[j]:
-        return r"\text{weight} = 0 \quad \text{(the mask closes this cell: the key comes after the query)}"
+        return rf"\text{{weight}} = 0 \quad \text{{(the mask closes this cell: {reason})}}"
     largest = float(scores[allowed].max())
     shift = largest if largest > READABLE_EXPONENT else 0.0
     numerator, total = math.exp(scores[j] - shift), float(np.exp(scores[allowed] - shift).sum())

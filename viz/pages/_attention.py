@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.run import Run
+from transformer.text import Unit
 from viz.arrays import (
     ATTENTION_LABELS,
     MEASURE_LABELS,
@@ -16,6 +17,7 @@ from viz.arrays import (
     Measure,
     attention_maps,
     attention_words,
+    attentions,
     by_word,
     strongest_cell,
 )
@@ -24,7 +26,7 @@ from viz.figures.labels import visible
 from viz.pages._attention_views import BESIDE_THE_GRID, VIEWS, Shown, coloring
 from viz.pages._attention_words import look_for, what
 from viz.pooling import pool_maps
-from viz.session import clamp_choice, current_theme, focus, set_choice, token_unit
+from viz.session import clamp_choice, current_model, current_theme, focus, set_choice, token_unit
 
 BY_LABELS = {"sub-word": "Each sub-word", "word": "Each word"}
 BY_NOTE = (
@@ -39,7 +41,7 @@ GRID_SIDE = 48
 def attention_section(run: Run) -> None:
     """Draw the section; what is picked in it draws only this section again."""
     st.subheader("Attention")
-    attention, measure, by_words = _pick_maps()
+    attention, measure, by_words = _pick_maps(run)
     maps = attention_maps(run.trace, attention, measure)
     cell = focus(*maps.values.shape[2:])
     words = attention_words(run, attention) if by_words else None
@@ -58,16 +60,20 @@ def attention_section(run: Run) -> None:
     with right if view in BESIDE_THE_GRID else st.container():
         VIEWS[view](shown)
     with left if view in BESIDE_THE_GRID else right:
-        unit = "word" if by_words else token_unit()
-        st.markdown(what(attention, unit, by_words=by_words))
-        st.markdown(f"**Look for** {look_for(attention, unit)}")
+        unit: Unit = "word" if by_words else token_unit()
+        kind = current_model().model.config.kind
+        st.markdown(what(attention, unit, by_words=by_words, kind=kind))
+        st.markdown(f"**Look for** {look_for(attention, unit, kind)}")
 
 
-def _pick_maps() -> tuple[Attention, Measure, bool]:
+def _pick_maps(run: Run) -> tuple[Attention, Measure, bool]:
     """Which attention, in which measure, and whether words stand for their sub-words."""
     by = None
+    labels = {attention: ATTENTION_LABELS[attention] for attention in attentions(run.trace)}
+    clamp_choice("attention", list(labels))
     with st.container(horizontal=True, gap="medium"):
-        attention = _pick("Which attention", ATTENTION_LABELS, "attention", "cross")
+        first = "cross" if "cross" in labels else next(iter(labels))
+        attention = _pick("Which attention", labels, "attention", first)
         measure = _pick("What each cell shows", MEASURE_LABELS, "measure", "weights")
         if token_unit() == "sub-word":
             weightless = measure != "weights"

@@ -31,14 +31,18 @@ from viz.pages._arithmetic import show_arithmetic
 from viz.pages._figure import save_menu
 from viz.pages._word_arithmetic import show_word_arithmetic
 from viz.pooling import pool_maps
-from viz.session import current_choice, current_texts, current_theme, set_choice, twin_run
+from viz.session import current_choice, current_model, current_texts, current_theme, set_choice, twin_run
 
 MATRICES_UP_TO = 48
 """Tokens a side up to which the heads of a layer are drawn with their tokens; longer ones without."""
 WORDLESS_SIDE = 128
 """Pixels that such a map is pooled to."""
 RANDOM_SEED = 1
-QUANTITIES = {"weights": figures.WEIGHTS, "scores": figures.SCORES, "masked": figures.MASKED_SCORES}
+QUANTITIES: dict[Measure, Callable[[str], figures.Quantity]] = {
+    "weights": lambda _: figures.WEIGHTS,
+    "scores": figures.scores_as,
+    "masked": figures.masked_scores_as,
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,13 @@ class Shown:
             return cell.query, cell.key
         queries, keys = self.words
         return queries.tokens(cell.query)[0], keys.tokens(cell.key)[0]
+
+    @property
+    def formula(self) -> str:
+        """How the model computes a score."""
+        config = current_model().model.config
+        is_biased = config.positions == "relative" and self.attention != "cross"
+        return "q·k" + (" / √d_head" if config.attention_scale else "") + (" + b" if is_biased else "")
 
     @property
     def title(self) -> str:
@@ -217,7 +228,7 @@ def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> N
         closed=np.asarray(codes, np.uint8),
         reasons=[f"masked: {reason}" for reason in reasons],
         title=title,
-        value_label="attention weight" if shown.measure == "weights" else "score q·k / √d_head",
+        value_label="attention weight" if shown.measure == "weights" else f"score {shown.formula}",
         value_range=(0.0, 1.0) if shown.measure == "weights" else None,
         selected=MatrixCell(*shown.cell),
         on_select=choose,
@@ -230,6 +241,6 @@ def _looks(shown: Shown) -> dict[str, Any]:
         "query_tokens": shown.maps.query_tokens,
         "key_tokens": shown.maps.key_tokens,
         "theme": current_theme(),
-        "quantity": QUANTITIES[shown.measure],
+        "quantity": QUANTITIES[shown.measure](shown.formula),
         "closed": closed_cells(shown.maps),
     }

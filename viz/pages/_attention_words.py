@@ -1,5 +1,6 @@
 """What each attention does, and what to look for in it. All words here are ours."""
 
+from transformer.config import Kind
 from transformer.text import Unit
 from viz.arrays import Attention
 
@@ -12,6 +13,16 @@ WHAT: dict[Attention, str] = {
     "shows where the model looks while it chooses the *next* {unit}; that of `<bos>` belongs to the first.",
 }
 
+ALONE: dict[Attention, str] = {
+    "encoder": "**Self-attention.** Each {unit} looks at all {unit}s of the sentence, before it and behind "
+    "it, and takes up a mix of what they carry. A row says how one {unit} divides its attention: it "
+    "sums to 1.",
+    "decoder": "**Self-attention.** Each {unit} looks at itself and the {unit}s before it, to find the "
+    "*next* one. What comes later is closed by the causal mask: when the {unit} was written, it did not "
+    "exist.",
+}
+"""What the attention of a model of one stack is."""
+
 LOOK: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
     "rows share (often the full stop or `<eos>`, where a head rests that has nothing to find), adjectives "
@@ -21,6 +32,13 @@ LOOK: dict[Attention, str] = {
     "cross": "the path from the upper left to the lower right: {unit} by {unit}. Where it bends, the "
     "languages differ in order (noun before adjective); where two rows look at one source {unit}, the target "
     "needs two {unit}s for it.",
+}
+
+LOOK_ALONE: dict[Attention, str] = {
+    "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
+    "rows share (often the full stop or a special token, where a head rests that has nothing to find).",
+    "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), the first {unit} "
+    "as a resting place, and {unit}s that came before: a head may look for what followed them then.",
 }
 
 BY_WORD = (
@@ -34,20 +52,22 @@ CROSS_BY_WORD = (
 )
 
 
-def what(attention: Attention, unit: Unit, *, by_words: bool) -> str:
+def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "encoder-decoder") -> str:
     """Say what an attention is.
 
     Args:
         attention: which.
         unit: what a row is.
         by_words: whether words stand for their sub-words.
+        kind: of the model.
     """
-    parts = [WHAT[attention].format(unit=unit)]
+    texts = WHAT if kind == "encoder-decoder" else ALONE
+    parts = [texts[attention].format(unit=unit)]
     if by_words:
         parts += [BY_WORD, CROSS_BY_WORD] if attention == "cross" else [BY_WORD]
     return " ".join(parts)
 
 
-def look_for(attention: Attention, unit: Unit) -> str:
+def look_for(attention: Attention, unit: Unit, kind: Kind = "encoder-decoder") -> str:
     """Say what is to be found in it."""
-    return LOOK[attention].format(unit=unit)
+    return (LOOK if kind == "encoder-decoder" else LOOK_ALONE)[attention].format(unit=unit)

@@ -16,7 +16,7 @@ from viz.figures.labels import visible
 from viz.pages._decode_words import number, percent
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
-from viz.pages._languages import language
+from viz.pages._kinds import target_label
 from viz.session import (
     clamp_choice,
     current_choice,
@@ -75,11 +75,10 @@ def forcing_section(free_run: Run) -> None:
 
 def _forced_run() -> Run | None:
     """The run of the typed reference, or else of the example's own; None, with a word, without one."""
-    name = language(current_model().target.language, "Target")
     text, _ = current_texts()
     known = right_translations(text)
     st.text_input(
-        f"{name} reference",
+        target_label(current_model(), "reference"),
         key="target",
         persist_state="session",
         placeholder=known[0] if known else "Type the right translation and press Enter",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformer.beam_tree import BeamNode
 from transformer.run import Run
 from transformer.sampling import reshape
-from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.decoding_steps import decoding_steps
 from viz.components.next_tokens import (
     TEMPERATURES,
     TOP_KS,
@@ -27,6 +27,7 @@ from viz.decoding_session import begin_behind, drawn_target, remembered, run_of_
 from viz.figures.labels import visible
 from viz.pages._decode_words import number
 from viz.pages._explain import computed_by
+from viz.pages._in_and_out import first_tokens, output_step
 from viz.session import (
     current_choice,
     current_model,
@@ -148,20 +149,10 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
 def _drawn_steps(run: Run) -> None:
     coder = current_model().target
     decoding_steps(
-        [
-            OutputStep(
-                text=visible(coder.token(step.token_id)),
-                probability=step.probability,
-                rank=step.rank,
-                best=[
-                    Candidate(visible(coder.token(token)), probability)
-                    for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
-                ],
-            )
-            for step in run.steps
-        ],
+        [output_step(coder, step) for step in run.steps],
         colors=current_theme(),
         key="sample_steps",
+        start=first_tokens(run),
         unit=coder.unit,
         title="The drawn sentence, step by step, with the probabilities as trained",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.run import Run, SentenceError
-from viz.pages._languages import language
-from viz.pages._sentence import example_pills
+from viz.pages._kinds import kind_examples
+from viz.pages._sentence import example_pills, source_input
 from viz.session import current_choice, current_model, current_texts, examples, run_of, texts_to_address
 
 
@@ -15,14 +15,9 @@ def source_box() -> Run | None:
 
     None, with a sentence on the page that says why, if it can't be run.
     """
-    name = language(current_model().source.language)
-    st.text_input(
-        f"{name} sentence",
-        key="text",
-        persist_state="session",
-        placeholder="Type a sentence and press Enter",
-    )
-    example_pills(examples())
+    loaded = current_model()
+    source_input(loaded)
+    example_pills(examples() or kind_examples(loaded))
     texts_to_address()
     try:
         with st.spinner("Running the model …", show_time=True):

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.normalization import LayerNorm
 from transformer.run import Run
 from transformer.trace import NormRecord
 from viz.figures import norms as figures
 from viz.figures.labels import visible
+from viz.figures.norms import Spread
 from viz.pages._explain import explain
 from viz.pages._figure import show
+from viz.pages._norm_words import NORMS, NormWords
 from viz.session import clamp_choice, current_model, current_theme, forget_choice
 
-STAGES = {
-    "before": "input",
-    "normalized: (x − μ) / σ": "normalized",
-    "after: times γ plus β": "result",
-}
 ALL_TOKENS = -1
+SPREADS: dict[Spread, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
+    "standard deviation": lambda values: values.std(axis=1),
+    "root mean square": lambda values: np.sqrt(np.square(values).mean(axis=1)),
+}
+"""Of each token's numbers: (T, D) -> (T,)."""
+NAMES = {
+    "self_attn_norm": "norm of self-attention",
+    "cross_attn_norm": "norm of cross-attention",
+    "feed_forward_norm": "norm of feed-forward",
+    "final_norm": "final norm",
+}
+OUTSIDE = {
+    "src_embedding.norm": "Encoder: norm behind the embeddings",
+    "tgt_embedding.norm": "Decoder: norm behind the embeddings",
+    "generator_transform.norm": "Norm before the generator",
+}
+"""Norms outside of the stacks, by their paths."""
 
 
 @st.fragment
@@ -31,22 +44,26 @@ def norm_section(run: Run) -> None:
     st.subheader("One norm")
     records = {record.path: record for record in run.trace.norms()}
     record, tokens, token = _pick(run, records)
-    stages = {stage: getattr(record, part)[0].numpy() for stage, part in STAGES.items()}  # (T, D) each
-    parameters = current_model().model.state_dict()
-    gamma, beta = (parameters[f"{record.path}.{name}"].cpu().numpy() for name in ("gamma", "beta"))
+    model = current_model().model
+    words, norm = NORMS[model.config.norm], model.get_submodule(record.path)
+    stages = {
+        "before": record.input[0].numpy(),
+        words.normalized: record.normalized[0].numpy(),
+        words.after: record.result[0].numpy(),
+    }  # (T, D) each
+    gamma = norm.get_parameter("gamma").cpu().numpy()
+    beta = None if record.mean is None else norm.get_parameter("beta").cpu().numpy()
     position = max(token, 0)
     dimension = _pick_dimension(len(gamma))
     explain(
-        what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each. It takes "
-        "the mean μ and the deviation σ over a token's own numbers: no token knows of another, and no "
-        "sentence of the batch of another.",
-        formula=_formula(record, gamma, beta, position, dimension),
-        look="the squares and diamonds: whatever came in, the normalized numbers have mean 0 and "
-        "deviation 1 at every token. What γ and β make of it was learned.",
-        computed=LayerNorm.forward,
+        what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each. It "
+        f"{words.what}: no token knows of another, and no sentence of the batch of another.",
+        formula=_formula(record, words.formula, gamma, beta, position, dimension),
+        look=f"the squares and diamonds: {words.look}. {words.made}",
+        computed=type(norm).forward,
         path=record.path,
     )
-    _figures(record, stages, gamma, beta, tokens, token)
+    _figures(record, stages, gamma, beta, tokens, token, words)
 
 
 def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
@@ -54,7 +71,7 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tupl
     paths = list(records)
     clamp_choice("norm", paths)
     path = left.selectbox("Norm", paths, format_func=_in_words, key="norm", bind="query-params")
-    tokens = (run.trace.src_tokens if path.startswith("encoder") else run.trace.tgt_tokens)[0]
+    tokens = _tokens(run, path)
     positions = [ALL_TOKENS, *range(len(tokens))]
     clamp_choice("norm_token", positions)
     token = right.selectbox(
@@ -67,17 +84,19 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tupl
     return records[path], tokens, token
 
 
+def _tokens(run: Run, path: str) -> tuple[str, ...]:
+    """The tokens that a norm sees; those of the last stack for the one before the generator."""
+    is_source = path.startswith(("encoder", "src_embedding")) or run.decoder_input is None
+    return (run.trace.src_tokens if is_source else run.trace.tgt_tokens)[0]
+
+
 def _in_words(path: str) -> str:
     """A norm's path as a person says it: encoder.layers.0.self_attn_norm and so on."""
+    if path in OUTSIDE:
+        return OUTSIDE[path]
     parts = path.split(".")
-    names = {
-        "self_attn_norm": "norm of self-attention",
-        "cross_attn_norm": "norm of cross-attention",
-        "feed_forward_norm": "norm of feed-forward",
-        "final_norm": "final norm",
-    }
     layer = f", layer {parts[2]}" if "layers" in parts else ""
-    return f"{parts[0].capitalize()}{layer}: {names[parts[-1]]}"
+    return f"{parts[0].capitalize()}{layer}: {NAMES[parts[-1]]}"
 
 
 def _token_in_words(position: int, tokens: Sequence[str]) -> str:
@@ -90,16 +109,21 @@ def _pick_dimension(width: int) -> int:
 
 
 def _formula(
-    record: NormRecord, gamma: NDArray[np.float32], beta: NDArray[np.float32], token: int, dimension: int
+    record: NormRecord,
+    formula: str,
+    gamma: NDArray[np.float32],
+    beta: NDArray[np.float32] | None,
+    token: int,
+    dimension: int,
 ) -> str:
     x, result = (float(tensor[0, token, dimension]) for tensor in (record.input, record.result))
-    mean = 0.0 if record.mean is None else float(record.mean[0, token, 0])
     scale = float(record.scale[0, token, 0])
+    centered = f"{x:.4f}" if record.mean is None else f"{x:.4f} - ({float(record.mean[0, token, 0]):.4f})"
+    shift = "" if beta is None else f" + ({beta[dimension]:.4f})"
     return (
-        r"\begin{gathered} \gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d \\ "
+        rf"\begin{{gathered}} {formula} \\ "
         rf"\text{{token }} {token}, d = {dimension}: \quad {gamma[dimension]:.4f} \cdot "
-        rf"\frac{{{x:.4f} - ({mean:.4f})}}{{{scale:.4f}}} + ({beta[dimension]:.4f}) = {result:.4f} "
-        r"\end{gathered}"
+        rf"\frac{{{centered}}}{{{scale:.4f}}}{shift} = {result:.4f} \end{{gathered}}"
     )
 
 
@@ -107,17 +131,18 @@ def _figures(
     record: NormRecord,
     stages: Mapping[str, NDArray[np.float32]],
     gamma: NDArray[np.float32],
-    beta: NDArray[np.float32],
+    beta: NDArray[np.float32] | None,
     tokens: Sequence[str],
     token: int,
+    words: NormWords,
 ) -> None:
     theme, slug = current_theme(), record.path.replace(".", "-")
     means = {stage: values.mean(axis=1) for stage, values in stages.items()}
-    deviations = {stage: values.std(axis=1) for stage, values in stages.items()}
+    spreads = {stage: SPREADS[words.spread](values) for stage, values in stages.items()}
     show(
-        figures.norm_statistics(means, deviations, tokens, theme=theme),
+        figures.norm_statistics(means, spreads, tokens, theme=theme, spread=words.spread),
         name=f"norm-statistics-{slug}",
-        caption="Mean and standard deviation over the numbers of each token, before and after the norm.",
+        caption=f"Mean and {words.spread} over the numbers of each token, before and after the norm.",
         key="norm_statistics",
     )
     left, right = st.columns(2)
@@ -136,7 +161,6 @@ def _figures(
         show(
             figures.gamma_beta(gamma, beta, theme=theme),
             name=f"norm-gamma-beta-{slug}",
-            caption="The learned scale γ and shift β of each dimension; the dashed lines are where "
-            "training starts.",
+            caption=words.learned,
             key="norm_gamma_beta",
         )

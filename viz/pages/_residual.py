@@ -36,6 +36,13 @@ NORM_PLACES = {
 }
 """What the place of the norms means, and the formula of one sublayer (section 3.1)."""
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+MOST_PARAMETERS = 100_000_000
+"""Models up to this size are made twice more, with random weights: two larger ones would fill the memory."""
+
+
+def stacks_of(run: Run) -> list[Stack]:
+    """The stacks that a run went through."""
+    return [stack for stack in STACKS if run.trace.n_layers(stack)]
 
 
 def stream(run: Run, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
@@ -60,17 +67,18 @@ def residual_section(run: Run) -> None:
     """Draw how the stream of this run grows through both stacks."""
     st.subheader("The residual stream along the layers")
     what, formula = NORM_PLACES[current_model().model.config.norm_position]
-    _, lengths = stream(run, "encoder")
+    stacks = stacks_of(run)
+    _, lengths = stream(run, stacks[0])
     explain(
         what=what,
-        formula=rf"\begin{{gathered}} {formula} \\ \text{{encoder, mean length of }} x: \; "
+        formula=rf"\begin{{gathered}} {formula} \\ \text{{{stacks[0]}, mean length of }} x: \; "
         rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \end{{gathered}}",
         look="which sublayers lengthen the stream most, and whether one token runs away from the others.",
-        computed=EncoderLayer.forward,
-        path="encoder.layers.0.resid_pre, …, decoder.layers.0.resid_post, …",
+        computed=EncoderLayer.forward if stacks[0] == "encoder" else DecoderLayer.forward,
+        path=", ".join(f"{stack}.layers.0.resid_pre, …" for stack in stacks),
     )
     each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
-    for stack in STACKS:
+    for stack in stacks:
         points, lengths = stream(run, stack)
         tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
         st.markdown(f"**{stack.capitalize()}**")
@@ -87,19 +95,27 @@ def residual_section(run: Run) -> None:
 def pre_and_post_section(run: Run) -> None:
     """Draw the stream of two untrained models of the same sizes, one pre-norm and one post-norm."""
     st.subheader("Pre-norm and post-norm before training")
+    n_parameters = sum(weights.numel() for weights in current_model().model.parameters())
+    if n_parameters > MOST_PARAMETERS:
+        st.markdown(
+            f"This model has {n_parameters / 1e6:.0f} million parameters: two random ones of its sizes would "
+            "take too much of the server's memory. Choose a smaller model to compare them."
+        )
+        return
+    stacks = stacks_of(run)
     seed = st.number_input(
         "Seed of the random weights", 0, 2**31 - 1, 0, key="norm_seed", bind="query-params"
     )
     choice, texts = current_choice(), current_texts()
     with st.spinner("Running two random models …", show_time=True):
         twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
-    streams = {name: stream(twin, "decoder")[1] for name, twin in twins.items()}
+    streams = {name: stream(twin, stacks[-1])[1] for name, twin in twins.items()}
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
         "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm behind "
         "its last layer). That one choice decides how deep a stack can be trained without a warm-up "
         "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
-        formula=r"\begin{gathered} \text{decoder, mean length from its input to its last layer} \\ "
+        formula=rf"\begin{{gathered}} \text{{{stacks[-1]}, mean length from its input to its last layer}} \\ "
         + r" \\ ".join(
             rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} "
             rf"= {lengths[0].mean():.2f} \cdot {lengths[-1].mean() / lengths[0].mean():.2f}"
@@ -110,7 +126,7 @@ def pre_and_post_section(run: Run) -> None:
         "same length each time.",
         computed=DecoderLayer.residual,
     )
-    for stack in STACKS:
+    for stack in stacks:
         points = stream(twins["pre-norm"], stack)[0]
         lengths_of = {name: stream(twin, stack)[1] for name, twin in twins.items()}
         st.markdown(f"**{stack.capitalize()}**")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
 import streamlit as st
 
+from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding import DecodingStep
 from transformer.run import Run, SentenceError
-from viz.pages._languages import language
+from viz.pages._kinds import kind_examples, source_label, source_placeholder, target_label, typing_note
 from viz.session import (
     current_choice,
     current_model,
@@ -20,6 +22,11 @@ from viz.session import (
     use_sentence,
 )
 
+FORCING_NOTE = (
+    "Type a target to see what the model thinks of it: it is then given your words so far at each step "
+    "(teacher forcing). Left empty, the model goes on with its own words."
+)
+WORDLESS_NOTE = "This model has no generator, so it can't write: its decoder reads what you type here."
 PATIENCE_SECONDS = 0.3
 """A wait longer than this is shown."""
 
@@ -30,31 +37,57 @@ def sentence_box() -> Run | None:
     None, with a sentence on the page that says why, if it can't be run.
     """
     loaded = current_model()
-    source, target = language(loaded.source.language), language(loaded.target.language, "Target")
-    left, right = st.columns([3, 2])
-    left.text_input(
-        f"{source} sentence",
-        key="text",
-        persist_state="session",
-        placeholder="Type a sentence and press Enter",
-    )
-    right.text_input(
-        f"{target} sentence (optional)",
-        key="target",
-        persist_state="session",
-        placeholder="Left empty, the model writes it",
-        help="Type a target to see what the model thinks of it: it is then given your words so far at "
-        "each step (teacher forcing). Left empty, the model goes on with its own words.",
-    )
-    example_pills(examples())
+    if loaded.model.config.n_decoder_layers:
+        left, right = st.columns([3, 2])
+        with left:
+            source_input(loaded)
+        with right:
+            _target_input(loaded)
+    else:
+        source_input(loaded)
+    example_pills(examples() or kind_examples(loaded))
     texts_to_address()
     return _run()
+
+
+def source_input(loaded: LoadedModel) -> None:
+    """Draw the box for what the model is to read."""
+    st.text_input(
+        source_label(loaded),
+        key="text",
+        persist_state="session",
+        placeholder=source_placeholder(loaded),
+        help=typing_note(loaded),
+    )
+
+
+def _target_input(loaded: LoadedModel) -> None:
+    has_generator = loaded.model.config.has_generator
+    st.text_input(
+        f"{target_label(loaded)} (optional)",
+        key="target",
+        persist_state="session",
+        placeholder="Left empty, the model writes it" if has_generator else "What the decoder is to read",
+        help=FORCING_NOTE if has_generator else WORDLESS_NOTE,
+    )
 
 
 def example_pills(sentences: Sequence[str]) -> None:
     """Offer example sentences; a click puts one into the box."""
     if sentences:
-        st.pills("Examples", sentences, key="example", on_change=_take_example, label_visibility="collapsed")
+        st.pills(
+            "Examples",
+            sentences,
+            key="example",
+            on_change=_take_example,
+            format_func=_literal,
+            label_visibility="collapsed",
+        )
+
+
+def _literal(text: str) -> str:
+    """Text that Markdown shows as it is: a mask token comes from the checkpoint."""
+    return re.sub(r"([\\`*_{}\[\]#~|<>$:])", r"\\\1", text)
 
 
 def _take_example() -> None:

@@ -1,15 +1,17 @@
-"""Explore, the start page: a sentence goes in, a translation comes out, every head shows where it looked."""
+"""Explore, the start page: a sentence goes in, words come out, every head shows where it looked."""
 
 import streamlit as st
 
 from viz.pages._attention import attention_section
 from viz.pages._in_and_out import in_and_out
+from viz.pages._kinds import introduction
 from viz.pages._sentence import sentence_box
+from viz.session import current_model
 
 st.title("Explore")
 st.markdown(
-    "Type a sentence: the model reads it, writes its translation, and shows every number on the way. "
-    "Each picture was computed by the model that is chosen in the sidebar, from the sentence in the box."
+    f"{introduction(current_model())} Each picture was computed by the model that is chosen in the sidebar, "
+    "from the sentence in the box."
 )
 run = sentence_box()
 if run is not None:

@@ -1,0 +1,95 @@
+"""What each kind of model reads and makes, in words: what is typed into its boxes, and what comes of it."""
+
+from __future__ import annotations
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.foreign_text.ids import IdCoder
+from viz.pages._languages import language
+
+INTRODUCTIONS = {
+    "encoder-decoder": "Type a sentence: the model reads it, writes its {answer}, and shows every number on "
+    "the way.",
+    "decoder-only": "Type how a text begins: the model reads it, goes on with it token by token, and shows "
+    "every number on the way.",
+    "encoder-only": "Type a sentence: the model reads it, says which tokens it would expect in it, and shows "
+    "every number on the way.",
+}
+WITHOUT_WORDS = "Type a sentence: the model reads it, and shows every number on the way."
+SOURCES = {"encoder-decoder": "Sentence", "decoder-only": "Prompt", "encoder-only": "Sentence"}
+NUMBERS_NOTE = (
+    "This model came without a tokenizer: type the numbers of its tokens, with spaces between them."
+)
+PROMPTS = ("Once upon a time there was", "The capital of France is", "My favourite animal is")
+MASKED = ("The capital of France is {mask}.", "She {mask} the door.", "I saw a {mask} yesterday.")
+
+
+def introduction(loaded: LoadedModel) -> str:
+    """Say on the first page what to type and what will come of it. Markdown of ours."""
+    config = loaded.model.config
+    if not config.has_generator:
+        return WITHOUT_WORDS
+    return INTRODUCTIONS[config.kind].format(answer="translation" if is_translator(loaded) else "target")
+
+
+def is_translator(loaded: LoadedModel) -> bool:
+    """Whether it goes from one known language to another."""
+    return _languages(loaded) is not None
+
+
+def source_label(loaded: LoadedModel) -> str:
+    """What the box is called that a person types into."""
+    if isinstance(loaded.source, IdCoder):
+        return "Numbers of tokens"
+    names = _languages(loaded)
+    return f"{names[0]} sentence" if names else SOURCES[loaded.model.config.kind]
+
+
+def target_label(loaded: LoadedModel, noun: str = "sentence") -> str:
+    """What the box for a given target is called; with "reference" as the noun, for the right one."""
+    if loaded.model.config.kind == "decoder-only":
+        return "Continuation"
+    names = _languages(loaded)
+    return f"{names[1]} {noun}" if names else "Target" if noun == "sentence" else noun.capitalize()
+
+
+def source_placeholder(loaded: LoadedModel) -> str:
+    """What stands in the empty box."""
+    if isinstance(loaded.source, IdCoder):
+        return "Such as 5 17 4, then press Enter"
+    what = "the beginning of a text" if loaded.model.config.kind == "decoder-only" else "a sentence"
+    return f"Type {what} and press Enter"
+
+
+def typing_note(loaded: LoadedModel) -> str | None:
+    """What else there is to know of the box that a person types into; plain text or Markdown of ours."""
+    if isinstance(loaded.source, IdCoder):
+        return NUMBERS_NOTE
+    if loaded.model.config.kind == "encoder-only" and mask_token(loaded) is not None:
+        return "Type the model's mask token in the place of a word, as the examples do, and it fills the gap."
+    return None
+
+
+def mask_token(loaded: LoadedModel) -> str | None:
+    """How a masked word is typed; None where the model knows no mask or can't say a word."""
+    mask = loaded.source.specials.mask
+    return loaded.source.token(mask) if mask is not None and loaded.model.config.has_generator else None
+
+
+def kind_examples(loaded: LoadedModel) -> list[str]:
+    """Something to type for a model that has no examples of its own."""
+    config = loaded.model.config
+    if isinstance(loaded.source, IdCoder):
+        rows = config.src_vocab_size or config.tgt_vocab_size
+        return [" ".join(str(place * 7919 % rows) for place in range(1, n)) for n in (6, 10)]
+    mask = mask_token(loaded)
+    if config.kind == "encoder-only":
+        return [] if mask is None else [example.format(mask=mask) for example in MASKED]
+    return list(PROMPTS) if config.kind == "decoder-only" else []
+
+
+def _languages(loaded: LoadedModel) -> tuple[str, str] | None:
+    """The names of a translator's languages; None where they are not both known, or it is no translator."""
+    source, target = loaded.source.language, loaded.target.language
+    if loaded.model.config.kind != "encoder-decoder" or source is None or target is None:
+        return None
+    return language(source), language(target)

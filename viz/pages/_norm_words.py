@@ -1,0 +1,82 @@
+"""The three kinds of norm in words and formulas. All are ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.figures.norms import Spread
+
+
+@dataclass(frozen=True)
+class NormWords:
+    """What there is to say of a kind of norm.
+
+    Attributes:
+        introduction: what it does to a token.
+        what: what it takes of a token's own numbers.
+        normalized: the stage before gamma and beta.
+        after: the stage behind them.
+        formula: in LaTeX, of one dimension d.
+        spread: what it brings to 1.
+        look: what to look at in the numbers that come out.
+        made: what gamma and beta do.
+        learned: what is drawn of them.
+    """
+
+    introduction: str
+    what: str
+    normalized: str
+    after: str
+    formula: str
+    spread: Spread
+    look: str
+    made: str
+    learned: str
+
+
+LAYER_NORM = (
+    "Layer norm takes each token by itself, brings its numbers to mean 0 and deviation 1, and then scales "
+    "and shifts each dimension by learned γ and β (Ba et al. 2016; section 3.1 of the paper)."
+)
+GAMMA_BETA = "The learned scale γ and shift β of each dimension; the dashed lines are where training starts."
+NORMS = {
+    "layer": NormWords(
+        introduction=LAYER_NORM,
+        what="takes the mean μ and the deviation σ over a token's own numbers",
+        normalized="normalized: (x − μ) / σ",
+        after="after: times γ plus β",
+        formula=r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d",
+        spread="standard deviation",
+        look="whatever came in, the normalized numbers have mean 0 and deviation 1 at every token",
+        made="What γ and β make of it was learned.",
+        learned=GAMMA_BETA,
+    ),
+    "layer_unbiased": NormWords(
+        introduction=f"{LAYER_NORM} This model does it as the Annotated Transformer wrote it: by the "
+        "unbiased deviation (its squares are divided by one less than there are numbers), and with ε "
+        "outside of the root.",
+        what="takes the mean μ and the unbiased deviation s over a token's own numbers",
+        normalized="normalized: (x − μ) / (s + ε)",
+        after="after: times γ plus β",
+        formula=r"\gamma_d \, \frac{x_d - \mu}{s + \epsilon} + \beta_d",
+        spread="standard deviation",
+        look="whatever came in, the normalized numbers have mean 0 and a deviation near 1 at every token",
+        made="What γ and β make of it was learned.",
+        learned=GAMMA_BETA,
+    ),
+    "rms": NormWords(
+        introduction="RMS norm takes each token by itself, divides its numbers by their root mean square, "
+        "and then scales each dimension by a learned γ: a layer norm without the mean and without β "
+        "(Zhang and Sennrich 2019).",
+        what="takes the root mean square r over a token's own numbers, and no mean",
+        normalized="normalized: x / r",
+        after="after: times γ",
+        formula=r"\gamma_d \, \frac{x_d}{\sqrt{\overline{x^2} + \epsilon}}",
+        spread="root mean square",
+        look="whatever came in, the normalized numbers have a root mean square of 1 at every token; their "
+        "mean is not taken away",
+        made="What γ makes of it was learned.",
+        learned="The learned scale γ of each dimension; the dashed line is where training starts.",
+    ),
+}
+"""By `TransformerConfig.norm`."""
