@@ -1,55 +1,112 @@
 """The process that reads a checkpoint, with the standard library alone.
 
-`python -m transformer.checkpoints.reading` reads {"path", "folder", "limits"} as JSON from its
-standard input and writes {"table": ...} or {"refused":
-sentence}. With a folder, the tensors' numbers are copied into it.
+`python -m transformer.checkpoints.reading` takes {"path", "folder", "limits"} as JSON from its standard input
+and writes {"table": ...} or {"refused": sentence}. With a folder, the tensors' numbers are copied into it.
 """
 
 from __future__ import annotations
 
 import json
-import resource
+import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import Limits
+from transformer.checkpoints.reading.source import named
 from transformer.checkpoints.reading.table import copy_blocks, to_table
 
-_OPEN_FILES = 64
+_FORBIDDEN = (
+    "socket.",
+    "subprocess.",
+    "os.",
+    "ctypes.",
+    "shutil.",
+    "import",
+    "exec",
+    "compile",
+    "pickle.",
+    "marshal.",
+)
+_ALLOWED = ("os.listdir", "os.scandir")
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def answer(task: dict[str, Any]) -> dict[str, Any]:
-    """Do what is asked for."""
+def answer(path: Path, folder: Path | None, limits: Limits) -> dict[str, Any]:
+    """Read a checkpoint; with a folder, copy its numbers there. What `table` describes, or why not."""
     try:
-        contents = read_contents(Path(task["path"]), Limits(**task["limits"]))
-        places = None if task["folder"] is None else copy_blocks(contents, Path(task["folder"]))
+        contents = read_contents(path, limits)
+        places = None if folder is None else copy_blocks(contents, folder)
         return {"table": to_table(contents, places)}
     except CheckpointError as error:
         return {"refused": str(error)}
+    except (MemoryError, RecursionError):
+        return {
+            "refused": f"{named(path)} takes more than {limits.memory_bytes // 2**20:,} MiB of memory to "
+            "read, more than any checkpoint should: copy or save it again."
+        }
     except OSError as error:
-        return {"refused": f"It can't be copied or read ({error.strerror}): make room on the disk."}
+        return {
+            "refused": f"{named(path)} can't be read or copied ({error.strerror}): check that you may read "
+            "it and that the disk has room."
+        }
 
 
-def _limit(kind: int, most: int) -> None:
+def take_limits(limits: Limits, folder: Path | None) -> None:
+    """Have the system end this process when it takes more than it may; where it knows such limits."""
     try:
-        resource.setrlimit(kind, (most, most))
-    except (OSError, ValueError):  # a system that does not know this one, or has a lower one already
+        import resource
+    except ImportError:  # Windows: the clock of the process that asks is left
         return
+    most = {
+        resource.RLIMIT_AS: limits.memory_bytes,
+        resource.RLIMIT_CPU: int(limits.seconds) + 1,
+        resource.RLIMIT_NOFILE: 64,
+        resource.RLIMIT_CORE: 0,
+    }
+    if folder is None:
+        most[resource.RLIMIT_FSIZE] = 0
+    elif limits.max_file_bytes is not None:
+        most[resource.RLIMIT_FSIZE] = 2 * limits.max_file_bytes
+    for kind, value in most.items():
+        try:
+            resource.setrlimit(kind, (value, value))
+        except (OSError, ValueError):  # a system that does not have this one, or has a lower one already
+            continue
+
+
+def stay_inside(folder: Path | None) -> None:
+    """From here on nothing is imported, started or connected to, and written in `folder` alone.
+
+    The readers do none of this; should one of them have a fault, it ends here.
+    """
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            _check_open(args, folder)
+        elif event.startswith(_FORBIDDEN) and event not in _ALLOWED:
+            raise PermissionError(1, f"{event} is not allowed here")
+
+    sys.addaudithook(watch)
+
+
+def _check_open(args: tuple[Any, ...], folder: Path | None) -> None:
+    path, _, flags = args
+    if flags & _WRITING and (folder is None or Path(path).parent != folder):
+        raise PermissionError(1, "writing is not allowed here")
 
 
 def main() -> None:
-    """Take limits of memory and time, then read."""
-    task = json.load(sys.stdin)
-    _limit(resource.RLIMIT_AS, task["limits"]["memory_bytes"])
-    _limit(resource.RLIMIT_CPU, int(task["limits"]["seconds"]) + 1)
-    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
-    _limit(resource.RLIMIT_CORE, 0)
-    if task["folder"] is None:
-        _limit(resource.RLIMIT_FSIZE, 0)
-    json.dump(answer(task), sys.stdout)
+    """Take the limits, then read."""
+    task: Mapping[str, Any] = json.load(sys.stdin)
+    limits = Limits(**task["limits"])
+    folder = None if task["folder"] is None else Path(task["folder"])
+    take_limits(limits, folder)
+    stay_inside(folder)
+    json.dump(answer(Path(task["path"]), folder, limits), sys.stdout)
 
 
 if __name__ == "__main__":

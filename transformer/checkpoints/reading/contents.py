@@ -1,16 +1,16 @@
-"""A file or folder of a checkpoint: which of its files are read, and what is in them."""
+"""A checkpoint's file or folder: what its files of weights and its small files hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.reading.folder_files import look_into
-from transformer.checkpoints.reading.found import Found
+from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
+from transformer.checkpoints.reading.found import Found, check_count
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import shown
+from transformer.checkpoints.reading.source import named, shown
 from transformer.checkpoints.reading.weights_file import read_weights
 
 
@@ -33,49 +33,56 @@ def read_contents(path: Path, limits: Limits) -> Contents:
     """Read the heads and the small files of a checkpoint.
 
     Raises:
-        CheckpointError: says what is wrong and what to do.
+        CheckpointError: says what is wrong, with the name of the file or folder, and what to do.
     """
-    if not path.exists():
-        raise CheckpointError(f"There is no {shown(str(path))}: check the path.")
-    if not path.is_dir():
-        _check_size([path], limits)
-        kind, found = read_weights(path, limits)
-        return Contents(kind, ((path, found),), {})
     try:
+        if not path.is_dir():
+            kind, found = read_weights(path, limits)
+            return Contents(kind, ((path, found),), {})
         folder = look_into(path, limits)
     except CheckpointError as error:
-        raise CheckpointError(f"The folder {shown(path.name)} {error}") from error
+        raise CheckpointError(f"{named(path)} {error}") from error
     _check_size(folder.weights, limits)
-    files = tuple((file, read_weights(file, limits)[1]) for file in folder.weights)
-    _check_homes(files, folder.homes)
-    return Contents(folder.format, files, folder.texts)
+    files = []
+    for file in folder.weights:
+        try:
+            kind, found = read_weights(file, limits)
+        except CheckpointError as error:
+            raise CheckpointError(f"{named(file)} {error}") from error
+        files.append((file, found))
+    _check_homes(path, folder, files, limits)
+    return Contents(folder.format or kind, tuple(files), folder.texts)
 
 
-def _check_size(paths: Iterable[Path], limits: Limits) -> None:
-    total = sum(path.stat().st_size for path in paths)
-    if limits.max_file_bytes is not None and total > limits.max_file_bytes:
+def _check_size(files: tuple[Path, ...], limits: Limits) -> None:
+    if limits.max_file_bytes is None or len(files) < 2:
+        return
+    try:
+        n_bytes = sum(file.stat().st_size for file in files)
+    except OSError as error:
+        raise CheckpointError(f"The files can't be read ({error.strerror}): check that you may.") from error
+    if n_bytes > limits.max_file_bytes:
         raise CheckpointError(
-            f"The weights have {total:,} bytes, where {limits.max_file_bytes:,} are allowed: run Headlight "
-            "on the machine that has them and give their path, or choose a smaller model."
+            f"The {len(files)} files of weights have {n_bytes:,} bytes, where {limits.max_file_bytes:,} are "
+            "allowed: choose a smaller model, or give its path to Headlight on the machine that has it."
         )
 
 
-def _check_homes(files: Iterable[tuple[Path, Found]], homes: Mapping[str, str]) -> None:
-    """Each tensor is in one file alone, and in that which the index says.
-
-    Raises:
-        CheckpointError: names a tensor for which that is not so.
-    """
-    there: dict[str, str] = {}
-    for path, found in files:
+def _check_homes(path: Path, folder: FolderFiles, files: list[tuple[Path, Found]], limits: Limits) -> None:
+    """Each tensor is in one file, and that is the one which the index says."""
+    homes: dict[str, Path] = {}
+    for file, found in files:
         for name in found.tensors:
-            if name in there:
+            if name in homes:
                 raise CheckpointError(
-                    f"{there[name]} and {path.name} both have {shown(name)}: save it again."
+                    f"{named(path)} has the tensor {shown(name)} in two files: copy or download all of them "
+                    "again."
                 )
-            there[name] = path.name
-    if homes and there != homes:
-        odd = min(name for name, _ in there.items() ^ homes.items())
-        raise CheckpointError(
-            f"The index does not say of {shown(odd)} where it is: copy or download all the files again."
-        )
+            homes[name] = file
+    check_count(len(homes), limits)
+    for name, home in folder.homes.items():
+        if name not in homes or homes[name] != home:
+            raise CheckpointError(
+                f"{named(path)} does not have {shown(name)} in the file that its index says: copy or "
+                "download all its files."
+            )

@@ -14,6 +14,7 @@ from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe, is_lfs_p
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import open_source, shown
 
+CARD = "README.md"
 TEXTS = (
     "config.json",
     "generation_config.json",
@@ -26,18 +27,17 @@ TEXTS = (
     "target_vocab.json",
     "merges.txt",
     "vocabulary.json",
-    "README.md",
+    CARD,
 )
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
 """Those that are read as bytes: sentencepiece's models."""
 
-WHOLE = {"model.safetensors": "safetensors", "pytorch_model.bin": "torch zip"}
-INDICES = {
-    "model.safetensors.index.json": "safetensors shards",
-    "pytorch_model.bin.index.json": "pytorch_model.bin shards",
-}
+WHOLE = ("model.safetensors", "pytorch_model.bin")
+"""Hugging Face's files of weights, the better first. Where there are several, NAME.index.json lists them."""
+
+SHARDS = {".safetensors": "safetensors", ".bin": "torch zip"}
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
@@ -49,15 +49,15 @@ class FolderFiles:
     """What there is in a folder.
 
     Attributes:
-        format: as in RawCheckpoint.
+        format: as in RawCheckpoint; empty where the file of weights decides.
         weights: the files of weights, in their order.
-        homes: tensor -> name of the file that has it, as the index says; empty without an index.
+        homes: tensor -> the file that has it, as the index says; empty without an index.
         texts: the small files.
     """
 
     format: str
     weights: tuple[Path, ...]
-    homes: Mapping[str, str]
+    homes: Mapping[str, Path]
     texts: Mapping[str, str | bytes]
 
 
@@ -71,10 +71,10 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     names = _names(folder)
     texts = dict(_texts(root, folder, names, limits))
     _refuse_code(texts)
-    kind, weights, homes = _weights(root, folder, names, limits)
-    if kind.startswith("safetensors") and {"config.json", "vocabulary.json"} <= texts.keys():
-        kind = "headlight"
-    return FolderFiles(kind, weights, homes, texts)
+    weights, homes = _weights(root, folder, names, limits)
+    shards = f"{SHARDS[weights[0].suffix]} shards" if homes else ""
+    own = {"config.json", "vocabulary.json"} <= texts.keys() and weights[0].suffix == ".safetensors"
+    return FolderFiles("headlight" if own else shards, weights, homes, texts)
 
 
 def _revision(folder: Path) -> Path:
@@ -121,33 +121,31 @@ def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterato
     for name in (*TEXTS, *BINARIES):
         if name not in names:
             continue
+        content = _small(_inside(root, folder / name), name, limits.max_small_file_bytes)
+        if name in BINARIES:
+            yield name, content
+            continue
         try:
-            content = _small(_inside(root, folder / name), limits.max_small_file_bytes)
-            if name in BINARIES:
-                yield name, content
-            else:
-                yield name, content.decode(errors="replace" if name == "README.md" else "strict")
+            yield name, content.decode(errors="replace" if name == CARD else "strict")
         except UnicodeDecodeError as error:
             raise CheckpointError(
                 f"has {name}, which is no UTF-8 text: copy or download it again."
             ) from error
-        except CheckpointError as error:
-            raise _in_file(name, error) from error
 
 
-def _small(path: Path, limit: int) -> bytes:
-    with open_source(path) as source:
-        if source.size > limit:
-            raise CheckpointError(f"has {source.size:,} bytes, where {limit:,} are allowed: make it smaller.")
-        content = source.read(0, source.size)
-    if is_lfs_pointer(content[:HEAD_BYTES]):
-        raise CheckpointError(describe(content[:HEAD_BYTES]) or "")
+def _small(path: Path, name: str, limit: int) -> bytes:
+    try:
+        with open_source(path) as source:
+            if source.size > limit:
+                raise CheckpointError(
+                    f"has {source.size:,} bytes, where {limit:,} are allowed: check that file."
+                )
+            content = source.read(0, source.size)
+        if is_lfs_pointer(content):
+            raise CheckpointError(describe(content[:HEAD_BYTES]) or "")
+    except CheckpointError as error:
+        raise CheckpointError(f"has {name}, which {error}") from error
     return content
-
-
-def _in_file(name: str, error: CheckpointError) -> CheckpointError:
-    message = str(error)
-    return error if message.startswith("has the link") else CheckpointError(f"has {name}, which {message}")
 
 
 def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
@@ -159,8 +157,8 @@ def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
         code = next((key for key in _CODE_KEYS if values.get(key)), None)
         if code is not None:
             raise CheckpointError(
-                f"has a {name} with {code}: the model needs code of its makers to be run, and Headlight "
-                f"runs no code of others. If the model is of a kind that Headlight knows without it, take {code} out."
+                f"has a {name} with {code}: the model asks for code that comes with it, and no code of "
+                f"others is run. If the model is of a kind that Headlight knows, take {code} out of the file."
             )
 
 
@@ -176,28 +174,28 @@ def _json(name: str, text: str | bytes) -> dict[str, Any]:
 
 def _weights(
     root: Path, folder: Path, names: set[str], limits: Limits
-) -> tuple[str, tuple[Path, ...], dict[str, str]]:
-    """The format, the files and, by the index, each tensor's file."""
-    for whole, index in zip(WHOLE, INDICES, strict=True):
+) -> tuple[tuple[Path, ...], dict[str, Path]]:
+    """The files and, by the index, each tensor's."""
+    for whole in WHOLE:
+        index = f"{whole}.index.json"
         if whole in names:
-            return WHOLE[whole], (_inside(root, folder / whole),), {}
+            return (_inside(root, folder / whole),), {}
         if index in names:
-            homes = _read_index(_inside(root, folder / index), index, limits)
-            files = sorted(set(homes.values()))
-            missing = [file for file in files if file not in names]
+            homes = _read_index(_inside(root, folder / index), index, Path(whole).suffix, limits)
+            missing = sorted(set(homes.values()) - names)
             if missing:
                 raise CheckpointError(
                     f"lacks {missing[0]}, which {index} names: copy or download all its files."
                 )
-            return INDICES[index], tuple(_inside(root, folder / file) for file in files), homes
+            files = {name: _inside(root, folder / name) for name in sorted(set(homes.values()))}
+            return tuple(files.values()), {tensor: files[name] for tensor, name in homes.items()}
     if "adapter_config.json" in names:
         raise CheckpointError(
             "holds an adapter (LoRA) and not the model that it changes: merge the two and save the result."
         )
     found = sorted(name for name in names if name.lower().endswith(SUFFIXES))
     if len(found) == 1:
-        path = _inside(root, folder / found[0])
-        return "safetensors" if found[0].endswith(".safetensors") else "torch zip", (path,), {}
+        return (_inside(root, folder / found[0]),), {}
     raise CheckpointError(_no_weights(found, names))
 
 
@@ -211,18 +209,12 @@ def _no_weights(found: list[str], names: set[str]) -> str:
     return f"holds no weights (such as {' or '.join(WHOLE)}): choose the folder that a model was saved into."
 
 
-def _read_index(path: Path, name: str, limits: Limits) -> dict[str, str]:
+def _read_index(path: Path, name: str, suffix: str, limits: Limits) -> dict[str, str]:
     """Read which file has each tensor; only plain names of files in the folder are taken."""
-    try:
-        homes = _json(name, _small(path, limits.max_header_bytes)).get("weight_map")
-    except CheckpointError as error:
-        raise (
-            error if str(error).startswith("has ") and name in str(error) else _in_file(name, error)
-        ) from error
+    homes = _json(name, _small(path, name, limits.max_header_bytes)).get("weight_map")
     if not isinstance(homes, dict) or not homes:
         raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")
     check_count(len(homes), limits)
-    suffix = ".safetensors" if "safetensors" in name else ".bin"
     for tensor, file in homes.items():
         if not isinstance(file, str) or not _is_plain(file) or not file.endswith(suffix):
             raise CheckpointError(

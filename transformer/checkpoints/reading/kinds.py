@@ -36,6 +36,8 @@ _BEGINNINGS = (
     (b"GGUF", "is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
     (b"\x89HDF", "is an HDF5 file, of Keras perhaps", "Convert it to PyTorch or safetensors first"),
     (b"\x93NUMPY", "is an array of NumPy", "Save the weights with safetensors or torch.save instead"),
+    (b"\x7fELF", "is a program, which nobody ran", "Choose a file of weights"),
+    (b"MZ", "is a program, which nobody ran", "Choose a file of weights"),
     (b"\x08\x07\x12\x07pytorch", "is an ONNX file", "Choose the PyTorch weights that it was made from"),
 )
 
@@ -58,12 +60,14 @@ def describe(head: bytes) -> str | None:
     if start.startswith(_MARKUP):
         return "is a web page, perhaps one that says why a download failed: open it, then download again."
     if start.startswith(_WORDS):
-        return "is the answer of a server that did not send the file: open it to see, and download it again."
+        return "is the answer of a server that did not send the file: open it, and download the file again."
     if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" or start.startswith(b"sys_info\0"):
         return f"is a tar archive, as the first versions of PyTorch wrote them. {_AGAIN}."
     for beginning, kind, advice in _BEGINNINGS:
         if head.startswith(beginning):
             return f"{kind}, which is not read. {advice}."
+    if start.startswith((b"{", b"[")):
+        return "is JSON and holds no weights: choose the file of weights, or the folder that it lies in."
     if head[0] == 0x80 and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return f"is a bare pickle, which is code to be run; nothing of it was. {_AGAIN}."
     return None

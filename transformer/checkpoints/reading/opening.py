@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import Any
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.checkpoints.reading.source import shown
+from transformer.checkpoints.reading.source import named
 from transformer.checkpoints.reading.table import from_table
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -57,25 +56,30 @@ def _read(path: Path, limits: Limits, folder: Path | None) -> RawCheckpoint:
 
 
 def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
+    """Have the process do a task; whatever ends it is told as a CheckpointError."""
     try:
         done = subprocess.run(
-            [sys.executable, "-s", "-S", "-E", "-m", "transformer.checkpoints.reading"],
+            [sys.executable, "-E", "-s", "-S", "-m", "transformer.checkpoints.reading"],
             input=json.dumps(task).encode(),
             capture_output=True,
             cwd=_ROOT,
-            env={"PATH": os.defpath},
             timeout=seconds,
             check=False,
         )
         answer: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
         raise CheckpointError(
-            f"{shown(path.name)} took more than {seconds:.0f} s to read, longer than is allowed: copy it "
-            "to a faster disk, or choose a smaller one."
+            f"{named(path)} took more than {seconds:g} s to read, longer than is allowed: copy it to a "
+            "faster disk, or choose a smaller one."
         ) from error
     except ValueError as error:
         raise CheckpointError(
-            f"{shown(path.name)} takes more memory or time to read than any checkpoint should, and was given "
-            "up: copy or save it again."
+            f"{named(path)} could not be read: the process that reads it came to its end (status "
+            f"{done.returncode}), for want of memory or time perhaps. Copy or save the file again."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            f"{named(path)} can't be read, because no process to read it could start ({error.strerror}): "
+            "close other programs and try again."
         ) from error
     return answer

@@ -73,3 +73,8 @@ def open_source(path: Path) -> Iterator[Source]:
 def shown(text: str) -> str:
     """Text out of a file as it may stand in a message: in quotes, short, control characters escaped."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
+
+
+def named(path: Path) -> str:
+    """The name of a file as it may begin a message."""
+    return path.name if path.name.isprintable() and len(path.name) <= _LONGEST_SHOWN else shown(path.name)

@@ -6,13 +6,13 @@ import base64
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import Contents
 from transformer.checkpoints.reading.found import Block
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.checkpoints.reading.source import Source, open_source
+from transformer.checkpoints.reading.source import Source, named, open_source
 from transformer.checkpoints.reading.zip_file import check_crc
 
 NUMBERS = "numbers.bin"
@@ -35,26 +35,28 @@ def copy_blocks(contents: Contents, folder: Path) -> Places:
     target = folder / NUMBERS
     with target.open("xb") as out:
         for path, found in contents.files:
-            with open_source(path) as source:
-                for block in {
-                    placed.block.offset: placed.block for placed in found.tensors.values()
-                }.values():
-                    out.write(bytes(-out.tell() % _ALIGNED))
-                    places[path, block.offset] = target, out.tell()
-                    checksum = 0
-                    for chunk in source.chunks(block.offset, block.n_bytes):
-                        checksum = zlib.crc32(chunk, checksum)
-                        out.write(chunk)
-                    _compare(block, checksum, source)
+            blocks = {placed.block.offset: placed.block for placed in found.tensors.values()}
+            try:
+                with open_source(path) as source:
+                    for block in blocks.values():
+                        out.write(bytes(-out.tell() % _ALIGNED))
+                        places[path, block.offset] = target, out.tell()
+                        _copy(block, source, out)
+            except CheckpointError as error:
+                raise CheckpointError(f"{named(path)} {error}") from error
     return places
 
 
-def _compare(block: Block, checksum: int, source: Source) -> None:
-    try:
+def _copy(block: Block, source: Source, out: BinaryIO) -> None:
+    checksum = 0
+    for chunk in source.chunks(block.offset, block.n_bytes):
+        if block.dtype == "BOOL" and chunk.translate(None, b"\0\1"):
+            raise CheckpointError("has truth values that are neither 0 nor 1: copy or save it again.")
         if block.crc is not None:
-            check_crc(checksum, block.crc, "a storage")
-    except CheckpointError as error:
-        raise CheckpointError(f"{source.path.name} {error}") from error
+            checksum = zlib.crc32(chunk, checksum)
+        out.write(chunk)
+    if block.crc is not None:
+        check_crc(checksum, block.crc, "a tensor")
 
 
 def to_table(contents: Contents, places: Places | None = None) -> dict[str, Any]:

@@ -48,11 +48,6 @@ def _of_torch(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     folders = {name.partition("/")[0] for name in entries if "/" in name}
     folder = next(iter(folders), "")
     inner = {name.removeprefix(f"{folder}/"): entry for name, entry in entries.items()}
-    if "constants.pkl" in inner or any(name.startswith("code/") for name in inner):
-        raise CheckpointError(
-            "is a TorchScript program, which is code to be run: where it was made, save the weights of the "
-            f"model alone with {SAVE_WEIGHTS}."
-        )
     if len(folders) != 1 or len(inner) != len(entries) or PICKLE not in inner:
         raise CheckpointError(f"is a zip archive that torch.save did not write: unpack it, or {_AGAIN}.")
     return inner

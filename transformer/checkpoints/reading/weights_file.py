@@ -20,22 +20,27 @@ def read_weights(path: Path, limits: Limits) -> tuple[str, Found]:
     """Read the head of a file of weights: its format and its tensors.
 
     Raises:
-        CheckpointError: says what it is instead, or what is wrong with it.
+        CheckpointError: says what it is instead, or what is wrong with it, as the rest of a sentence.
     """
-    try:
-        with open_source(path) as source:
-            return _read(source, limits)
-    except CheckpointError as error:
-        raise CheckpointError(f"{path.name} {error}") from error
+    with open_source(path) as source:
+        if limits.max_file_bytes is not None and source.size > limits.max_file_bytes:
+            raise CheckpointError(
+                f"has {source.size:,} bytes, where {limits.max_file_bytes:,} are allowed: choose a smaller "
+                "model, or give its path to Headlight on the machine that has it."
+            )
+        return _read(source, limits)
 
 
 def _read(source: Source, limits: Limits) -> tuple[str, Found]:
     head = source.read(0, min(HEAD_BYTES, source.size))
-    if (other := describe(head)) is not None:
-        raise CheckpointError(other)
     if head.startswith(ZIP_MAGIC):
         return TORCH, read_torch(source, limits)
     if looks_like_safetensors(head):
+        return SAFETENSORS, read_safetensors(source, limits)
+    instead = describe(head)
+    if instead is not None:
+        raise CheckpointError(instead)
+    if source.path.suffix == ".safetensors":  # for its reader's sentence on what is wrong with it
         return SAFETENSORS, read_safetensors(source, limits)
     raise CheckpointError(
         "is neither safetensors nor a file of torch.save: choose a file of weights, or a model's folder."

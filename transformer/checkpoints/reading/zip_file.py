@@ -45,7 +45,7 @@ class Entry:
             CheckpointError: when its bytes are not the ones that were saved.
         """
         content = source.read(self.offset, self.n_bytes)
-        check_crc(zlib.crc32(content), self.crc, self.name)
+        check_crc(zlib.crc32(content), self.crc, shown(self.name))
         return content
 
 
@@ -70,7 +70,7 @@ def check_crc(found: int, expected: int, name: str) -> None:
     """
     if found != expected:
         raise CheckpointError(
-            f"is damaged: {shown(name)} in it does not have the checksum it was saved with. Copy or download "
+            f"is damaged: {name} in it lacks the checksum that it was saved with. Copy or download "
             "it again (or it was saved with torch's compute_crc32 off: save it with that on)."
         )
 
@@ -190,6 +190,8 @@ def _check_listed(listed: _Listed) -> None:
     name = listed.name
     if listed.flags & (_ENCRYPTED | _STRONG | _MASKED):
         raise CheckpointError(f"has the encrypted entry {shown(name)}, which is not read: {_AGAIN}.")
+    if "/code/" in name or name.endswith("/constants.pkl"):
+        raise CheckpointError(f"is a TorchScript program, which is code: {_AGAIN} where it was made.")
     if listed.method:
         raise CheckpointError(
             f"has the compressed entry {shown(name)}, and torch.save compresses nothing: {_AGAIN}."
