@@ -87,7 +87,12 @@ class ForeignConfig:
 
     def number(self, name: str, default: Any = _ABSENT) -> float:
         """A number. Raises CheckpointError as `integer` does."""
-        return float(self._typed(name, default, (int, float), "a number"))
+        try:
+            return float(self._typed(name, default, (int, float), "a number"))
+        except OverflowError as error:
+            raise CheckpointError(
+                f"config.json says {name} {short(self.get(name))}: that is too large."
+            ) from error
 
     def flag(self, name: str, default: Any = _ABSENT) -> bool:
         """True or false. Raises CheckpointError as `integer` does."""

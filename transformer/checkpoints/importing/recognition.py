@@ -19,8 +19,12 @@ from transformer.config import TransformerConfig
 from transformer.model import Transformer
 
 _MOST_LAYERS = 1_000
-_MOST_TABLE_NUMBERS = 2**28
-"""Numbers in a table of positions that is computed, not stored: a gibibyte of them."""
+_LARGEST_SIZE = 2**28
+"""Of any one number of a configuration; the product of two such sizes can still be counted."""
+_LARGEST_TABLE = 2**25
+"""Numbers in a table of sinusoids, which is computed and not stored: 128 MiB of them."""
+_LONGEST_DISTANCE = 2**20
+"""Between tokens, of relative positions: a table of their buckets is computed."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +100,21 @@ def _check_cost(config: TransformerConfig) -> None:
     """Refuse what would cost time or memory before names and shapes are compared.
 
     Raises:
-        CheckpointError: for more layers than any model has, or too large a table of positions.
+        CheckpointError: for more layers than any model has, or larger sizes.
     """
     layers = config.n_encoder_layers + config.n_decoder_layers
     if layers > _MOST_LAYERS:
-        raise CheckpointError(
-            f"The checkpoint describes {layers:,} layers; at most {_MOST_LAYERS:,} are opened."
-        )
-    if config.max_len * config.d_model > _MOST_TABLE_NUMBERS:
-        raise CheckpointError(
-            f"The checkpoint describes {config.max_len:,} positions of {config.d_model:,} numbers each, more "
-            "than Headlight opens."
-        )
+        raise CheckpointError(f"The checkpoint describes {layers} layers; at most {_MOST_LAYERS} are opened.")
+    limits = {name: _LARGEST_SIZE for name, value in config.to_dict().items() if type(value) is int}
+    limits["max_position_distance"] = _LONGEST_DISTANCE
+    if config.positions == "sinusoidal":
+        limits["max_len"] = _LARGEST_TABLE // config.d_model
+    for name, limit in limits.items():
+        value = getattr(config, name)
+        if value > limit:
+            raise CheckpointError(
+                f"The checkpoint describes a model with {name} {short(value)}; at most {limit:,} is opened."
+            )
 
 
 def _report(family: Family, reading: ConfigReading, plan: Plan) -> ImportReport:

@@ -185,6 +185,8 @@ class Sheet:
                 f"There is no question {short(unasked[0])} about this model; there are: {asked}."
             )
         values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
+        if self._settings.keys() - _FIELDS - self._questions.keys():
+            raise AssertionError(f"No part of a configuration: {self._settings.keys() - _FIELDS}")
         try:
             config = TransformerConfig.from_dict(values)
         except ConfigError as error:

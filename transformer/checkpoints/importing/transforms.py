@@ -21,7 +21,7 @@ def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(in, out) -> (out, in)."""
-    return (tensor.T,)
+    return (tensor.transpose(0, 1),)
 
 
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -31,7 +31,7 @@ def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(in, 3 * out) -> three of (out, in)."""
-    return tensor.T.chunk(3)
+    return tensor.transpose(0, 1).chunk(3)
 
 
 def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

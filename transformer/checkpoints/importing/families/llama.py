@@ -51,6 +51,7 @@ IGNORED = {
     "score.weight": CLASSIFIER,
 }
 
+_ATTENTION_TYPES = ("full_attention", "sliding_attention")
 MODEL_TYPES = (None, "llama", "mistral", "qwen2")
 
 
@@ -108,10 +109,9 @@ def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
     sheet.put("max_len", positions, "config", "config.json: max_position_embeddings")
     window = config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
-    others = [kind for kind in layers if kind not in ("full_attention", "sliding_attention")]
-    if others:
+    if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
         raise CheckpointError(
-            f"config.json says layer_types {short(others[0])}, which Headlight does not compute."
+            f"config.json says layer_types {short(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
         sheet.put(

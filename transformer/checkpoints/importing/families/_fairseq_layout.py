@@ -1,0 +1,168 @@
+"""What BART, mBART and Marian have in common as Hugging Face's transformers saves them: names and sizes.
+
+The names are those of fairseq's Transformer: fc1, encoder_attn, and final_layer_norm for the last norm of each
+layer. The logits have a bias of their own beside the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.families._questions import is_same
+from transformer.checkpoints.importing.family import Into, Renames
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.sheet import Sheet
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.config import TransformerConfig
+
+
+def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1, n) -> (n,)."""
+    return (tensor.flatten(),)
+
+
+LAYERS_AND_WORDS: Renames = {
+    "shared.weight": "src_embedding.weight",
+    "encoder.embed_tokens.weight": "src_embedding.weight",
+    "encoder.layers.{}.self_attn.q_proj.weight": "encoder.layers.{}.self_attn.w_q.weight",
+    "encoder.layers.{}.self_attn.q_proj.bias": "encoder.layers.{}.self_attn.w_q.bias",
+    "encoder.layers.{}.self_attn.k_proj.weight": "encoder.layers.{}.self_attn.w_k.weight",
+    "encoder.layers.{}.self_attn.k_proj.bias": "encoder.layers.{}.self_attn.w_k.bias",
+    "encoder.layers.{}.self_attn.v_proj.weight": "encoder.layers.{}.self_attn.w_v.weight",
+    "encoder.layers.{}.self_attn.v_proj.bias": "encoder.layers.{}.self_attn.w_v.bias",
+    "encoder.layers.{}.self_attn.out_proj.weight": "encoder.layers.{}.self_attn.w_o.weight",
+    "encoder.layers.{}.self_attn.out_proj.bias": "encoder.layers.{}.self_attn.w_o.bias",
+    "encoder.layers.{}.self_attn_layer_norm.weight": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layers.{}.self_attn_layer_norm.bias": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layers.{}.fc1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
+    "encoder.layers.{}.fc1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
+    "encoder.layers.{}.fc2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
+    "encoder.layers.{}.fc2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
+    "encoder.layers.{}.final_layer_norm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layers.{}.final_layer_norm.bias": "encoder.layers.{}.feed_forward_norm.beta",
+    "decoder.embed_tokens.weight": "tgt_embedding.weight",
+    "decoder.layers.{}.self_attn.q_proj.weight": "decoder.layers.{}.self_attn.w_q.weight",
+    "decoder.layers.{}.self_attn.q_proj.bias": "decoder.layers.{}.self_attn.w_q.bias",
+    "decoder.layers.{}.self_attn.k_proj.weight": "decoder.layers.{}.self_attn.w_k.weight",
+    "decoder.layers.{}.self_attn.k_proj.bias": "decoder.layers.{}.self_attn.w_k.bias",
+    "decoder.layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
+    "decoder.layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
+    "decoder.layers.{}.self_attn.out_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "decoder.layers.{}.self_attn.out_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "decoder.layers.{}.self_attn_layer_norm.weight": "decoder.layers.{}.self_attn_norm.gamma",
+    "decoder.layers.{}.self_attn_layer_norm.bias": "decoder.layers.{}.self_attn_norm.beta",
+    "decoder.layers.{}.encoder_attn.q_proj.weight": "decoder.layers.{}.cross_attn.w_q.weight",
+    "decoder.layers.{}.encoder_attn.q_proj.bias": "decoder.layers.{}.cross_attn.w_q.bias",
+    "decoder.layers.{}.encoder_attn.k_proj.weight": "decoder.layers.{}.cross_attn.w_k.weight",
+    "decoder.layers.{}.encoder_attn.k_proj.bias": "decoder.layers.{}.cross_attn.w_k.bias",
+    "decoder.layers.{}.encoder_attn.v_proj.weight": "decoder.layers.{}.cross_attn.w_v.weight",
+    "decoder.layers.{}.encoder_attn.v_proj.bias": "decoder.layers.{}.cross_attn.w_v.bias",
+    "decoder.layers.{}.encoder_attn.out_proj.weight": "decoder.layers.{}.cross_attn.w_o.weight",
+    "decoder.layers.{}.encoder_attn.out_proj.bias": "decoder.layers.{}.cross_attn.w_o.bias",
+    "decoder.layers.{}.encoder_attn_layer_norm.weight": "decoder.layers.{}.cross_attn_norm.gamma",
+    "decoder.layers.{}.encoder_attn_layer_norm.bias": "decoder.layers.{}.cross_attn_norm.beta",
+    "decoder.layers.{}.fc1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "decoder.layers.{}.fc1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
+    "decoder.layers.{}.fc2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "decoder.layers.{}.fc2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    "decoder.layers.{}.final_layer_norm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
+    "decoder.layers.{}.final_layer_norm.bias": "decoder.layers.{}.feed_forward_norm.beta",
+    "lm_head.weight": "generator.weight",
+    "final_logits_bias": Into(flattened, "generator.bias"),
+}
+
+CLASSIFIERS = {
+    "classification_head.dense.weight": CLASSIFIER,
+    "classification_head.dense.bias": CLASSIFIER,
+    "classification_head.out_proj.weight": CLASSIFIER,
+    "classification_head.out_proj.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+}
+
+_HARMLESS = {
+    "_num_labels",
+    "activation_dropout",
+    "add_bias_logits",  # a bias of the logits is stored or not; nothing else depends on it
+    "num_hidden_layers",
+    "replacing_rate",
+    "save_step",
+}
+
+
+def has_both_stacks(raw: RawCheckpoint) -> bool:
+    """Whether there are an encoder, and a decoder that looks at it, by fairseq's names."""
+    return {
+        "encoder.layers.0.self_attn.q_proj.weight",
+        "encoder.layers.0.fc1.weight",
+        "decoder.layers.0.encoder_attn.q_proj.weight",
+    } <= raw.tensors.keys()
+
+
+def source_words(raw: RawCheckpoint) -> str:
+    """The name of the source's embedding: that of both sides, where it is one."""
+    return "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
+
+
+def read_stacks(sheet: Sheet, *, activation: str) -> None:
+    """Widths, depths and heads; in config.json both stacks have theirs, which must be the same.
+
+    Args:
+        sheet: to be filled in.
+        activation: the family's usual one, in Hugging Face's words.
+    """
+    sheet.size("d_model", "d_model", source_words(sheet.raw), 1)
+    sheet.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
+    sheet.layers("n_encoder_layers", "encoder_layers", "encoder.layers.{}.self_attn.q_proj.weight")
+    sheet.layers("n_decoder_layers", "decoder_layers", "decoder.layers.{}.self_attn.q_proj.weight")
+    sheet.heads("encoder_attention_heads")
+    sheet.layout("every model of this layout", bias=True, norm_eps=1e-5)
+    if sheet.config is not None:
+        sheet.config.only(
+            "decoder_attention_heads",
+            sheet["n_heads"],
+            why=f"another number of heads than the encoder's {sheet['n_heads']}",
+        )
+        sheet.config.only(
+            "decoder_ffn_dim", sheet["d_ff"], why=f"another width than the encoder's {sheet['d_ff']}"
+        )
+    sheet.choice("activation", "activation_function", ACTIVATIONS, activation)
+
+
+def read_generator(sheet: Sheet) -> None:
+    """Whether the generator is the target's embedding, and whether the logits have a bias."""
+    raw, config = sheet.raw, sheet.config
+    embedding = next(
+        name for name in ("decoder.embed_tokens.weight", source_words(raw)) if name in raw.tensors
+    )
+    if "lm_head.weight" not in raw.tensors:
+        sheet.put("tie_generator", True, "shapes", "there is no lm_head.weight")
+    elif config is not None:
+        tied = config.flag("tie_word_embeddings", True)
+        sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    else:
+        tied = is_same(raw, "lm_head.weight", embedding)
+        sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are the same numbers")
+    has_bias = "final_logits_bias" in raw.tensors
+    sheet.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
+
+
+def refuse_other_computations(
+    config: ForeignConfig, *, pre_norm: bool, embedding_norm: bool, sinusoids: bool
+) -> None:
+    """Refuse what the oldest files of this layout could ask for and their family does not compute.
+
+    Raises:
+        CheckpointError: that names the attribute.
+    """
+    order = "norms in another place than the weights say"
+    config.only("normalize_before", pre_norm, why=order)
+    config.only("add_final_layer_norm", pre_norm, why=order)
+    config.only("normalize_embedding", embedding_norm, why=order)
+    config.only("static_position_embeddings", sinusoids, why="another kind of positions")
+    config.only("is_encoder_decoder", True, why="one stack alone")
+    config.only("is_decoder", False, why="a decoder that is a part of another model")
+    config.refuse_unknown(_HARMLESS)

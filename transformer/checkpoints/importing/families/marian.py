@@ -1,0 +1,99 @@
+"""Marian's translators (Junczys-Dowmunt et al. 2018) as Hugging Face's transformers saves them: opus-mt.
+
+The paper's Transformer with norms behind the sublayers and sinusoidal positions, sines before cosines. The
+vocabularies of both sides are usually one, and usually targets begin with the padding token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.families._fairseq_layout import (
+    CLASSIFIERS,
+    LAYERS_AND_WORDS,
+    has_both_stacks,
+    read_generator,
+    read_stacks,
+    refuse_other_computations,
+    source_words,
+)
+from transformer.checkpoints.importing.families._questions import ask_embedding_scale, is_same
+from transformer.checkpoints.importing.family import Family, Renames
+from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = LAYERS_AND_WORDS
+
+_SINUSOIDS = "A table of sinusoids; our model computes its own."
+IGNORED = {
+    **CLASSIFIERS,
+    "encoder.embed_positions.weight": _SINUSOIDS,
+    "decoder.embed_positions.weight": _SINUSOIDS,
+}
+
+USUAL_LENGTH = 512
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are both stacks, and norms in the layers alone."""
+    others = {"encoder.layernorm_embedding.weight", "encoder.layer_norm.weight"}
+    model_type = raw.json("config.json").get("model_type")
+    return has_both_stacks(raw) and not others & raw.tensors.keys() and model_type in (None, "marian")
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+    """From config.json, or from the shapes and answers."""
+    sheet = Sheet(raw, answers)
+    read_stacks(sheet, activation="swish")
+    sheet.layout("every Marian", norm_position="post", final_norm=False)
+    sheet.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
+    _read_words(sheet)
+    read_generator(sheet)
+    _read_length(sheet)
+    config = sheet.config
+    if config is None:
+        ask_embedding_scale(sheet, likely=True)
+    else:
+        scaled = config.flag("scale_embedding", False)
+        sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
+    return sheet.reading()
+
+
+def _read_words(sheet: Sheet) -> None:
+    """The vocabularies: one, or one for each side."""
+    raw, config = sheet.raw, sheet.config
+    source, target = source_words(raw), "decoder.embed_tokens.weight"
+    n_words = sheet.size("src_vocab_size", "vocab_size", source, 0)
+    if config is not None:
+        shared = config.flag("share_encoder_decoder_embeddings", True)
+        sheet.put("share_embeddings", shared, "config", "config.json: share_encoder_decoder_embeddings")
+    else:
+        shared = target not in raw.tensors or is_same(raw, source, target)
+        sheet.put("share_embeddings", shared, "shapes", "whether both embeddings are the same numbers")
+    if shared:
+        sheet.put("tgt_vocab_size", n_words, "shapes", "one vocabulary for both sides")
+        if config is not None:
+            config.get("decoder_vocab_size")
+    else:
+        sheet.size("tgt_vocab_size", "decoder_vocab_size", target, 0)
+    sheet.pad_id(usual=n_words - 1)
+
+
+def _read_length(sheet: Sheet) -> None:
+    if sheet.config is not None or "encoder.embed_positions.weight" in sheet.raw.tensors:
+        sheet.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+    else:
+        sheet.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
+
+
+FAMILY = Family(
+    name="marian",
+    label="Marian",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    prefixes=("model.",),
+)
