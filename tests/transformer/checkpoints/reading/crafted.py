@@ -1,0 +1,141 @@
+"""Checkpoints made by hand, byte by byte, so that anything in them can be wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NUMBERS = struct.pack("<6f", *range(6))
+"""The six numbers of the storage "0"."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A global."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A global called with arguments."""
+
+    called: Any
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A persistent id."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Opcodes as they are."""
+
+    code: bytes
+
+
+def opcodes(value: Any) -> bytes:  # noqa: C901 (a line for each kind of value)
+    """What leaves a value on the stack of a pickle machine."""
+    match value:
+        case Raw(code):
+            return code
+        case Name(module, name):
+            return f"c{module}\n{name}\n".encode()
+        case Call(called, args):
+            return opcodes(called) + opcodes(args) + b"R"
+        case Reference(inner):
+            return opcodes(inner) + b"Q"
+        case None:
+            return b"N"
+        case bool():
+            return b"\x88" if value else b"\x89"
+        case int():
+            return b"\x8a\x09" + value.to_bytes(9, "little", signed=True)
+        case float():
+            return b"G" + struct.pack(">d", value)
+        case str():
+            return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+        case tuple():
+            return b"(" + b"".join(map(opcodes, value)) + b"t"
+        case list():
+            return b"](" + b"".join(map(opcodes, value)) + b"e"
+        case dict():
+            inner = b"".join(opcodes(key) + opcodes(one) for key, one in value.items())
+            return b"}(" + inner + b"u"
+    raise TypeError(value)
+
+
+def pickled(value: Any) -> bytes:
+    """A whole pickle of protocol 2."""
+    return b"\x80\x02" + opcodes(value) + b"."
+
+
+ORDERED = Call(Name("collections", "OrderedDict"), ())
+
+
+def storage(kind: str = "FloatStorage", key: str = "0", n_items: int = 6, location: str = "cpu") -> Reference:
+    """A reference to numbers in the archive."""
+    return Reference(("storage", Name("torch", kind), key, location, n_items))
+
+
+def tensor(
+    shape: tuple[Any, ...] = (2, 3),
+    strides: tuple[Any, ...] = (3, 1),
+    *,
+    start: Any = 0,
+    of: Any = None,
+    hooks: Any = ORDERED,
+    rest: tuple[Any, ...] = (),
+) -> Call:
+    """A tensor as torch.save writes it."""
+    args = (of if of is not None else storage(), start, shape, strides, False, hooks, *rest)
+    return Call(Name("torch._utils", "_rebuild_tensor_v2"), args)
+
+
+def archive(
+    pickle: bytes,
+    storages: Mapping[str, bytes] | None = None,
+    *,
+    root: str = "archive",
+    method: int = zipfile.ZIP_STORED,
+    byte_order: str = "little",
+    more: Mapping[str, bytes] | None = None,
+) -> bytes:
+    """A zip as torch.save writes it, around any pickle."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as out:
+        out.writestr(f"{root}/data.pkl", pickle)
+        out.writestr(f"{root}/byteorder", byte_order)
+        for key, numbers in (storages if storages is not None else {"0": NUMBERS}).items():
+            out.writestr(f"{root}/data/{key}", numbers)
+        for name, extra in (more or {}).items():
+            out.writestr(name, extra)
+    return content.getvalue()
+
+
+def saved(value: Any, **changes: Any) -> bytes:
+    """An archive of one value."""
+    return archive(pickled(value), **changes)
+
+
+def safetensors(head: Any, numbers: bytes = NUMBERS, *, length: int | None = None) -> bytes:
+    """A safetensors file with any head."""
+    text = head if isinstance(head, bytes) else json.dumps(head).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + numbers
+
+
+def entry(
+    shape: Any = (2, 3), dtype: Any = "F32", begin: Any = 0, end: Any = 24, **more: Any
+) -> dict[str, Any]:
+    """A tensor in the head of a safetensors file."""
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end], **more}

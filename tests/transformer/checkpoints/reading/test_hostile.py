@@ -1,0 +1,355 @@
+"""Every way in which a file may be hostile or broken is refused with its own plain sentence; nothing runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.transformer.checkpoints.reading.crafted import (
+    NUMBERS,
+    ORDERED,
+    Call,
+    Name,
+    Reference,
+    archive,
+    entry,
+    opcodes,
+    pickled,
+    safetensors,
+    saved,
+    storage,
+    tensor,
+)
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+from transformer.checkpoints.reading.opening import read_checkpoint
+from transformer.checkpoints.reading.table import NUMBERS as COPIED
+
+
+def zipped(entries: Mapping[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as out:
+        for name, one in entries.items():
+            out.writestr(name, one)
+    return content.getvalue()
+
+
+def twice() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as out:
+        out.writestr("archive/data.pkl", pickled({"w": tensor()}))
+        out.writestr("archive/data.pk2", pickled({"w": tensor()}))
+        out.writestr("archive/data/0", NUMBERS)
+    return content.getvalue().replace(b"data.pk2", b"data.pkl")
+
+
+def patched(content: bytes, at: int, new: bytes) -> bytes:
+    return content[:at] + new + content[at + len(new) :]
+
+
+def encrypted() -> bytes:
+    content = saved({"w": tensor()})
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        for found in re.finditer(re.escape(magic), content):
+            content = patched(content, found.start() + offset, b"\x01\x00")
+    return content
+
+
+def flipped() -> bytes:
+    content = saved({"w": tensor()})
+    return patched(content, content.index(NUMBERS) + 5, b"\xff")
+
+
+def legacy() -> bytes:
+    content = io.BytesIO()
+    torch.save({"w": torch.ones(2)}, content, _use_new_zipfile_serialization=False)
+    return content.getvalue()
+
+
+def tar() -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as out:
+        out.addfile(tarfile.TarInfo("tensors"), io.BytesIO())
+    return content.getvalue()
+
+
+def script() -> bytes:
+    content = io.BytesIO()
+    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), content)
+    return content.getvalue()
+
+
+def of_torch(value: Any) -> bytes:
+    content = io.BytesIO()
+    torch.save(value, content)
+    return content.getvalue()
+
+
+def bomb() -> bytes:
+    """A list of two times a list of two times ...: few bytes, 2^60 values."""
+    lists = b"]q\x00"
+    for level in range(60):
+        lists += b"](h" + bytes([level]) + b"h" + bytes([level]) + b"eq" + bytes([level + 1])
+    items = opcodes("w") + opcodes(tensor()) + opcodes("x") + b"(" + lists + b"t"
+    return archive(b"\x80\x02}(" + items + b"u.")
+
+
+def endless() -> bytes:
+    """A dictionary that contains itself."""
+    return archive(b"\x80\x02}q\x00(" + opcodes("w") + opcodes(tensor()) + opcodes("me") + b"h\x00u.")
+
+
+OFF = 2**62
+HUGE = (1 << 24, 1 << 24, 1 << 24)
+FILES: dict[str, tuple[bytes, str]] = {
+    # what is no checkpoint
+    "empty": (b"", "is empty"),
+    "one byte": (b"x", "neither safetensors nor"),
+    "a web page": (b"\n<!DOCTYPE html><html>404</html>", "is a web page"),
+    "a server's answer": (b"Entry not found", "is the answer of a server"),
+    "a Git LFS pointer": (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+    "gzip": (b"\x1f\x8b\x08\x00rest", "compressed with gzip"),
+    "GGUF": (b"GGUF\x03\x00\x00\x00", "GGUF"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    "NumPy": (b"\x93NUMPY\x01\x00", "NumPy"),
+    "a bare pickle": (pickle.dumps({"w": 1}), "is a bare pickle"),
+    "torch.save before 1.6": (legacy(), "before PyTorch 1.6"),
+    "a tar": (tar(), "tar archive"),
+    "TorchScript": (script(), "TorchScript program"),
+    "an ordinary zip": (zipped({"a/b.txt": b"text"}), "torch.save did not write"),
+    "two folders in a zip": (zipped({"a/data.pkl": b"", "b/data.pkl": b""}), "torch.save did not write"),
+    # zip
+    "cut off": (saved({"w": tensor()})[:-30], "does not end as one"),
+    "bytes after the end": (saved({"w": tensor()}) + b"more", "does not end as one"),
+    "bytes in front": (saved({"w": tensor()})[:4] + b"xx" + saved({"w": tensor()})[4:], "damaged"),
+    "compressed": (saved({"w": tensor()}, method=zipfile.ZIP_DEFLATED), "compressed entry"),
+    "encrypted": (encrypted(), "encrypted"),
+    "a path upwards": (saved({"w": tensor()}, more={"archive/../../x": b""}), "no plain path"),
+    "an absolute path": (saved({"w": tensor()}, more={"/etc/passwd": b""}), "no plain path"),
+    "the same entry twice": (twice(), "twice"),
+    "another byte order": (saved({"w": tensor()}, byte_order="big"), "byte order"),
+    # pickle
+    "os.system": (saved(Call(Name("os", "system"), ("touch marker",))), r"os\.system.*nothing of it was run"),
+    "builtins.eval": (saved({"w": Call(Name("builtins", "eval"), ("1",))}), "builtins.eval"),
+    "a name without a call": (saved({"w": tensor(), "f": Name("subprocess", "Popen")}), "subprocess.Popen"),
+    "a whole module": (of_torch(torch.nn.Linear(2, 2)), "holds a whole module"),
+    "an attribute of torch": (saved(Call(Name("torch", "load"), ("x",))), "torch.load"),
+    "a name with dots": (saved(Call(Name("torch", "_utils.os"), ())), "torch._utils.os"),
+    "a call of a string": (saved(Call("collections.OrderedDict", ())), "torch.save would not write"),
+    "the state of an object": (
+        archive(b"\x80\x02" + opcodes({}) + opcodes({"a": 1}) + b"b."), "sets an object's state",
+    ),
+    "an unknown opcode": (archive(b"\x80\x02\x83."), "pickle"),
+    "protocol 0": (archive(b"(dp0\n."), "another protocol"),
+    "an empty stack": (archive(b"\x80\x02R."), "damaged pickle"),
+    "a memo that is not there": (archive(b"\x80\x02h\x07."), "damaged pickle"),
+    "a pickle that ends too soon": (archive(b"\x80\x02}"), "damaged pickle"),
+    "text longer than the pickle": (archive(b"\x80\x02X\xff\xff\xff\x7fabc."), "damaged pickle"),
+    "values without end": (bomb(), "nested"),
+    "itself inside": (endless(), "nested"),
+    "a list": (saved([tensor()]), "not a dictionary"),
+    "one tensor": (saved(tensor()), "without a name"),
+    "no tensors": (saved({"epoch": 3}), "no weights"),
+    "a tuple as a key": (saved({("a",): tensor()}), "keys"),
+    "numpy": (saved({"w": Call(Name("numpy.core.multiarray", "_reconstruct"), ())}), "NumPy"),
+    # tensors
+    "stride 0": (saved({"w": tensor((1_000_000, 1_000_000), (0, 0))}), "expanded"),
+    "a transposed view": (saved({"w": tensor((3, 2), (1, 3))}), "transposed"),
+    "a negative stride": (saved({"w": tensor((2, 3), (-3, 1))}), "negative stride"),
+    "a negative start": (saved({"w": tensor(start=-1)}), "outside"),
+    "a start behind the end": (saved({"w": tensor(start=1)}), "outside"),
+    "a size of zero": (saved({"w": tensor((0, 3), (3, 1))}), "size of zero"),
+    "a negative size": (saved({"w": tensor((-2, 3), (3, 1))}), "negative size"),
+    "absurd sizes": (saved({"w": tensor(HUGE, (1 << 48, 1 << 24, 1))}), "absurd"),
+    "nine dimensions": (saved({"w": tensor((1,) * 9, (1,) * 9)}), "dimensions"),
+    "a storage larger than its bytes": (saved({"w": tensor(of=storage(n_items=2**28))}), "has 24"),
+    "a storage that is not there": (saved({"w": tensor(of=storage(key="7"))}), "lacks the numbers"),
+    "a storage elsewhere": (saved({"w": tensor(of=storage(key="../data.pkl"))}), "lacks the numbers"),
+    "a meta tensor": (saved({"w": tensor(of=storage(location="meta"))}), "meta tensors"),
+    "complex numbers": (saved({"w": tensor(of=storage("ComplexFloatStorage"))}), "kind that is not read"),
+    "quantized": (saved({"w": Call(Name("torch._utils", "_rebuild_qtensor"), ())}), "quantized"),
+    "sparse": (of_torch({"w": torch.eye(3).to_sparse()}), "sparse"),
+    "hooks": (saved({"w": tensor(hooks={"a": 1})}), "hooks"),
+    "a conjugate": (saved({"w": tensor(rest=({"conj": True},))}), "conjugate"),
+    "one name twice": (saved({"a": {"b": tensor()}, "a.b": tensor()}), "two tensors with the name"),
+    "an endless name": (saved({"w" * 600: tensor()}), "600 characters"),
+    "no storage": (saved({"w": tensor(of=Reference(("module", None)))}), "torch.save would not write"),
+    # safetensors
+    "a head longer than the file": (safetensors({"w": entry()}, length=10**9), "says that its head"),
+    "a head that is no JSON": (safetensors(b"{nonsense}"), "no valid JSON"),
+    "a head of deep JSON": (safetensors(b'{"a":' + b"[" * 100_000), "no valid JSON"),
+    "a name twice in a head": (safetensors(b'{"w":{},"w":{}}'), "twice"),
+    "an unknown dtype": (safetensors({"w": entry(dtype="F8_E4M3")}), "F8_E4M3"),
+    "bytes that don't fit": (safetensors({"w": entry((2, 4))}), "24 bytes, where"),
+    "offsets the wrong way": (safetensors({"w": entry(begin=24, end=0)}), "data_offsets"),
+    "offsets as text": (safetensors({"w": entry(begin="0")}), "data_offsets"),
+    "a size as a truth value": (safetensors({"w": entry((True, 6))}), "whole numbers"),
+    "a tensor behind the end": (safetensors({"w": entry()}, NUMBERS[:-4]), "cut off"),
+    "bytes behind the tensors": (safetensors({"w": entry()}, NUMBERS + b"rest"), "goes on"),
+    "tensors that overlap": (safetensors({"a": entry(), "b": entry()}), "share bytes"),
+    "a hole": (safetensors({"a": entry((4,), begin=8, end=24)}), "belong to no tensor"),
+    "sizes of 2^62": (safetensors({"w": entry((OFF, OFF))}), "absurd"),
+    "metadata with code": (safetensors({"__metadata__": {"a": ["b"]}, "w": entry()}), "metadata"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_refused(tmp_path: Path, name: str) -> None:
+    """The file's name, what is wrong, what to do: one sentence or two, on one line."""
+    content, message = FILES[name]
+    path = tmp_path / "weights.pt"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=message) as refused:
+        read_contents(path, LOCAL_LIMITS)
+    said = str(refused.value)
+    assert said.startswith("weights.pt ")
+    assert said.rstrip(").").count("\n") == 0
+    assert len(said) < 500
+
+
+def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
+    """The same builders, nothing wrong: so it is the fault that is refused above."""
+    for content in (saved({"w": tensor()}), safetensors({"w": entry()})):
+        path = tmp_path / "weights.pt"
+        path.write_bytes(content)
+        folder = tmp_path / str(zlib.crc32(content))
+        folder.mkdir()
+        numbers = read_checkpoint(path, UPLOAD_LIMITS, folder).tensors["w"].open()
+        assert torch.equal(numbers, torch.arange(6.0).view(2, 3))
+
+
+def test_a_malicious_pickle_leaves_no_mark(tmp_path: Path) -> None:
+    """The command that the file asks for is never run, in this process or in the other."""
+    marker = tmp_path / "marker"
+    path = tmp_path / "evil.pt"
+    path.write_bytes(saved(Call(Name("os", "system"), (f"touch {marker}",))))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with pytest.raises(CheckpointError, match="nothing of it was run"):
+        read_checkpoint(path, UPLOAD_LIMITS, folder)
+    assert not marker.exists()
+    with zipfile.ZipFile(path) as archived:
+        pickle.loads(archived.read("archive/data.pkl"))  # noqa: S301 (that is what the test is about)
+    assert marker.exists(), "the file is as malicious as it should be"
+
+
+def test_a_flipped_bit_is_found_when_the_numbers_are_copied(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(flipped())
+    with pytest.raises(CheckpointError, match="checksum"):
+        read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
+
+
+# Folders
+
+
+def folder_with(root: Path, files: Mapping[str, bytes]) -> Path:
+    folder = root / "model"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+GOOD = safetensors({"w": entry()})
+SHARD = "model-00001-of-00001.safetensors"
+
+
+def index(**homes: Any) -> bytes:
+    return json.dumps({"weight_map": homes}).encode()
+
+
+INDEX = "model.safetensors.index.json"
+FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
+    "nothing": ({}, "holds no weights"),
+    "several": ({"a.pt": GOOD, "b.pt": GOOD}, "several files of weights"),
+    "only another framework's": ({"tf_model.h5": b""}, "tf_model.h5"),
+    "an adapter": ({"adapter_config.json": b"{}", "adapter_model.safetensors": GOOD}, "adapter"),
+    "remote code": (
+        {"config.json": b'{"auto_map": {"AutoModel": "evil.Model"}}', "model.safetensors": GOOD},
+        "auto_map",
+    ),
+    "an index upwards": ({INDEX: index(w="../other.safetensors")}, "no plain name"),
+    "an absolute index": ({INDEX: index(w="/etc/passwd.safetensors")}, "no plain name"),
+    "an index without a map": ({INDEX: b"{}"}, "without a weight_map"),
+    "an index of numbers": ({INDEX: index(w=7)}, "no plain name"),
+    "a missing shard": ({INDEX: index(w=SHARD)}, "lacks"),
+    "an index that misses a tensor": ({INDEX: index(v=SHARD), SHARD: GOOD}, "its index says"),
+    "a configuration that is no JSON": ({"config.json": b"{", "model.safetensors": GOOD}, "no valid JSON"),
+    "a vocabulary that is no text": ({"vocab.txt": b"\xff\xfe", "model.safetensors": GOOD}, "no UTF-8"),
+    "a pointer in place of weights": (
+        {"model.safetensors": b"version https://git-lfs.github.com/spec/v1\n"}, "git lfs pull",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    files, message = FOLDERS[name]
+    with pytest.raises(CheckpointError, match=message):
+        read_contents(folder_with(tmp_path, files), LOCAL_LIMITS)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "secret"
+    outside.write_bytes(GOOD if name.endswith("tensors") else b"{}")
+    folder = folder_with(tmp_path, {"model.safetensors": GOOD} if name == "config.json" else {})
+    (folder / name).symlink_to(outside)
+    with pytest.raises(CheckpointError, match="leads out of the folder"):
+        read_contents(folder, LOCAL_LIMITS)
+
+
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(CheckpointError, match="no regular file"):
+        read_contents(Path("/dev/zero"), LOCAL_LIMITS)
+
+
+def test_an_upload_may_not_be_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "large.pt"
+    with path.open("wb") as out:
+        out.truncate(UPLOAD_LIMITS.max_file_bytes or 0)
+        out.seek(0, io.SEEK_END)
+        out.write(b"x")
+    with pytest.raises(CheckpointError, match=r"200,000,001 bytes, where 200,000,000 are allowed"):
+        read_contents(path, UPLOAD_LIMITS)
+
+
+def test_nothing_of_the_heap_comes_with_a_tensor(tmp_path: Path) -> None:
+    """What is copied is what the file has, and not a byte more."""
+    path = tmp_path / "weights.pt"
+    path.write_bytes(saved({"w": tensor()}))
+    read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
+    assert (tmp_path / COPIED).read_bytes() == NUMBERS
+
+
+def test_a_zip64_end_that_lies(tmp_path: Path) -> None:
+    content = saved({"w": tensor()})
+    end = content.rindex(b"PK\x05\x06")
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 2**60, 1)
+    path = tmp_path / "weights.pt"
+    path.write_bytes(content[:end] + locator + content[end:])
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_contents(path, LOCAL_LIMITS)
+
+
+def test_ordered_dictionaries_may_have_what_state_dicts_have(tmp_path: Path) -> None:
+    """A state dict's metadata is the one state that is set, and it is left out."""
+    inner = opcodes(ORDERED) + b"(" + opcodes("w") + opcodes(tensor()) + b"u"
+    path = tmp_path / "weights.pt"
+    path.write_bytes(archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b."))
+    contents = read_contents(path, LOCAL_LIMITS)
+    assert list(contents.files[0][1].tensors) == ["w"]
