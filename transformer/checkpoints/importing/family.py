@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.sheet import ConfigReading
 from transformer.checkpoints.importing.transforms import Transform, as_it_is
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -85,11 +84,10 @@ class Family:
         return name[len(prefix) :]
 
 
-def model_type_is(*names: str) -> Callable[[RawCheckpoint], bool]:
-    """Whether config.json says one of these model types."""
+def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
+    """Whether config.json says one of these model types, or none at all.
 
-    def matches(raw: RawCheckpoint) -> bool:
-        config = ForeignConfig.of(raw)
-        return config is not None and config.get("model_type") in names
-
-    return matches
+    Other models have the same names of tensors and compute something else.
+    """
+    told = raw.json("config.json").get("model_type")
+    return told is None or told in model_types

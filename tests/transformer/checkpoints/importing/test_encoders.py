@@ -168,3 +168,14 @@ def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
     raw = raw_of(tmp_path, theirs.state_dict(), config)
     with pytest.raises(CheckpointError, match=words):
         plan_import(raw, {})
+
+
+@pytest.mark.parametrize("model_type", ["megatron-bert", "nezha", "ernie"])
+def test_a_relative_that_computes_something_else_is_not_taken_for_bert(
+    tmp_path: Path, model_type: str
+) -> None:
+    """They have BERT's names, with norms elsewhere or other positions."""
+    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
+    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | {"model_type": model_type})
+    with pytest.raises(CheckpointError, match=model_type):
+        plan_import(raw, {})

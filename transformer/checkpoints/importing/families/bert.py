@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, POSITION_IDS
-from transformer.checkpoints.importing.family import Family, Into, Renames
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import without_first_rows
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -98,18 +98,18 @@ IGNORED = {
 
 def is_bert(raw: RawCheckpoint) -> bool:
     """Whether the names are BERT's and no other family's that shares them."""
-    return _has_encoder(raw) and not is_roberta(raw)
+    return _has_encoder(raw) and may_be(raw, "bert") and not is_roberta(raw)
 
 
 def is_roberta(raw: RawCheckpoint) -> bool:
     """Whether the names are BERT's and the head or the configuration is RoBERTa's."""
-    model_type = raw.json("config.json").get("model_type")
-    if model_type is not None:
-        return _has_encoder(raw) and model_type in ("roberta", "camembert", "xlm-roberta")
-    if not _has_encoder(raw):
+    if not _has_encoder(raw) or not may_be(raw, "roberta", "camembert", "xlm-roberta"):
         return False
-    own_prefix = any("roberta." in stored.name for stored in raw.tensors.values())
-    return own_prefix or "lm_head.dense.weight" in raw.tensors
+    if "model_type" in raw.json("config.json"):
+        return True
+    return "lm_head.dense.weight" in raw.tensors or any(
+        "roberta." in stored.name for stored in raw.tensors.values()
+    )
 
 
 def _has_encoder(raw: RawCheckpoint) -> bool:

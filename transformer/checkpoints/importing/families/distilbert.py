@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, POSITION_IDS
-from transformer.checkpoints.importing.family import Family, Renames
+from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -52,7 +52,7 @@ IGNORED = {
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are DistilBERT's attention layers."""
-    return "transformer.layer.0.attention.q_lin.weight" in raw.tensors
+    return "transformer.layer.0.attention.q_lin.weight" in raw.tensors and may_be(raw, "distilbert")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:

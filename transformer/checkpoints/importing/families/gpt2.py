@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
-from transformer.checkpoints.importing.family import Family, Into, Renames
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import three_blocks, three_blocks_of_columns, transposed
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -56,7 +56,7 @@ _UNCOMMON = "another way to compute attention than GPT-2's"
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are GPT-2's fused projections and its embeddings."""
-    return "wte.weight" in raw.tensors and "h.0.attn.c_attn.weight" in raw.tensors
+    return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:

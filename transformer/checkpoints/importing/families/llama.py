@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet, likely_heads
@@ -52,13 +52,12 @@ IGNORED = {
 }
 
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
-MODEL_TYPES = (None, "llama", "mistral", "qwen2")
 
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are Llama's names, and no more than that in each layer."""
     names = {"embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.0.mlp.gate_proj.weight"}
-    return names <= raw.tensors.keys() and raw.json("config.json").get("model_type") in MODEL_TYPES
+    return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
