@@ -16,7 +16,7 @@ export TORCH_INDEX
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := run
-.PHONY: run test check format bench screenshot clean help
+.PHONY: run test check format bench fuzz screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
@@ -35,6 +35,9 @@ format: .venv/.deps-dev  ## put the code into the agreed form
 
 bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writes build/bench.json
 	$(BIN)/python -m bench
+
+fuzz: .venv/.deps-dev  ## read a million spoilt checkpoints: each must load or be refused
+	$(BIN)/python -m scripts.fuzz
 
 screenshot: .venv/.deps-dev  ## take the README's screenshot again
 	$(BIN)/python -m scripts.screenshot

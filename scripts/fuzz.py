@@ -1,0 +1,275 @@
+"""Break valid checkpoints at random, and read them: each is opened or refused in words, and nothing of it runs.
+
+`make fuzz` breaks a million. A run that fails prints how to have just that one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import multiprocessing
+import random
+import resource
+import secrets
+import shutil
+import struct
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import nn
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.limits import MEBIBYTE, UPLOAD_LIMITS
+from transformer.checkpoints.reading.table import copy_blocks, from_table, to_table
+
+Files = Mapping[str, bytes]
+"""A checkpoint: its files by name; one alone is chosen itself, several as their folder."""
+
+MOST_SECONDS = 5.0
+MOST_MEMORY = 512 * MEBIBYTE
+MARKER = "ran"
+"""The file that the malicious checkpoint would make, in the working directory."""
+
+_EDGES = (
+    0,
+    1,
+    -1,
+    0x7F,
+    0x80,
+    0xFF,
+    0x7FFF,
+    0xFFFF,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**53,
+    2**63 - 1,
+    2**64 - 1,
+)
+
+
+class FuzzError(AssertionError):
+    """A broken checkpoint that was neither opened nor refused as it must be."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many checkpoints were opened and how many were refused, by the words of the refusal."""
+
+    opened: int
+    refused: Counter[str]
+
+
+def fuzz(seed: int, runs: range) -> Outcome:
+    """Break and read as many checkpoints as there are in `runs`; each depends on the seed and its number alone.
+
+    Raises:
+        FuzzError: when one is neither opened nor refused, or takes too long, or something of it was run.
+    """
+    corpus = list(valid())
+    opened, refused = 0, Counter[str]()
+    with tempfile.TemporaryDirectory() as place, at_most(MOST_MEMORY):
+        for run in runs:
+            try:
+                reason = attempt(broken(corpus, Random(f"{seed} {run}")), Path(place))
+            except Exception as error:
+                raise FuzzError(f"python -m scripts.fuzz --seed {seed} --only {run}: {error!r}") from error
+            if reason is None:
+                opened += 1
+            else:
+                refused[reason] += 1
+    return Outcome(opened, refused)
+
+
+def attempt(files: Files, place: Path) -> str | None:
+    """Read a checkpoint as the reading process does, and open its tensors.
+
+    Returns:
+        The refusal's first words; None when it was opened.
+
+    Raises:
+        FuzzError: when it takes too long, or something of it was run.
+    """
+    began = time.monotonic()
+    chosen, copies = place / "chosen", place / "copies"
+    chosen.mkdir()
+    copies.mkdir()
+    try:
+        for name, content in files.items():
+            (chosen / name).write_bytes(content)
+        path = chosen / next(iter(files)) if len(files) == 1 else chosen
+        contents = read_contents(path, UPLOAD_LIMITS)
+        table = json.loads(json.dumps(to_table(contents, copy_blocks(contents, copies))))
+        for name, stored in from_table(table, path).tensors.items():
+            if stored.open().shape != stored.shape:
+                raise FuzzError(f"{name} has another shape than it says")
+    except CheckpointError as error:
+        return " ".join(str(error).split()[1:4])
+    finally:
+        shutil.rmtree(chosen)
+        shutil.rmtree(copies)
+        if Path(MARKER).exists():
+            raise FuzzError("something of it was run")
+        if time.monotonic() - began > MOST_SECONDS:
+            raise FuzzError(f"it took more than {MOST_SECONDS} s")
+    return None
+
+
+def valid() -> Iterator[Files]:
+    """Checkpoints of each format, small, and one that is malicious."""
+    module = nn.Linear(3, 5)
+    optimizer = torch.optim.Adam(module.parameters())
+    module(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+    kinds = {str(dtype): torch.ones(2, 3).to(dtype) for dtype in (torch.bfloat16, torch.bool, torch.int64)}
+    trainer = {"epoch": 3, "state_dict": module.state_dict(), "optimizer": optimizer.state_dict()}
+    tied = {"a": module.weight, "b": module.weight, "part": torch.arange(24.0)[6:18].view(3, 4)}
+    yield {"plain.safetensors": save(module.state_dict())}
+    yield {"kinds.safetensors": save(kinds, {"format": "pt"})}
+    for value, protocol in ((module.state_dict(), 2), (trainer, 2), (tied, 4), (kinds, 5)):
+        yield {"weights.pt": _saved(value, protocol)}
+    shards = [{"w": torch.ones(2)}, {"v": torch.zeros(3, 2)}]
+    for stem, ending, write in (("model", "safetensors", save), ("pytorch_model", "bin", _saved)):
+        names = [f"{stem}-{number:05}-of-00002.{ending}" for number in (1, 2)]
+        index = json.dumps({"weight_map": {"w": names[0], "v": names[1]}}).encode()
+        yield {
+            "config.json": b'{"model_type": "some", "d_model": 4}',
+            f"{stem}.{ending}.index.json": index,
+            **{name: write(shard) for name, shard in zip(names, shards, strict=True)},
+        }
+    pickle = f"\x80\x02cos\nsystem\nX{chr(10)}\0\0\0touch {MARKER} \x85R.".encode("latin1")
+    yield {"malicious.pt": _packed({"archive/data.pkl": pickle, "archive/data/0": bytes(8)})}
+
+
+def broken(corpus: list[Files], random: Random) -> Files:
+    """One of the checkpoints with one of its files broken: anywhere, or behind its checksums and lengths."""
+    files = dict(random.choice(corpus))
+    name = random.choice(list(files))
+    other = random.choice(list(random.choice(corpus).values()))
+    breaks: list[Callable[[bytes, bytes, Random], bytes]] = [_mutated]
+    if zipfile.is_zipfile(io.BytesIO(files[name])):
+        breaks += [_with_broken_entry] * 3
+    elif name.endswith(".safetensors"):
+        breaks += [_with_broken_head] * 2
+    files[name] = random.choice(breaks)(files[name], other, random)
+    return files
+
+
+def _mutated(content: bytes, other: bytes, random: Random) -> bytes:
+    """One to four changes: bits, bytes, numbers, pieces left out, repeated, or taken from elsewhere."""
+    changed = bytearray(content)
+    for _ in range(random.choice((1, 1, 1, 2, 4))):
+        at = random.randrange(len(changed) + 1)
+        length = random.choice((1, 1, 2, 4, 8, 64))
+        match random.randrange(8):
+            case 0 if at < len(changed):
+                changed[at] ^= 1 << random.randrange(8)
+            case 1:
+                changed[at : at + length] = random.randbytes(length)
+            case 2:
+                changed[at:at] = random.randbytes(length)
+            case 3:
+                del changed[at : at + length]
+            case 4:
+                del changed[at:]
+            case 5:
+                start = random.randrange(len(other) + 1)
+                changed[at : at + random.choice((0, length))] = other[start : start + length * 4]
+            case 6:
+                changed[at:at] = changed[at : at + length * 4]
+            case _:
+                size = random.choice((1, 2, 4, 8))
+                value = random.choice(_EDGES) & (1 << 8 * size) - 1
+                changed[at : at + size] = value.to_bytes(size, "little")
+    return bytes(changed)
+
+
+def _with_broken_entry(content: bytes, other: bytes, random: Random) -> bytes:
+    """An archive whose checksums fit, with one entry changed: most often the pickle."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {info.filename: archive.read(info) for info in archive.infolist()}
+    pickles = [name for name in entries if name.endswith("data.pkl")]
+    name = random.choice(pickles * 4 + list(entries))
+    entries[name] = _mutated(entries[name], other, random)
+    return _packed(entries)
+
+
+def _with_broken_head(content: bytes, other: bytes, random: Random) -> bytes:
+    """A safetensors file whose head has been changed, and its length made to fit."""
+    length = int.from_bytes(content[:8], "little")
+    head = _mutated(content[8 : 8 + length], other, random)
+    return struct.pack("<Q", len(head)) + head + content[8 + length :]
+
+
+def _saved(value: Any, protocol: int = 2) -> bytes:
+    content = io.BytesIO()
+    torch.save(value, content, pickle_protocol=protocol)
+    return content.getvalue()
+
+
+def _packed(entries: Files) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, entry in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), entry)
+    return content.getvalue()
+
+
+@contextmanager
+def at_most(n_bytes: int) -> Iterator[None]:
+    """Let this process ask for so many bytes more than it has; where the system knows such a limit."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    has = int(statm.read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (has + n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _part(task: tuple[int, range]) -> Outcome:
+    return fuzz(*task)
+
+
+def main() -> None:
+    """Break a million, in as many processes as there are cores."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=None, help="chosen at random and printed when left out")
+    parser.add_argument("--only", type=int, default=None, help="the number of the one run to do")
+    options = parser.parse_args()
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    print(f"seed {seed}", flush=True)
+    if options.only is not None:
+        sys.exit(str(fuzz(seed, range(options.only, options.only + 1))))
+    size = 10_000
+    parts = [(seed, range(start, min(start + size, options.runs))) for start in range(0, options.runs, size)]
+    opened, refused = 0, Counter[str]()
+    with multiprocessing.get_context("spawn").Pool() as pool:
+        for done, outcome in enumerate(pool.imap_unordered(_part, parts), start=1):
+            opened += outcome.opened
+            refused += outcome.refused
+            print(f"{min(done * size, options.runs):>9,} read, {opened:,} opened", flush=True)
+    for words, count in refused.most_common():
+        print(f"{count:>9,} {words}")
+
+
+if __name__ == "__main__":
+    main()
