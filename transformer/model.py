@@ -103,6 +103,8 @@ class Transformer(nn.Module):
         With that deviation an embedding times sqrt(d_model) has numbers of size 1, like the encoding's.
         """
         for name, parameter in self.named_parameters():
+            if parameter.is_meta:  # no memory; to ask for numbers nonetheless would load torch's compiler
+                continue
             if name.endswith(".gamma"):
                 nn.init.ones_(parameter)
             elif parameter.dim() == 1:
