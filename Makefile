@@ -16,13 +16,16 @@ export TORCH_INDEX
 export OMP_WAIT_POLICY ?= PASSIVE
 
 .DEFAULT_GOAL := run
-.PHONY: run test check format bench fuzz screenshot clean help
+.PHONY: run test fuzz check format bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_OPTIONS)
+
+fuzz: .venv/.deps-dev  ## break a million checkpoints at random and read them: each opens or is refused
+	$(BIN)/python -m scripts.fuzz
 
 check: .venv/.deps-dev  ## lint, formatting and types
 	$(BIN)/ruff check .
@@ -35,9 +38,6 @@ format: .venv/.deps-dev  ## put the code into the agreed form
 
 bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writes build/bench.json
 	$(BIN)/python -m bench
-
-fuzz: .venv/.deps-dev  ## read a million spoilt checkpoints: each must load or be refused
-	$(BIN)/python -m scripts.fuzz
 
 screenshot: .venv/.deps-dev  ## take the README's screenshot again
 	$(BIN)/python -m scripts.screenshot
