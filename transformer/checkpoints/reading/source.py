@@ -51,6 +51,34 @@ class Source:
         for start in range(offset, offset + n_bytes, CHUNK):
             yield self.read(start, min(CHUNK, offset + n_bytes - start))
 
+    def copy(self, offset: int, n_bytes: int, out: BinaryIO) -> None:
+        """Copy so many bytes to the end of another file; by the system alone, where it knows how.
+
+        Raises:
+            CheckpointError: when they are not all there.
+            OSError: when they can't be written.
+        """
+        out.flush()
+        copied = self._copy_by_system(offset, n_bytes, out)
+        out.seek(0, os.SEEK_END)
+        for chunk in self.chunks(offset + copied, n_bytes - copied):
+            out.write(chunk)
+
+    def _copy_by_system(self, offset: int, n_bytes: int, out: BinaryIO) -> int:
+        """How many of the bytes it copied: all of them, or as many as it could."""
+        copied = 0
+        while copied < n_bytes:
+            try:
+                more = os.copy_file_range(
+                    self._file.fileno(), out.fileno(), n_bytes - copied, offset + copied
+                )
+            except (AttributeError, OSError):  # a system without it, or files that it can't do this for
+                break
+            if not more:
+                break
+            copied += more
+        return copied
+
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:

@@ -48,6 +48,9 @@ def copy_blocks(contents: Contents, folder: Path) -> Places:
 
 
 def _copy(block: Block, source: Source, out: BinaryIO) -> None:
+    if block.crc is None and block.dtype != "BOOL":
+        source.copy(block.offset, block.n_bytes, out)
+        return
     checksum = 0
     for chunk in source.chunks(block.offset, block.n_bytes):
         if block.dtype == "BOOL" and chunk.translate(None, b"\0\1"):
