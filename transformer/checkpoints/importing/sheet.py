@@ -113,10 +113,12 @@ class Sheet:
             return self.put("n_heads", self.config.integer(key), "config", f"config.json: {key}")
         return self.ask_heads()
 
-    def ask_heads(self, usual: int | None = None) -> int:
-        """Ask for n_heads among the divisors of d_model, `usual` first if it is one."""
+    def ask_heads(self, usual: int = 0) -> int:
+        """Ask for n_heads among the divisors of d_model, the usual number first unless heads get too wide."""
         d_model = self["d_model"]
-        likely = sorted(likely_heads(d_model), key=lambda n: n != usual)
+        likely = likely_heads(d_model)
+        if usual in likely and d_model <= TYPICAL_D_HEAD * usual:
+            likely.sort(key=lambda n: n != usual)
         return self.ask(
             "n_heads",
             "How many attention heads has each layer?",

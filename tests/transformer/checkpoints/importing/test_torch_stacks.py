@@ -178,3 +178,12 @@ def test_a_classifiers_head_is_no_generator(tmp_path: Path) -> None:
     report = plan_import(raw, {"positions": "none"}).report
     assert not report.config.has_generator
     assert [problem.name for problem in report.keys.unexpected] == ["classifier.weight", "classifier.bias"]
+
+
+@pytest.mark.parametrize("lacking", ["encoder", "decoder"])
+def test_a_final_norm_behind_one_stack_alone_is_never_left_out(tmp_path: Path, lacking: str) -> None:
+    state_dict = nn.Transformer(D_MODEL, HEADS, 2, 1, D_FF, batch_first=True).state_dict()
+    for part in ("weight", "bias"):
+        del state_dict[f"{lacking}.norm.{part}"]
+    keys = plan_import(raw_of(tmp_path, state_dict), {"positions": "none"}).report.keys
+    assert [problem.name for problem in keys.missing] == [f"{lacking}.norm.weight", f"{lacking}.norm.bias"]

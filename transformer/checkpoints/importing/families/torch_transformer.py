@@ -120,8 +120,9 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     renamed = _parts_by_name(parts)
     for stack, sides in places.items():
         norm = final_norm(stack, raw.tensors)
-        for part in ("weight", "bias"):
-            renamed[f"{norm}.{part}"] = [f"{side}.norm.{part}" for side in sides]
+        if norm is not None:
+            for part in ("weight", "bias"):
+                renamed[f"{norm}.{part}"] = [f"{side}.norm.{part}" for side in sides]
     tensors: dict[str, StoredTensor] = {}
     for name, stored in raw.tensors.items():
         inside = [
@@ -163,9 +164,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.ask_heads(USUAL_HEADS)
     ask_norm_position(sheet)
     ask_activation(sheet)
-    sheet.put(
-        "final_norm", f"{first}.norm.weight" in raw.tensors, "shapes", "whether a stack ends with a norm"
-    )
+    ends_with_norm = any(f"{side}.norm.weight" in raw.tensors for side in depths)
+    sheet.put("final_norm", ends_with_norm, "shapes", "whether a stack ends with a norm")
     sheet.put("norm_eps", 1e-5, "assumed", "torch's own layer_norm_eps")
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
     sheet.put("bias", has_bias, "shapes", "whether linear layers have biases")
