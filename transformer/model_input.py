@@ -11,7 +11,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.data import pad
 from transformer.decoding import room_behind
 from transformer.foreign_text.ids import IdCoder
-from transformer.text import Coder, EncodedSentence
+from transformer.text import Coder, EncodedSentence, clean
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a model of language may never end by itself."""
@@ -112,7 +112,7 @@ def encode_continuation(
     Raises:
         SentenceError: when both together are too long.
     """
-    space = " " if continuation[0].isalnum() else ""
+    space = " " if continuation[:1].isalnum() else ""
     whole = encode_sentence(loaded, loaded.target, f"{text}{space}{continuation}", "text")
     n = len(prompt.ids)
     if whole.ids[:n] == prompt.ids and len(whole.ids) > n:
@@ -120,6 +120,20 @@ def encode_continuation(
     alone = encode_sentence(loaded, loaded.target, continuation, "continuation")
     _check_length(_joined(prompt, alone), loaded.target, loaded.model.config.max_len, "text")
     return alone
+
+
+def reads_as(
+    loaded: LoadedModel, source: EncodedSentence, text: str, target: str, ids: Sequence[int]
+) -> bool:
+    """Whether a target, typed behind a typed source or prompt, would be read as these ids."""
+    try:
+        if loaded.model.config.n_encoder_layers:
+            typed = encode_sentence(loaded, loaded.target, target, "target")
+        else:
+            typed = encode_continuation(loaded, source, text, clean(target))
+    except SentenceError:
+        return False
+    return typed.ids == list(ids)
 
 
 def encoder_input(loaded: LoadedModel, source: EncodedSentence) -> Input:

@@ -12,13 +12,27 @@ from transformer.trace import Stack, Trace
 from viz.figures.masks import batch_layout
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
-from viz.session import batch_of, current_batch, current_choice, current_theme, texts_to_address
+from viz.session import (
+    batch_of,
+    current_batch,
+    current_choice,
+    current_model,
+    current_theme,
+    texts_to_address,
+)
+
+BOXES = {
+    "encoder-decoder": "Sentences, one a line",
+    "decoder-only": "Prompts, one a line",
+    "encoder-only": "Sentences, one a line",
+}
+SIDES: dict[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 
 def batch_box() -> Trace | None:
     """Draw the box, run its lines as one batch, return the trace; None, with a sentence that says why."""
     st.text_area(
-        "Sentences, one a line",
+        BOXES[current_model().model.config.kind],
         key="batch",
         persist_state="session",
         height=110,
@@ -50,9 +64,12 @@ def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
 def batch_section(trace: Trace) -> None:
     """Draw the batch on both sides of the model."""
     st.subheader("The batch")
-    sides: tuple[tuple[Stack, str], ...] = (("encoder", "source"), ("decoder", "target"))
-    for stack, name in sides:
-        st.markdown(f"**The {name} side**, what the {stack} reads")
+    sides = [stack for stack in SIDES if trace.n_layers(stack)]
+    for stack in sides:
+        name = SIDES[stack]
+        st.markdown(
+            f"**The {name} side**, what the {stack} reads" if len(sides) > 1 else "What the model reads"
+        )
         padding = padding_of(trace, stack)
         show(
             batch_layout(trace.tokens(stack), padding, theme=current_theme()),
@@ -60,5 +77,10 @@ def batch_section(trace: Trace) -> None:
             caption=f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the "
             f"{padding.size} positions.",
             key=f"batch_{name}",
+        )
+    if current_model().model.config.pad_id < 0 and len(trace.tgt_tokens) > 1:
+        st.markdown(
+            "This model has no padding token, so no mask closes what fills up the shorter sentences. Nothing "
+            "needs to: it stands behind their words, and they look back only."
         )
     computed_by(padding_mask)

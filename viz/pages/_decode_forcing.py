@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.run import Run, SentenceError
-from viz.arrays import AttentionMaps, attention_maps
+from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, attention_maps, closed_cells
 from viz.components.attention_matrix import attention_matrix
 from viz.decoding_session import right_translations
 from viz.figures.forcing import ScoredTokens, token_by_token
@@ -16,7 +16,7 @@ from viz.figures.labels import visible
 from viz.pages._decode_words import number, percent
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
-from viz.pages._kinds import target_label
+from viz.pages._kinds import target_label, target_noun
 from viz.session import (
     clamp_choice,
     current_choice,
@@ -77,18 +77,19 @@ def _forced_run() -> Run | None:
     """The run of the typed reference, or else of the example's own; None, with a word, without one."""
     text, _ = current_texts()
     known = right_translations(text)
+    noun = target_noun(current_model())
     st.text_input(
         target_label(current_model(), "reference"),
         key="target",
         persist_state="session",
-        placeholder=known[0] if known else "Type the right translation and press Enter",
+        placeholder=known[0] if known else f"Type the right {noun} and press Enter",
         help="The target that the model is given, token by token.",
     )
     texts_to_address()
     typed = current_texts()[1]
     reference = typed if typed.strip() else known[0] if known else ""
     if not reference:
-        st.info("Type the right translation: the model is given it and compared with what it writes itself.")
+        st.info(f"Type the right {noun}: the model is given it and compared with what it writes itself.")
         return None
     if not typed.strip():
         st.text(f"The example's own translation is taken: {visible(reference, len(reference))}")
@@ -144,10 +145,12 @@ def _token(index: int) -> str:
 
 
 def _attentions(forced: Run, free: Run) -> None:
-    """The same cross-attention head in both runs."""
-    maps = [attention_maps(run.trace, "cross", "weights") for run in (forced, free)]
+    """The same head in both runs: of the cross-attention, or of a decoder's own where there is no source."""
+    attention: Attention = "decoder" if free.encoder_input is None else "cross"
+    maps = [attention_maps(run.trace, attention, "weights") for run in (forced, free)]
     n_layers, n_heads = maps[0].values.shape[:2]
-    st.markdown("**Cross-attention of one head in both**: where it looks in the source, row by row")
+    name, where = ATTENTION_LABELS[attention], "source" if attention == "cross" else "text so far"
+    st.markdown(f"**{name} of one head in both**: where it looks in the {where}, row by row")
     left, right = st.columns(2)
     layer = _pick(left, "Layer", n_layers, n_layers - 1, "forcing_layer")
     head = _pick(right, "Head", n_heads, 0, "forcing_head")
@@ -155,7 +158,7 @@ def _attentions(forced: Run, free: Run) -> None:
     for column, name, key, own in zip(columns, (FORCED, FREE), ("forced", "free"), maps, strict=True):
         with column:
             st.markdown(f"**{name[0].upper()}{name[1:]}**")
-            _matrix(own, layer, head, f"forcing_{key}")
+            _matrix(own, layer, head, f"forcing_{key}", ATTENTION_LABELS[attention])
 
 
 def _pick(column: st.delta_generator.DeltaGenerator, label: str, n: int, default: int, key: str) -> int:
@@ -164,13 +167,17 @@ def _pick(column: st.delta_generator.DeltaGenerator, label: str, n: int, default
     return chosen
 
 
-def _matrix(maps: AttentionMaps, layer: int, head: int, key: str) -> None:
+def _matrix(maps: AttentionMaps, layer: int, head: int, key: str, name: str) -> None:
+    reasons = closed_cells(maps)
+    codes = sum((where * np.uint8(i) for i, where in enumerate(reasons.values(), start=1)), np.uint8(0))
     attention_matrix(
         maps.values[layer, head],
         query_tokens=list(map(visible, maps.query_tokens)),
         key_tokens=list(map(visible, maps.key_tokens)),
         colors=current_theme(),
         key=key,
-        title=f"Cross-attention, layer {layer}, head {head}",
+        closed=np.asarray(codes, np.uint8),
+        reasons=[f"masked: {reason}" for reason in reasons],
+        title=f"{name}, layer {layer}, head {head}",
         value_range=(0.0, 1.0),
     )

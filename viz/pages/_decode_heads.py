@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import streamlit as st
 
 from transformer.attention import scaled_dot_product_attention
 from transformer.beam_tree import BeamNode
+from transformer.model_input import reads_as
 from transformer.run import Run
 from viz.arrays import ATTENTION_LABELS, AttentionMaps, attention_maps, attention_record
 from viz.components.attention_matrix import MatrixCell, attention_matrix
@@ -16,9 +18,17 @@ from viz.components.head_rows import HeadBlock, HeadRow, head_rows
 from viz.decoding_session import remembered
 from viz.figures.labels import visible
 from viz.pages._explain import computed_by
-from viz.session import current_choice, current_model, current_theme, set_choice, token_unit, use_sentence
+from viz.session import (
+    current_choice,
+    current_model,
+    current_texts,
+    current_theme,
+    set_choice,
+    token_unit,
+    use_sentence,
+)
 
-BLOCKS: tuple[Literal["cross", "decoder"], ...] = ("cross", "decoder")
+Block = Literal["cross", "decoder"]
 EXPLORE = "viz/pages/explore.py"
 
 
@@ -30,21 +40,29 @@ def heads_section(run: Run, node: BeamNode) -> None:
         node: the chosen one; the decoder's last input is then the token before it.
     """
     st.subheader("Where the heads look")
-    row = node.position - 1
-    seen = {block: _until(attention_maps(run.trace, block, "weights"), block, row) for block in BLOCKS}
+    n_given = len(run.target_ids) - len(run.target.ids)  # the decoder's first tokens
+    row = n_given + node.position - 2
+    has_source = run.encoder_input is not None
+    blocks: tuple[Block, ...] = ("cross", "decoder") if has_source else ("decoder",)
+    seen = {block: _until(attention_maps(run.trace, block, "weights"), block, row) for block in blocks}
     looks_from = visible(run.trace.tgt_tokens[0][row])
+    where = "into the source and into the target so far" if has_source else "at the text so far"
     st.text(
-        f"Step {row}: the decoder's newest input is “{looks_from}”, position {row}. From there "
-        f"each head looks into the source and into the target so far, to find the next {token_unit()}."
+        f"Step {node.position - 1}: the decoder's newest input is “{looks_from}”, position {row}. From there "
+        f"each head looks {where}, to find the next {token_unit()}."
     )
-    chosen = _chosen(seen["cross"].values.shape[:2])
+    chosen = _chosen(blocks, seen["decoder"].values.shape[:2])
 
     def choose(selection: HeadRow) -> None:
-        set_choice("beam_head", f"{BLOCKS[selection.block]}.{selection.layer}.{selection.head}")
+        set_choice("beam_head", f"{blocks[selection.block]}.{selection.layer}.{selection.head}")
 
     head_rows(
         [
-            HeadBlock(_name(block, maps), maps.values[:, :, row], list(map(visible, maps.key_tokens)))
+            HeadBlock(
+                _name(block, maps, has_source=has_source),
+                maps.values[:, :, row],
+                list(map(visible, maps.key_tokens)),
+            )
             for block, maps in seen.items()
         ],
         colors=current_theme(),
@@ -54,10 +72,11 @@ def heads_section(run: Run, node: BeamNode) -> None:
         on_select=choose,
     )
     if chosen is not None:
-        _large(run, seen[BLOCKS[chosen.block]], chosen, row)
+        block = blocks[chosen.block]
+        _large(run, block, seen[block], chosen, row)
 
 
-def _until(maps: AttentionMaps, block: str, row: int) -> AttentionMaps:
+def _until(maps: AttentionMaps, block: Block, row: int) -> AttentionMaps:
     """The maps as they were when position `row` was the newest: what comes later was not there yet."""
     keys = slice(None) if block == "cross" else slice(row + 1)
     return AttentionMaps(
@@ -68,26 +87,26 @@ def _until(maps: AttentionMaps, block: str, row: int) -> AttentionMaps:
     )
 
 
-def _name(block: Literal["cross", "decoder"], maps: AttentionMaps) -> str:
-    where = "in the source" if block == "cross" else "in the target so far"
+def _name(block: Block, maps: AttentionMaps, *, has_source: bool) -> str:
+    so_far = "in the target so far" if has_source else "in the text so far"
+    where = "in the source" if block == "cross" else so_far
     count = len(maps.key_tokens)
     return f"{ATTENTION_LABELS[block]}: {where}, {count} token{'s' if count > 1 else ''}"
 
 
-def _chosen(shape: tuple[int, ...]) -> HeadRow | None:
+def _chosen(blocks: Sequence[str], shape: tuple[int, ...]) -> HeadRow | None:
     """The head that is shown large, as the address has it."""
     block, _, place = remembered("beam_head", "", current_choice()).partition(".")
     layer, _, head = place.partition(".")
     n_layers, n_heads = shape
-    if block not in BLOCKS or not (layer.isdecimal() and head.isdecimal() and len(layer + head) < 9):
+    if block not in blocks or not (layer.isdecimal() and head.isdecimal() and len(layer + head) < 9):
         return None
-    found = HeadRow(BLOCKS.index(block), int(layer), int(head))
+    found = HeadRow(blocks.index(block), int(layer), int(head))
     return found if found.layer < n_layers and found.head < n_heads else None
 
 
-def _large(run: Run, maps: AttentionMaps, chosen: HeadRow, row: int) -> None:
+def _large(run: Run, block: Block, maps: AttentionMaps, chosen: HeadRow, row: int) -> None:
     """One head over all steps so far; this step's row is the last."""
-    block = BLOCKS[chosen.block]
     title = f"{ATTENTION_LABELS[block]}, layer {chosen.layer}, head {chosen.head}"
     values = maps.values[chosen.layer, chosen.head]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -109,11 +128,11 @@ def _large(run: Run, maps: AttentionMaps, chosen: HeadRow, row: int) -> None:
     computed_by(scaled_dot_product_attention, attention_record(run.trace, block, chosen.layer).path)
 
 
-def _link_to_explore(run: Run, block: Literal["cross", "decoder"], chosen: HeadRow) -> None:
+def _link_to_explore(run: Run, block: Block, chosen: HeadRow) -> None:
     """Offer the same head on Explore, for the whole target; not where its text would be cut otherwise."""
-    coder = current_model().target
-    target = coder.decode(run.target.ids)
-    if coder.encode(target).ids != list(run.target.ids):
+    loaded, text = current_model(), current_texts()[0]
+    target = loaded.target.decode(run.target.ids)
+    if not reads_as(loaded, run.source, text, target, run.target.ids):
         st.caption("On Explore, this target would be typed as text, which makes other tokens of it.")
         return
 

@@ -58,7 +58,7 @@ class Verdicts:
 
     def _given(self, node: BeamNode) -> str:
         if node.parent is None:
-            return "Every target begins with this token."
+            return "The search begins behind this token."
         return f"You chose this token. The model itself had it as number {node.rank:,} here."
 
     def _pruned(self, node: BeamNode) -> str:

@@ -16,7 +16,7 @@ from viz.components.token_strip import StripToken, token_strip
 from viz.figures.labels import visible
 from viz.figures.probabilities import step_probabilities
 from viz.pages._figure import save_menu
-from viz.pages._kinds import is_translator, mask_token
+from viz.pages._kinds import mask_token, target_noun
 from viz.session import current_model, current_theme
 
 SUBWORDS_NOTE = "The sub-words of one word are framed together."
@@ -143,7 +143,7 @@ def _what_came_out(run: Run, loaded: LoadedModel) -> str:
 def _result(run: Run, loaded: LoadedModel) -> str:
     if run.encoder_input is None:
         return "The prompt, and how it goes on"
-    return "Its translation" if is_translator(loaded) else "Its target"
+    return f"Its {target_noun(loaded)}"
 
 
 def _of_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:

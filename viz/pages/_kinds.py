@@ -28,12 +28,28 @@ def introduction(loaded: LoadedModel) -> str:
     config = loaded.model.config
     if not config.has_generator:
         return WITHOUT_WORDS
-    return INTRODUCTIONS[config.kind].format(answer="translation" if is_translator(loaded) else "target")
+    return INTRODUCTIONS[config.kind].format(answer=target_noun(loaded))
 
 
 def is_translator(loaded: LoadedModel) -> bool:
     """Whether it goes from one known language to another."""
     return _languages(loaded) is not None
+
+
+def why_no_decoding(loaded: LoadedModel) -> str:
+    """Say why a model makes no sentences, token by token; empty for one that does. Text of ours."""
+    config = loaded.model.config
+    if not config.n_decoder_layers:
+        return (
+            "The chosen model is an encoder alone: it reads a sentence as a whole and writes none, so there "
+            "is nothing to decode here. Choose a model with a decoder in the sidebar."
+        )
+    if not config.has_generator:
+        return (
+            "The chosen model has no generator: it gives no probabilities of words, so there is nothing to "
+            "decode here. Choose another model in the sidebar."
+        )
+    return ""
 
 
 def source_label(loaded: LoadedModel) -> str:
@@ -47,9 +63,16 @@ def source_label(loaded: LoadedModel) -> str:
 def target_label(loaded: LoadedModel, noun: str = "sentence") -> str:
     """What the box for a given target is called; with "reference" as the noun, for the right one."""
     if loaded.model.config.kind == "decoder-only":
-        return "Continuation"
+        return target_noun(loaded).capitalize()
     names = _languages(loaded)
     return f"{names[1]} {noun}" if names else "Target" if noun == "sentence" else noun.capitalize()
+
+
+def target_noun(loaded: LoadedModel) -> str:
+    """What the target is."""
+    if loaded.model.config.kind == "decoder-only":
+        return "continuation"
+    return "translation" if is_translator(loaded) else "target"
 
 
 def source_placeholder(loaded: LoadedModel) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.masks import causal_mask
 from transformer.trace import AttentionRecord, Stack, Trace
-from viz.arrays import ATTENTION_LABELS, MODULES, Attention, attention_record, n_layers
+from viz.arrays import ATTENTION_LABELS, MODULES, Attention, attention_record, attentions, n_layers
 from viz.figures.labels import visible
 from viz.figures.masks import mask_matrix
 from viz.pages._batch import padding_of
@@ -35,7 +33,7 @@ def mask_section(trace: Trace) -> None:
     combined = masks["Combined"]
     free = int(record.mask[sentence, 0].sum())
     explain(
-        what=_what(attention),
+        what=_what(attention, len(attentions(trace)) > 1),
         formula=_formula(record, sentence, free),
         look="the grey cells: point at one, and it says whether padding or the future closes it. A row is a "
         "query and shows what this token may look at; the framed row is followed below.",
@@ -70,18 +68,18 @@ def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Clo
 
 def _pick(trace: Trace) -> tuple[Attention, int]:
     left, right = st.columns([2, 1])
-    options = get_args(Attention)
+    options = attentions(trace)
     clamp_choice("mask_attention", options)
     attention: Attention = left.segmented_control(
         "Which attention",
         options,
-        default="decoder",
+        default="decoder" if "decoder" in options else options[0],
         required=True,
         format_func=ATTENTION_LABELS.__getitem__,
         key="mask_attention",
         bind="query-params",
     )
-    numbers = range(1, len(trace.src_tokens) + 1)
+    numbers = range(1, max(len(trace.src_tokens), len(trace.tgt_tokens)) + 1)
     clamp_choice("sentence", numbers)
     number = right.segmented_control(
         "Sentence", numbers, default=1, required=True, key="sentence", bind="query-params"
@@ -101,10 +99,11 @@ def _pick_query(tokens: tuple[str, ...]) -> int:
     )
 
 
-def _what(attention: Attention) -> str:
+def _what(attention: Attention, has_two_stacks: bool) -> str:
+    decoder = "The decoder's input" if has_two_stacks else "A token"
     rules = {
         "encoder": "The encoder may look forwards and backwards, so nothing but padding is closed.",
-        "decoder": "The decoder's input may look at itself and what came before; padding is closed besides.",
+        "decoder": f"{decoder} may look at itself and what came before; padding is closed besides.",
         "cross": "The decoder may look at every token of the source, which is complete when it begins to "
         "write; only the source's padding is closed.",
     }

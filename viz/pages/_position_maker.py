@@ -9,16 +9,26 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.positions import sinusoidal_encoding
+from transformer.positions import SinusoidLayout, sinusoidal_encoding
 from transformer.positions import wavelengths as encoding_wavelengths
 from viz.figures import positions as figures
 from viz.pages._explain import explain
 from viz.pages._figure import show
-from viz.session import current_theme, forget_choice
+from viz.session import current_model, current_theme, forget_choice
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 BASES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 FIRST_DIMENSIONS = (6, 7, 20, 32)
+PAIRS = {
+    "interleaved": "Dimensions 2i and 2i + 1",
+    "halves": "In this model all sines stand before all cosines: dimensions i and i + d_model / 2",
+}
+PARTS = {"interleaved": ("2i", "2i+1"), "halves": ("i", r"i + d_\text{model} / 2")}
+SINES = {
+    "interleaved": "even ones are sines, odd ones cosines",
+    "halves": "the first half are sines, the second half cosines",
+}
+"""By the layout of the encoding."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,7 @@ class Encoding:
     base: int
     position: int
     pair: int
+    layout: SinusoidLayout
 
     @property
     def length(self) -> int:
@@ -40,15 +51,22 @@ class Encoding:
         """Dimensions, d_model."""
         return self.values.shape[1]
 
+    @property
+    def dimensions(self) -> tuple[int, int]:
+        """Where the sine and the cosine of the chosen pair stand."""
+        if self.layout == "halves":
+            return self.pair, self.pair + self.width // 2
+        return 2 * self.pair, 2 * self.pair + 1
+
 
 @st.fragment
 def encoding_section() -> None:
     """Draw the sliders and what they make; a slider draws only this section again."""
     encoding = _sliders()
     explain(
-        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers. Dimensions 2i and 2i "
-        "+ 1 form a pair, the sine and the cosine of the same angle; the angle grows with the position, "
-        "faster in the first pairs than in the last.",
+        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers. "
+        f"{PAIRS[encoding.layout]} form a pair, the sine and the cosine of the same angle; the angle grows "
+        "with the position, faster in the first pairs than in the last.",
         formula=_formula(encoding),
         look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
         "they number the positions as a clock's hands number the moments, from the second hand to the "
@@ -77,7 +95,9 @@ def _sliders() -> Encoding:
     pair = right.slider(
         "Pair of dimensions i", 0, width // 2 - 1, min(3, width // 2 - 1), key="pe_pair", bind="query-params"
     )
-    return Encoding(sinusoidal_encoding(length, width, base).numpy(), base, position, pair)
+    config = current_model().model.config
+    layout: SinusoidLayout = config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved"
+    return Encoding(sinusoidal_encoding(length, width, base, layout).numpy(), base, position, pair, layout)
 
 
 def _formula(encoding: Encoding) -> str:
@@ -88,7 +108,9 @@ def _formula(encoding: Encoding) -> str:
         rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,2i / d_\text{{model}}}}\right) \\ "
         rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{2 * i} / {width}}}\right) "
         rf"= \{name}({angle:.4f}) = {float(encoding.values[pos, dimension]):.4f}"
-        for name, dimension, part in (("sin", 2 * i, "2i"), ("cos", 2 * i + 1, "2i+1"))
+        for name, dimension, part in zip(
+            ("sin", "cos"), encoding.dimensions, PARTS[encoding.layout], strict=True
+        )
     ]
     return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
@@ -97,7 +119,7 @@ def _curves(encoding: Encoding) -> None:
     st.subheader("Curves of chosen dimensions")
     forget_choice("pe_dimensions", lambda chosen: all(dimension < encoding.width for dimension in chosen))
     dimensions = st.multiselect(
-        "Dimensions (even ones are sines, odd ones cosines)",
+        f"Dimensions ({SINES[encoding.layout]})",
         range(encoding.width),
         [dimension for dimension in FIRST_DIMENSIONS if dimension < encoding.width],
         key="pe_dimensions",

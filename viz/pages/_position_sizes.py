@@ -7,6 +7,7 @@ import math
 import numpy as np
 import streamlit as st
 
+from transformer.config import TransformerConfig
 from transformer.embedding import Embedding
 from transformer.run import Run
 from viz.figures import positions as figures
@@ -27,17 +28,19 @@ SIDES = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
 def sizes_section(run: Run) -> None:
     """Draw the sizes of one run; what is picked draws only this section again."""
     left, right = st.columns([2, 3])
+    sides = [side for side in SIDES if f"{side}.tokens" in run.trace]
+    clamp_choice("pe_side", sides)
     side = left.segmented_control(
         "Which input",
-        list(SIDES),
-        default="src_embedding",
+        sides,
+        default=sides[0],
         required=True,
         format_func=SIDES.__getitem__,
         key="pe_side",
         bind="query-params",
     )
     tokens = (run.trace.src_tokens if side == "src_embedding" else run.trace.tgt_tokens)[0]
-    vectors = run.trace[f"{side}.tokens"][0].numpy()  # (T, D), times sqrt(d_model) already
+    vectors = run.trace[f"{side}.tokens"][0].numpy()  # (T, D), times sqrt(d_model) already where that is done
     encodings = run.trace[f"{side}.positions"][0].numpy()  # (T, D)
     clamp_choice("pe_token", range(len(tokens)))
     token = right.selectbox(
@@ -47,15 +50,16 @@ def sizes_section(run: Run) -> None:
         key="pe_token",
         bind="query-params",
     )
-    kind = current_model().model.config.positions
+    config = current_model().model.config
+    times = ", times √d_model," if config.embedding_scale else ""
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
     explain(
-        what="The model that is loaded adds the two: each token's embedding, times √d_model, and the "
-        f"{kind} encoding of its place. Here the embeddings are "
+        what=f"The model that is loaded adds the two: each token's embedding{times} and the "
+        f"{config.positions} encoding of its place. Here the embeddings are "
         f"{token_norms.mean() / position_norms.mean():.2f} times as long as the encodings on average. "
-        "Without the factor √d_model the tokens would drown.",
-        formula=_formula(vectors[token], encodings[token], token),
-        look=LOOK[kind],
+        f"{_remarks(config)}",
+        formula=_formula(vectors[token], encodings[token], token, is_scaled=config.embedding_scale),
+        look=LOOK[config.positions],
         computed=Embedding.forward,
         path=f"{side}.tokens, {side}.positions",
     )
@@ -63,20 +67,36 @@ def sizes_section(run: Run) -> None:
     show(
         figure,
         name=f"embedding-and-position-sizes-{side}",
-        caption="For each token, the length of its embedding times √d_model beside the length of the "
-        "encoding that is added to it.",
+        caption=f"For each token, the length of its embedding{' times √d_model' if times else ''} beside the "
+        "length of the encoding that is added to it.",
         key="pe_sizes",
     )
 
 
-def _formula(vector: np.ndarray, encoding: np.ndarray, position: int) -> str:
-    root = math.sqrt(len(vector))
+def _remarks(config: TransformerConfig) -> str:
+    """What else there is to say of how this model makes its input."""
+    remarks = []
+    if config.embedding_scale:
+        remarks.append("Without the factor √d_model the tokens would drown.")
+    if config.sinusoid_layout == "halves" and config.positions == "sinusoidal":
+        remarks.append("This model keeps all sines before all cosines.")
+    if config.n_segments:
+        remarks.append("One vector more, the same for every token (its segment), is added besides.")
+    if config.embedding_norm:
+        remarks.append("A norm stands behind the sum.")
+    return " ".join(remarks)
+
+
+def _formula(vector: np.ndarray, encoding: np.ndarray, position: int, *, is_scaled: bool) -> str:
+    root = math.sqrt(len(vector)) if is_scaled else 1.0
+    times, number = (rf" \cdot \sqrt{{{len(vector)}}}", rf" \cdot {root:.3f}") if is_scaled else ("", "")
     size, place, total = (float(np.linalg.norm(x)) for x in (vector, encoding, vector + encoding))
     return (
         rf"\begin{{gathered}} x_{{{position}}} = "
-        rf"\text{{embedding}} \cdot \sqrt{{{len(vector)}}} + PE({position}) \\ "
-        rf"\lVert \text{{embedding}} \rVert \cdot \sqrt{{{len(vector)}}} = "
-        rf"{size / root:.3f} \cdot {root:.3f} = {size:.3f} \\ "
+        rf"\text{{embedding}}{times} + PE({position}) \\ "
+        rf"\lVert \text{{embedding}} \rVert{times} = "
+        + (rf"{size / root:.3f}{number} = " if is_scaled else "")
+        + rf"{size:.3f} \\ "
         rf"\lVert PE({position}) \rVert = {place:.3f} \qquad "
         rf"\lVert x_{{{position}}} \rVert = {total:.3f} \end{{gathered}}"
     )

@@ -5,6 +5,8 @@ import streamlit as st
 from viz.pages._decode_forcing import forcing_section
 from viz.pages._decode_search import search_section
 from viz.pages._decode_sentence import source_box
+from viz.pages._kinds import why_no_decoding
+from viz.session import current_model
 
 st.title("Decode")
 st.markdown(
@@ -13,7 +15,11 @@ st.markdown(
     "and top-p do to the probabilities, and what changes when the model reads its own words instead of the "
     "right ones."
 )
-run = source_box()
-if run is not None:
-    search_section()
-    forcing_section(run)
+why_not = why_no_decoding(current_model())
+if why_not:
+    st.info(why_not)
+else:
+    run = source_box()
+    if run is not None:
+        search_section()
+        forcing_section(run)
