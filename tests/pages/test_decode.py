@@ -3,58 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from tests.models import tiny_subword_model
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
-from tests.viz.mounted import unpack_frame
+from tests.pages.views import Views
 from transformer.beam_tree import BeamTree
 from transformer.checkpoints.folder import MODELS, open_model, save_model
 from transformer.run import draw_target, encode_sentence, run_sentence, search
 from viz.components.beam_tree import GoOn, Place
-from viz.components.client_view import ClientView
 from viz.components.head_rows import HeadRow
 from viz.components.next_tokens import Reshaping, TokenChoice
 
 SENTENCE = "my sister is younger than your brother."
 RIGHT = "mia sorella è più giovane di tuo fratello."
-
-
-class Views:
-    """Stands for the browser: what each view was given, and a person who selects something in it."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.frames: dict[str, bytes] = {}
-        self.selections: dict[str, object] = {}
-        mount = ClientView.mount
-
-        def mounted(view: ClientView, frame: bytes, **options: Any) -> object:
-            self.frames[str(options["key"])] = frame
-            on_select = options["on_select"]
-            selection = self.selections.pop(str(options["key"]), None)
-            if selection is not None and callable(on_select):
-                on_select(selection)
-            return mount(view, frame, **options)
-
-        monkeypatch.setattr(ClientView, "mount", mounted)
-
-    def data(self, key: str) -> dict[str, Any]:
-        return unpack_frame(self.frames[key])[0]
-
-    def array(self, key: str, name: str) -> NDArray[Any]:
-        return unpack_frame(self.frames[key])[1][name]
-
-    def select(self, app: AppTest, key: str, selection: object) -> None:
-        """Select something in a view; the page then runs as after a click."""
-        self.selections[key] = selection
-        app.run()
-        app.run()
 
 
 @pytest.fixture

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from tests.kinds import KINDS
-from tests.pages.app import PAGES, open_app, texts
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.kinds import KINDS, MASK
+from tests.pages.app import HOSTILE, PAGES, open_app, texts
+from tests.pages.figures import array, figure, trace
 from tests.pages.offered import BATCH, TEXT, offer
+from tests.pages.views import Views
+from transformer.run import Run, run_sentence
+from transformer.trace import Stack
+from viz.arrays import ATTENTION_LABELS
+from viz.components.head_rows import HeadRow
+
+NUMBER = r"(-?[\d.]+)"
 
 
 @pytest.fixture(autouse=True)
@@ -14,10 +26,309 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch.setattr, KINDS)
 
 
+@pytest.fixture
+def views(monkeypatch: pytest.MonkeyPatch) -> Views:
+    return Views(monkeypatch)
+
+
+def opened(kind: str, page_name: str = "explore", **address: str) -> AppTest:
+    app = open_app(page_name, model=kind, **{"text": TEXT} | address)
+    assert not app.exception
+    assert not app.warning
+    return app
+
+
+def formulas(app: AppTest) -> list[str]:
+    return [element.value.strip("$\n") for element in app.latex]
+
+
+def run_of(kind: str, text: str = TEXT) -> Run:
+    return run_sentence(KINDS[kind](), text)
+
+
 @pytest.mark.parametrize("page_name", PAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_page_runs(kind: str, page_name: str) -> None:
-    app = open_app(page_name, model=kind, text=TEXT, batch=BATCH)
+    assert texts(opened(kind, page_name, batch=BATCH))
+
+
+@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "masked", "relative", "stacks"])
+def test_every_view_of_the_attention(kind: str, view: str) -> None:
+    assert opened(kind, view=view).button_group(key="view").value == view
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["empty", "script", "remote picture", "one endless word"])
+def test_no_text_breaks_it(kind: str, name: str) -> None:
+    app = open_app(model=kind)
+    for box in app.text_input:
+        box.set_value(HOSTILE[name])
+    app.run()
     assert not app.exception
-    assert not app.warning
-    assert texts(app)
+
+
+# Explore
+
+
+@pytest.mark.parametrize(
+    "kind, boxes",
+    [
+        ("prompted", ["Prompt", "Continuation (optional)"]),
+        ("masked", ["Sentence"]),
+        ("reader", ["Sentence"]),
+        ("relative", ["Sentence", "Target (optional)"]),
+        ("toy-en-it", ["English sentence", "Italian sentence (optional)"]),
+    ],
+)
+def test_the_boxes_are_called_what_they_are(kind: str, boxes: list[str]) -> None:
+    assert [box.label for box in opened(kind).text_input] == boxes
+
+
+@pytest.mark.parametrize(
+    "kind, attentions",
+    [("prompted", ["decoder"]), ("masked", ["encoder"]), ("languages", ["encoder", "decoder", "cross"])],
+)
+def test_only_the_attentions_that_there_are_can_be_chosen(kind: str, attentions: list[str]) -> None:
+    app = opened(kind, attention=ATTENTION_LABELS["cross"])
+    options = [ATTENTION_LABELS[attention] for attention in ATTENTION_LABELS if attention in attentions]
+    assert app.button_group(key="attention").options == options
+    assert app.button_group(key="attention").value in attentions
+
+
+def test_a_prompt_goes_in_and_is_gone_on_with(views: Views) -> None:
+    app = opened("rotary")
+    run = run_of("rotary")
+    assert [token[0] for token in views.data("source_strip")["tokens"]] == ["<bos>", *run.source.tokens]
+    assert [token[2] for token in views.data("source_strip")["tokens"]][:2] == ["special", "word"]
+    drawn = views.data("steps")
+    assert drawn["start"] == ["<bos>", *run.source.tokens]
+    assert drawn["positions"] is None
+    assert len(drawn["steps"]) == len(run.steps)
+    assert run.translation in [text.value for text in app.text]
+
+
+def test_a_typed_continuation_is_forced(views: Views) -> None:
+    app = opened("prompted", target="the dog")
+    assert "teacher forcing" in texts(app)
+    assert [step["word"] for step in views.data("steps")["steps"]] == ["the", "dog"]
+    assert "stopped at the most" not in texts(app)
+
+
+def test_a_masked_word_is_found_in_its_place(views: Views) -> None:
+    text = f"Yesterday I {MASK} the dog."
+    app = opened("masked", text=text)
+    run = run_of("masked", text)
+    assert run.translation in [shown.value for shown in app.text]
+    assert views.data("steps")["positions"] == [3]
+    assert views.data("steps")["taken"] == "chosen"
+    special = [token[2] == "special" for token in views.data("source_strip")["tokens"]]
+    assert special == [True, *[False] * 6, True]
+    opened("masked")
+    assert views.data("steps")["positions"] == [1, 2, 3, 4, 5, 6]
+    assert views.data("steps")["taken"] == "given"
+
+
+def test_an_example_masks_a_word() -> None:
+    app = opened("masked")
+    example = app.button_group(key="example")
+    example.set_value(example.options[0]).run()
+    assert MASK in str(app.text_input(key="text").value)
+    assert not app.exception
+
+
+def test_a_model_without_generator_says_that_no_words_come_out(views: Views) -> None:
+    app = opened("reader")
+    assert "this model has no generator" in texts(app)
+    assert "30 numbers" in texts(app)
+    assert "steps" not in views.frames
+
+
+# The arithmetic of one cell
+
+
+def total(terms: str) -> float:
+    """The sum of numbers such as 1.5 - (-2.5) + 3; of none, 0."""
+    signed = re.findall(rf"([+-]?) ?\(?{NUMBER}\)?", terms)
+    return sum(-float(number) if sign == "-" else float(number) for sign, number in signed)
+
+
+def evaluated(formula: str) -> tuple[float, float]:
+    """What the right side of a score's formula comes to, calculated again, and what it says it is."""
+    numbers = formula.split(" = ", 1)[1].split(" = ", 1)[1]
+    calculation, result = numbers.rsplit(" = ", 1)
+    divided = re.match(rf"\\frac\{{{NUMBER}\}}\{{\\sqrt\{{(\d+)\}}\}}", calculation)
+    if divided is None:
+        return total(calculation), float(result)
+    product = float(divided[1]) / float(divided[2]) ** 0.5
+    return product + total(calculation[divided.end() :]), float(result)
+
+
+@pytest.mark.parametrize("head", ["0", "2"])
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "masked", "stacks"])
+def test_a_score_is_calculated_as_the_model_does(kind: str, head: str) -> None:
+    stack: Stack = "encoder" if kind in ("masked", "relative", "stacks") else "decoder"
+    app = opened(kind, layer="1", head=head, attention=f"{stack.capitalize()} self-attention")
+    found = re.search(r"query (\d+), .*looks at key (\d+)", "\n".join(text.value for text in app.text))
+    assert found is not None
+    i, j = map(int, found.groups())
+    score = next(formula for formula in formulas(app) if formula.startswith(r"\text{score}"))
+    calculated, said = evaluated(score)
+    record = run_of(kind).trace.attention(stack, 1, "self_attn")
+    assert said == pytest.approx(float(record.scores[0, int(head), i, j]), abs=6e-4)
+    assert calculated == pytest.approx(said, abs=2e-3)
+    assert (r"\sqrt" in score) == (kind != "relative")
+    assert ("+ b" in score) == (kind == "relative")
+
+
+def test_shared_keys_and_turned_queries_are_told() -> None:
+    app = opened("rotary", head="4")
+    assert "Heads 3 to 5 share one head of keys and values, number 1" in texts(app)
+    assert "are turned by their positions" in texts(app)
+    app = opened("relative", attention=ATTENTION_LABELS["encoder"], measure="Raw scores")
+    assert "is what this head learned to add for a key" in texts(app)
+    assert "trained without the division by √d_head" in texts(app)
+    app = opened("relative", attention=ATTENTION_LABELS["cross"])
+    assert "learned to add" not in texts(app)
+
+
+# Positions
+
+
+def test_rotary_positions_turn_a_pair_as_written() -> None:
+    app = opened("rotary", "positions", layer="1", head="5", rotary_pair="2")
+    app.selectbox(key="query").set_value(3).run()
+    (formula,) = [text for text in formulas(app) if "pmatrix" in text]
+    vectors = re.findall(rf"pmatrix\}} {NUMBER} \\\\ {NUMBER} ", formula)
+    (x, y), (new_x, new_y) = ((float(a), float(b)) for a, b in vectors)
+    angle = 3 / 10_000 ** (4 / 14)
+    assert new_x == pytest.approx(x * np.cos(angle) - y * np.sin(angle), abs=2e-4)
+    assert new_y == pytest.approx(x * np.sin(angle) + y * np.cos(angle), abs=2e-4)
+    records = run_of("rotary").trace
+    turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 4:6].numpy()
+    np.testing.assert_allclose([new_x, new_y], turned, atol=1e-4)
+    turns = array(figure(app, "rotary_angles")["data"][0]["customdata"])
+    assert turns[3, 2] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
+
+
+def test_turning_changes_no_product_with_the_own_position() -> None:
+    app = opened("rotary", "positions", layer="0", head="4")
+    app.selectbox(key="query").set_value(4).run()
+    before, after = (
+        array(trace(app, "rotary_products", f"{when} turning")["y"]) for when in ("before", "after")
+    )
+    records = run_of("rotary").trace
+    q, k = (records[f"decoder.layers.0.self_attn.{name}"][0] for name in ("q", "k"))
+    np.testing.assert_allclose(after, (k[1] @ q[4, 4])[:5].numpy(), atol=1e-4)
+    assert before[4] == pytest.approx(after[4], abs=1e-4)
+    assert np.abs(before[:4] - after[:4]).max() > 0.01
+
+
+def test_a_relative_bias_is_the_one_that_was_added() -> None:
+    app = opened("relative", "positions", head="2")
+    app.select_slider(key="bias_distance").set_value(-3).run()
+    (formula,) = [text for text in formulas(app) if "bucket" in text]
+    found = re.search(rf"bucket \}} (\d+), \\quad b = {NUMBER}", formula)
+    assert found is not None
+    loaded = KINDS["relative"]()
+    table = loaded.model.state_dict()["encoder.relative_bias.weight"]
+    assert float(found[2]) == pytest.approx(float(table[int(found[1]), 2]), abs=1e-4)
+    recorded = run_sentence(loaded, TEXT).trace["encoder.layers.1.self_attn.position_bias"]
+    assert float(found[2]) == pytest.approx(float(recorded[0, 2, 5, 2]), abs=1e-4)
+    line = trace(app, "position_bias", "head 2")
+    distances = array(line["x"]).tolist()
+    assert distances == list(range(-16, 17))
+    assert array(line["y"])[distances.index(-3)] == pytest.approx(float(found[2]), abs=1e-4)
+    app.button_group(key="bias_stack").set_value("decoder").run()
+    assert array(trace(app, "position_bias", "head 2")["x"]).tolist() == list(range(-16, 1))
+
+
+def test_sines_may_stand_before_cosines() -> None:
+    app = opened("reader", "positions", pe_width="8", pe_pair="1", pe_position="3", pe_base="100")
+    assert "all sines stand before all cosines" in texts(app)
+    (formula,) = [text for text in formulas(app) if "PE(3, 5)" in text]
+    assert f"{np.sin(3 / 100 ** (2 / 8)):.4f}" in formula
+    drawn = array(figure(app, "pe_map")["data"][0]["z"])
+    assert drawn[3, 5] == pytest.approx(np.cos(3 / 100 ** (2 / 8)), abs=1e-5)
+
+
+def test_a_model_without_positions_says_so_and_takes_no_sentence() -> None:
+    app = opened("stacks", "positions")
+    assert "its attention is told no positions" in texts(app)
+    assert "text" not in [box.key for box in app.text_input]
+
+
+def test_learned_positions_without_a_factor() -> None:
+    app = opened("prompted", "positions")
+    (formula,) = [text for text in formulas(app) if "embedding" in text]
+    assert r"\sqrt" not in formula
+    assert app.button_group(key="pe_side").options == ["Decoder input"]
+
+
+# Masks, Layer norm, Decode
+
+
+def test_prompts_are_filled_up_behind_and_nothing_is_masked_for_it() -> None:
+    app = opened("prompted", "masks", batch=BATCH)
+    assert "This model has no padding token" in texts(app)
+    assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
+    assert app.text_area(key="batch").label == "Prompts, one a line"
+
+
+def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
+    app = opened("masked", "masks", batch=BATCH)
+    assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["encoder"]]
+    with pytest.raises(KeyError):
+        figure(app, "batch_target")
+    assert figure(app, "batch_source")
+
+
+@pytest.mark.parametrize("kind", ["rotary", "reader", "masked"])
+def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
+    app = opened(kind, "layer_norm", norm_dimension="4")
+    formula = next(text for text in formulas(app) if r"\gamma_d" in text).split(r"\quad ")[1]
+    found = re.fullmatch(
+        rf"{NUMBER} \\cdot \\frac\{{(.*?)\}}\{{{NUMBER}\}}(.*) = {NUMBER} \\end\{{gathered\}}", formula
+    )
+    assert found is not None
+    gamma, centered, scale, shift, result = found.groups()
+    calculated = float(gamma) * total(centered) / float(scale) + total(shift)
+    assert float(result) == pytest.approx(calculated, abs=2e-3)
+    assert (shift == "") == (kind == "rotary")
+    assert ("RMS norm" in texts(app)) == (kind == "rotary")
+
+
+def test_a_norm_without_beta_draws_none() -> None:
+    names = [drawn.get("name") for drawn in figure(opened("rotary", "layer_norm"), "norm_gamma_beta")["data"]]
+    assert names == ["γ (gamma)"]
+
+
+def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
+    app = opened("masked", "layer_norm")
+    options = app.selectbox(key="norm").options
+    assert options[0] == "Encoder: norm behind the embeddings"
+    assert options[-1] == "Norm before the generator"
+    app.selectbox(key="norm").set_value("generator_transform.norm").run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("kind, why", [("masked", "an encoder alone"), ("stacks", "has no generator")])
+def test_what_makes_no_sentences_says_so_on_decode(kind: str, why: str) -> None:
+    app = opened(kind, "decode")
+    assert why in app.info[0].value
+    assert not app.text_input
+
+
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "languages"])
+def test_a_search_and_its_heads(kind: str, views: Views) -> None:
+    app = opened(kind, "decode", target="the dog")
+    run = run_of(kind)
+    n_given = len(run.target_ids) - len(run.target.ids)
+    blocks = views.data("beam_heads")["blocks"]
+    assert len(blocks) == (2 if run.encoder_input else 1)
+    assert len(blocks[-1]["tokens"]) == n_given  # at step 0 the decoder has read what it begins with
+    views.select(app, "beam_heads", HeadRow(0, 1, 2))
+    assert not app.exception
+    assert "at this step (the last row)" in texts(app)
+    assert views.array("beam_head_matrix", "values").shape[0] == n_given
+    assert "the model is given" not in texts(app)
