@@ -35,24 +35,31 @@ _ALLOWED = ("os.listdir", "os.scandir")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def answer(path: Path, folder: Path | None, limits: Limits) -> dict[str, Any]:
-    """Read a checkpoint; with a folder, copy its numbers there. What `table` describes, or why not."""
+def answer(path: Path, folder: Path | None, limits: Limits) -> str:
+    """Read a checkpoint; with a folder, copy its numbers there. What `table` describes, or why not, as JSON.
+
+    It is made whole before any of it is sent, so that it is no larger than the memory of this process.
+    """
     try:
-        contents = read_contents(path, limits)
-        places = None if folder is None else copy_blocks(contents, folder)
-        return {"table": to_table(contents, places)}
+        return json.dumps({"table": _read(path, folder, limits)})
     except CheckpointError as error:
-        return {"refused": str(error)}
+        refused = str(error)
     except (MemoryError, RecursionError):
-        return {
-            "refused": f"{named(path)} takes more than {limits.memory_bytes // 2**20:,} MiB of memory to "
-            "read, more than any checkpoint should: copy or save it again."
-        }
+        refused = (
+            f"{named(path)} takes more than {limits.memory_bytes // 2**20:,} MiB of memory to read, more "
+            "than any checkpoint should: copy or save it again."
+        )
     except OSError as error:
-        return {
-            "refused": f"{named(path)} can't be read or copied ({error.strerror}): check that you may read "
-            "it and that the disk has room."
-        }
+        refused = (
+            f"{named(path)} can't be read or copied ({error.strerror}): check that you may read it and that "
+            "the disk has room."
+        )
+    return json.dumps({"refused": refused})
+
+
+def _read(path: Path, folder: Path | None, limits: Limits) -> dict[str, Any]:
+    contents = read_contents(path, limits)
+    return to_table(contents, None if folder is None else copy_blocks(contents, folder))
 
 
 def take_limits(limits: Limits, folder: Path | None) -> None:
@@ -106,7 +113,7 @@ def main() -> None:
     folder = None if task["folder"] is None else Path(task["folder"])
     take_limits(limits, folder)
     stay_inside(folder)
-    json.dump(answer(Path(task["path"]), folder, limits), sys.stdout)
+    sys.stdout.write(answer(Path(task["path"]), folder, limits))
 
 
 if __name__ == "__main__":

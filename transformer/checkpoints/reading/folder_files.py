@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
 _MAX_NAMES = 10_000
+_LONGEST_REVISION = 1_000
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,12 @@ def _revision(folder: Path) -> Path:
     snapshots = folder / "snapshots"
     if not (snapshots.is_dir() and (folder / "blobs").is_dir()):
         return folder
-    revisions = sorted(path for path in snapshots.iterdir() if path.is_dir())
+    revisions = sorted(path for path in snapshots.iterdir() if path.is_dir() and not path.is_symlink())
     main = folder / "refs" / "main"
-    wanted = main.read_text(errors="replace").strip() if main.is_file() and not main.is_symlink() else ""
-    chosen = [path for path in revisions if path.name == wanted] or revisions
+    wanted = b""
+    if main.is_file():
+        wanted = _small(_inside(folder.resolve(), main), "refs/main", _LONGEST_REVISION).strip()
+    chosen = [path for path in revisions if os.fsencode(path.name) == wanted] or revisions
     if len(chosen) != 1:
         raise CheckpointError(f"holds {len(revisions)} revisions of a model: copy one of them with cp -rL.")
     return chosen[0]
@@ -118,10 +122,12 @@ def _inside(root: Path, path: Path) -> Path:
 
 
 def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterator[tuple[str, str | bytes]]:
+    left = limits.max_small_file_bytes
     for name in (*TEXTS, *BINARIES):
         if name not in names:
             continue
-        content = _small(_inside(root, folder / name), name, limits.max_small_file_bytes)
+        content = _small(_inside(root, folder / name), name, left)
+        left -= len(content)
         if name in BINARIES:
             yield name, content
             continue
@@ -138,7 +144,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
         with open_source(path) as source:
             if source.size > limit:
                 raise CheckpointError(
-                    f"has {source.size:,} bytes, where {limit:,} are allowed: check that file."
+                    f"has {source.size:,} bytes, where {limit:,} are left for small files: check it."
                 )
             content = source.read(0, source.size)
         if is_lfs_pointer(content):
@@ -154,7 +160,8 @@ def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
         if name not in texts:
             continue
         values = _json(name, texts[name])
-        code = next((key for key in _CODE_KEYS if values.get(key)), None)
+        parts = [values, *(part for part in values.values() if isinstance(part, dict))]
+        code = next((key for key in _CODE_KEYS for part in parts if part.get(key)), None)
         if code is not None:
             raise CheckpointError(
                 f"has a {name} with {code}: the model asks for code that comes with it, and no code of "
@@ -216,9 +223,11 @@ def _read_index(path: Path, name: str, suffix: str, limits: Limits) -> dict[str,
         raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")
     check_count(len(homes), limits)
     for tensor, file in homes.items():
-        if not isinstance(file, str) or not _is_plain(file) or not file.endswith(suffix):
+        if not isinstance(file, str):
+            raise CheckpointError(f"has {name} with files that have no names: copy or download it again.")
+        if not _is_plain(file) or not file.endswith(suffix):
             raise CheckpointError(
-                f"has {name}, which says that {shown(tensor)} is in {shown(str(file))}, and that is no "
+                f"has {name}, which says that {shown(tensor)} is in {shown(file)}, and that is no "
                 f"plain name of a {suffix} file in the folder: copy or download it again."
             )
     return homes

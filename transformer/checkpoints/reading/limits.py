@@ -18,7 +18,7 @@ class Limits:
             directory of a zip, the pickle in it, the index of a folder.
         max_name_length: of a tensor, in characters.
         max_dimensions: of a tensor.
-        max_small_file_bytes: of a configuration, a vocabulary or a tokenizer.
+        max_small_file_bytes: of a folder's configuration, vocabulary and tokenizer together.
         seconds: that the reading process may take, by the clock.
         memory_bytes: that the reading process may ask the system for; mapped files count.
     """

@@ -246,7 +246,10 @@ def _refusal(found: Global) -> str:
                 f"{reason} ({name}); nothing of it was run. Where it was made, save it again: {SAVE_WEIGHTS}."
             )
     if found.module == "torch" and found.name.endswith("Storage"):
-        return f"has numbers of a kind that is not read ({name}): save it again after model.float()."
+        return (
+            f"has numbers of a kind that is not read ({name}): save it again without them, or after "
+            "model.float()."
+        )
     return (
         f"names {name}, which is code to be run or an object of a library, and no weights; nothing of it was "
         f"run. Where it was made, save the weights alone: {SAVE_WEIGHTS}."

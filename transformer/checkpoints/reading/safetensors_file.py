@@ -86,10 +86,12 @@ def _placed(name: str, entry: Any, begin: int, limits: Limits) -> Placed:
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise CheckpointError(f"does not describe {what} by dtype, shape and data_offsets alone: {_DAMAGED}.")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
+    if not isinstance(dtype, str):
+        raise CheckpointError(f"gives {what} no dtype: {_DAMAGED}.")
+    if dtype not in ITEM_BYTES:
         raise CheckpointError(
-            f"has {what} in {shown(str(dtype))}, which is not read ({', '.join(ITEM_BYTES)} are): "
-            "convert it with .float() and save it again."
+            f"has {what} in {shown(dtype)}, which is not read ({', '.join(ITEM_BYTES)} are): convert it with "
+            ".float() and save it again."
         )
     if not _whole_numbers(shape):
         raise CheckpointError(f"gives {what} a shape that is no list of whole numbers: {_DAMAGED}.")

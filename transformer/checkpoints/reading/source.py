@@ -92,7 +92,9 @@ def open_source(path: Path) -> Iterator[Source]:
             raise CheckpointError("is no regular file: choose a file or a folder of files.")
         with path.open("rb") as file:
             yield Source(path, file)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, ValueError) as error:  # ValueError: no path has a zero in it
+        if isinstance(error, CheckpointError):
+            raise
         raise CheckpointError("is not there: check its path.") from error
     except OSError as error:
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error

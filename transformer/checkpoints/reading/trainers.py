@@ -19,6 +19,8 @@ _NOT_WEIGHTS = re.compile(r"(optim|sched|lr_sched|scaler|amp$|callbacks$|loops$|
 
 MAX_DEPTH = 32
 MAX_VALUES = 1_000_000
+MAX_CHARACTERS = 16_000_000
+"""What is met again is counted again: a few bytes of a pickle can refer to one text a million times."""
 
 
 class Sorted:
@@ -41,6 +43,7 @@ class Sorted:
         self.left_out: dict[str, int] = {}
         self._limits = limits
         self._n_values = 0
+        self._n_characters = 0
         if isinstance(value, PickledTensor):
             raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
         if not isinstance(value, dict):
@@ -100,19 +103,19 @@ class Sorted:
             self._flatten(f"{name}.{key}", inner)
 
     def _count(self, value: Any, depth: int) -> int:
-        """Count the tensors in a value, and hold its nesting and size to their limits.
-
-        A few bytes of a pickle can refer to one list over and over: what counts is what is walked through.
-        """
+        """Count the tensors in a value, and hold its nesting and size to their limits."""
         self._n_values += 1
-        if depth > MAX_DEPTH or self._n_values > MAX_VALUES:
-            raise CheckpointError(
-                f"is nested more than {MAX_DEPTH} deep, or holds more than {MAX_VALUES:,} values: save it "
-                f"again with {SAVE_WEIGHTS}."
-            )
         if isinstance(value, PickledTensor):
             return 1
-        return sum(self._count(inner, depth + 1) for _, inner in _items(value))
+        items = _items(value)
+        texts = [value, *(key for key, _ in items)]
+        self._n_characters += sum(len(text) for text in texts if isinstance(text, str))
+        if depth > MAX_DEPTH or self._n_values > MAX_VALUES or self._n_characters > MAX_CHARACTERS:
+            raise CheckpointError(
+                f"is nested more than {MAX_DEPTH} deep, or has more than {MAX_VALUES:,} values or "
+                f"{MAX_CHARACTERS:,} characters beside its tensors: save it with {SAVE_WEIGHTS}."
+            )
+        return sum(self._count(inner, depth + 1) for _, inner in items)
 
 
 _NOTHING = object()

@@ -24,6 +24,8 @@ _LONG_END = struct.Struct(
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _LOCAL = struct.Struct("<4s5H3I2H")
 _ENCRYPTED, _DESCRIPTOR, _STRONG, _MASKED = 1 << 0, 1 << 3, 1 << 6, 1 << 13
+_OTHER_ENTRIES = 100
+"""Those that hold no tensor: the pickle, the byte order, versions."""
 _SHORT, _LONG = 0xFFFF, 0xFFFFFFFF
 _DAMAGED = "is a damaged zip archive: copy or download it again."
 _AGAIN = "save it again with torch.save(model.state_dict(), 'weights.pt')"
@@ -82,6 +84,10 @@ def read_entries(source: Source, limits: Limits) -> dict[str, Entry]:
         CheckpointError: when anything in it is not as torch.save writes it.
     """
     n_entries, start, size = _find_directory(source)
+    if n_entries > limits.max_tensors + _OTHER_ENTRIES:
+        raise CheckpointError(
+            f"has {n_entries:,} entries, where {limits.max_tensors + _OTHER_ENTRIES:,} are allowed: {_AGAIN}."
+        )
     if size > limits.max_header_bytes:
         raise CheckpointError(
             f"has a directory of {size:,} bytes, where {limits.max_header_bytes:,} are allowed: {_AGAIN}."
@@ -199,7 +205,7 @@ def _check_listed(listed: _Listed) -> None:
     if listed.packed != listed.n_bytes:
         raise CheckpointError(_DAMAGED)
     parts = name.split("/")
-    if any(part in ("", ".", "..") for part in parts) or "\\" in name or ":" in parts[0] or "\0" in name:
+    if any(part in ("", ".", "..") for part in parts) or "\\" in name or "\0" in name:
         raise CheckpointError(f"has an entry with the name {shown(name)}, which is no plain path: {_AGAIN}.")
 
 

@@ -285,7 +285,7 @@ FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     "an index upwards": ({INDEX: index(w="../other.safetensors")}, "no plain name"),
     "an absolute index": ({INDEX: index(w="/etc/passwd.safetensors")}, "no plain name"),
     "an index without a map": ({INDEX: b"{}"}, "without a weight_map"),
-    "an index of numbers": ({INDEX: index(w=7)}, "no plain name"),
+    "an index of numbers": ({INDEX: index(w=7)}, "files that have no names"),
     "a missing shard": ({INDEX: index(w=SHARD)}, "lacks"),
     "an index that misses a tensor": ({INDEX: index(v=SHARD), SHARD: GOOD}, "its index says"),
     "a configuration that is no JSON": ({"config.json": b"{", "model.safetensors": GOOD}, "no valid JSON"),
