@@ -16,6 +16,7 @@ page = st.navigation(
         st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
         st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
         st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),
+        st.Page("viz/pages/checkpoint.py", title="Checkpoint", url_path="checkpoint"),
     ]
 )
 texts_from_address()

@@ -31,6 +31,7 @@ from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
 from transformer.text import Unit, clean
 from transformer.trace import Trace
+from viz.opened_models import is_opened, own, shelf
 from viz.theme import Theme, palette
 
 RANDOM = "random"
@@ -46,6 +47,7 @@ _DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
+_NEXT = "next model"
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 URL_TEXT_LIMIT = 1_500
@@ -97,6 +99,18 @@ class RunCache:
                 self._runs[key] = run
         return run
 
+    def forget(self, model: str) -> None:
+        """Drop the runs of the model that choices call so."""
+        with self._lock:
+            for key in [key for key in self._runs if _is_about(key, model)]:
+                del self._runs[key]
+
+
+def _is_about(key: Any, model: str) -> bool:
+    return isinstance(key, tuple) and any(
+        isinstance(part, ModelChoice) and part.name == model for part in key
+    )
+
 
 def _size(run: Run | Trace) -> int:
     trace = run.trace if isinstance(run, Run) else run
@@ -109,15 +123,21 @@ def run_cache() -> RunCache:
     return RunCache(RUN_CACHE_BYTES)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Opening the model …")
 def load_model(choice: ModelChoice) -> LoadedModel:
-    """The model of a choice: one for everybody, frozen.
+    """The model of a choice, frozen: one for everybody, or what this person has opened.
 
     Raises:
-        CheckpointError: when a shipped model's folder is broken.
+        CheckpointError: when a shipped model's folder is broken, or a checkpoint is no longer open.
         ConfigError: when sizes make no model.
         DeviceError: when there is no such device.
     """
+    if is_opened(choice.name):
+        return own(choice.name).model(choose_device(choice.device))
+    return _load_shared(choice)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Opening the model …")
+def _load_shared(choice: ModelChoice) -> LoadedModel:
     device = choose_device(choice.device)
     opened = open_model(choice.name, device)
     if choice.random is None:
@@ -142,7 +162,6 @@ def random_model(config: TransformerConfig, seed: int, device: torch.device) -> 
     return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
 
 
-@st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
 def load_random_twin(
     choice: ModelChoice, seed: int, norm_position: NormPosition | None = None
 ) -> LoadedModel:
@@ -151,15 +170,31 @@ def load_random_twin(
     Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
     """
     loaded = load_model(choice)
-    config = loaded.model.config
+    return replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
+def _twin(
+    config: TransformerConfig, seed: int, device: str, norm_position: NormPosition | None
+) -> Transformer:
     if norm_position is not None:
         config = replace(config, norm_position=norm_position, final_norm=norm_position == "pre")
-    return replace(loaded, name=RANDOM, model=random_model(config, seed, choose_device(choice.device)))
+    return random_model(config, seed, choose_device(device))
 
 
 def models() -> list[str]:
-    """What the model picker offers: the shipped models, the one to begin with first, and `RANDOM`."""
-    return [*shipped_models(), RANDOM]
+    """What the model picker offers: the shipped models first, what this person has opened, and `RANDOM`."""
+    opened = shelf().opened
+    own_models = [opened.name] if opened is not None and opened.imported.loaded is not None else []
+    return [*shipped_models(), *own_models, RANDOM]
+
+
+def close_opened() -> None:
+    """Let go of what this person has opened, and of all its runs."""
+    opened = shelf().opened
+    if opened is not None:
+        run_cache().forget(opened.name)
+        shelf().close()
 
 
 @st.cache_data(show_spinner=False)
@@ -170,6 +205,17 @@ def model_summary(name: str) -> ModelSummary:
         CheckpointError: when its folder is broken.
     """
     return summarize(name)
+
+
+def use_next(model: str) -> None:
+    """Let the model picker, which has been drawn already, stand on this model the next time."""
+    st.session_state[_NEXT] = model
+
+
+def take_next() -> None:
+    """Move the model picker to where `use_next` said; before it is drawn."""
+    if _NEXT in st.session_state:
+        st.session_state["model"] = st.session_state.pop(_NEXT)
 
 
 def choose_model(choice: ModelChoice) -> None:

@@ -12,6 +12,7 @@ from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
+from viz.opened_models import is_opened, own
 from viz.pages._languages import language
 from viz.session import (
     RANDOM,
@@ -22,12 +23,14 @@ from viz.session import (
     current_model,
     model_summary,
     models,
+    take_next,
 )
 
 LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
+OPENED = "your checkpoint"
 RANDOM_NOTE = "Random weights, in the sizes you choose"
 VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
@@ -71,10 +74,23 @@ def in_words(summary: ModelSummary) -> str:
 
 
 def _pick_model() -> str:
+    take_next()
     options = models()
     clamp_choice("model", options)
-    captions = [RANDOM_NOTE if name == RANDOM else _caption(name) for name in options]
-    return st.radio("Model", options, captions=captions, key="model", help=MODEL_NOTE, bind="query-params")
+    captions = [_caption(name) for name in options]
+    return st.radio(
+        "Model",
+        options,
+        captions=captions,
+        format_func=_label,
+        key="model",
+        help=MODEL_NOTE,
+        bind="query-params",
+    )
+
+
+def _label(name: str) -> str:
+    return OPENED if is_opened(name) else name
 
 
 def _open() -> LoadedModel:
@@ -87,7 +103,11 @@ def _open() -> LoadedModel:
 
 
 def _caption(name: str) -> str:
+    if name == RANDOM:
+        return RANDOM_NOTE
     try:
+        if is_opened(name):
+            return f"{own(name).imported.report.family_label}, opened on the page Checkpoint"
         return in_words(model_summary(name))
     except CheckpointError:
         return "It can't be opened."

@@ -1,0 +1,188 @@
+"""The checkpoint that a person has opened: it belongs to their browser session and goes with it."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import streamlit as st
+import torch
+
+from transformer.analysis.findings import Diagnosis
+from transformer.checkpoints.folder import CheckpointError, LoadedModel, freeze
+from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.reading.folder_files import BINARIES, SUFFIXES, TEXTS
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+
+PREFIX = "opened "
+"""How the names of opened models begin, in choices and keys of caches; no folder is called so."""
+_INDEX = ".index.json"
+
+
+class Upload(Protocol):
+    """A file that came through the browser."""
+
+    @property
+    def name(self) -> str:
+        """As it was called where it came from."""
+        ...
+
+    def getbuffer(self) -> Any:
+        """What is in it."""
+        ...
+
+
+@dataclass
+class Opened:
+    """A checkpoint that was opened.
+
+    Attributes:
+        name: names it in choices and caches: nobody can guess it.
+        label: what people see: the file's or folder's own name.
+        path: that was opened.
+        answers: to what the files don't tell.
+        imported: the model and the report.
+        uploads: where uploaded files lie; None for a path.
+        diagnoses: what the doctor has said, by the text it looked with.
+    """
+
+    name: str
+    label: str
+    path: Path
+    answers: dict[str, Any]
+    imported: Imported
+    uploads: tempfile.TemporaryDirectory[str] | None = None
+    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
+    _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
+
+    def model(self, device: torch.device) -> LoadedModel:
+        """The model on a device; the one on the CPU stays as it is.
+
+        Raises:
+            CheckpointError: when weights are missing.
+        """
+        loaded = self.imported.loaded
+        if loaded is None:
+            raise CheckpointError(
+                "This checkpoint lacks weights, so it can't be run: see the page Checkpoint."
+            )
+        if device.type == "cpu":
+            return loaded
+        if device.type not in self._on_devices:
+            moved = freeze(copy.deepcopy(loaded.model).to(device))
+            self._on_devices[device.type] = replace(loaded, model=moved)
+        return self._on_devices[device.type]
+
+
+class Shelf:
+    """Holds what one person has opened: one checkpoint at a time."""
+
+    def __init__(self) -> None:
+        self.opened: Opened | None = None
+
+    def open_path(self, path: str) -> Opened:
+        """Open a file or folder of this machine in the place of the one before.
+
+        Raises:
+            CheckpointError: says why not; what was open before stays.
+        """
+        if not path.strip():
+            raise CheckpointError("Type the path of a file or folder.")
+        chosen = Path(path.strip()).expanduser()
+        imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
+        return self._put(Opened(_new_name(), chosen.name or str(chosen), chosen, {}, imported))
+
+    def open_uploads(self, uploads: Iterable[Upload]) -> Opened:
+        """Open uploaded files in the place of what was open before.
+
+        Raises:
+            CheckpointError: says why not; what was open before stays.
+        """
+        folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
+        try:
+            path = _store(list(uploads), Path(folder.name))
+            imported = open_checkpoint(path, limits=UPLOAD_LIMITS)
+        except BaseException:
+            folder.cleanup()
+            raise
+        label = path.name if path.is_file() else "uploaded folder"
+        return self._put(Opened(_new_name(), label, path, {}, imported, folder))
+
+    def answer(self, answers: Mapping[str, Any]) -> Opened:
+        """Open it again with these answers to what the files don't tell.
+
+        Raises:
+            CheckpointError: for answers that make no model; what was open before stays.
+        """
+        old = self.opened
+        assert old is not None
+        limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
+        imported = open_checkpoint(old.path, answers=answers, limits=limits)
+        self.opened = Opened(_new_name(), old.label, old.path, dict(answers), imported, old.uploads)
+        return self.opened
+
+    def close(self) -> None:
+        """Let go of it; uploaded files are removed."""
+        if self.opened is not None and self.opened.uploads is not None:
+            self.opened.uploads.cleanup()
+        self.opened = None
+
+    def _put(self, opened: Opened) -> Opened:
+        self.close()
+        self.opened = opened
+        return opened
+
+
+def is_opened(name: str) -> bool:
+    """Whether a name is that of an opened model, someone's or nobody's."""
+    return name.startswith(PREFIX)
+
+
+@st.cache_resource(scope="session", on_release=Shelf.close, show_spinner=False)
+def shelf() -> Shelf:
+    """Give each person their own; when their browser goes away, what they opened goes with it."""
+    return Shelf()
+
+
+def own(name: str) -> Opened:
+    """What this person has opened under a name.
+
+    Raises:
+        CheckpointError: when it is not theirs, or not any more.
+    """
+    opened = shelf().opened
+    if opened is None or opened.name != name:
+        raise CheckpointError("This checkpoint is not open any more: open it again on the page Checkpoint.")
+    return opened
+
+
+def _new_name() -> str:
+    return PREFIX + secrets.token_hex(16)
+
+
+def _store(uploads: list[Upload], folder: Path) -> Path:
+    """Write uploaded files under their plain names; what is to be opened: the one file, or their folder.
+
+    Raises:
+        CheckpointError: for no files, files of other kinds, or two of one name.
+    """
+    if not uploads:
+        raise CheckpointError("Choose a file of weights, or all files of a model's folder.")
+    for upload in uploads:
+        name = Path(upload.name.replace("\\", "/")).name
+        if name not in (*TEXTS, *BINARIES) and not name.endswith((*SUFFIXES, _INDEX)):
+            raise CheckpointError(
+                f"{name!r} is neither a file of weights ({', '.join(SUFFIXES)}) nor one of a tokenizer or "
+                "configuration that Headlight reads: choose without it."
+            )
+        if (folder / name).exists():
+            raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.")
+        (folder / name).write_bytes(upload.getbuffer())
+    only = next(folder.iterdir())
+    return only if len(uploads) == 1 and only.name.endswith(SUFFIXES) else folder

@@ -1,0 +1,119 @@
+"""Which checkpoint the page is about: the chosen model, a path on this machine, or an upload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from transformer.checkpoints.folder import MODELS, CheckpointError
+from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.reading.folder_files import SUFFIXES
+from viz.opened_models import Opened, shelf
+from viz.pages._refusal import refused
+from viz.session import close_opened, current_choice, set_choice
+
+OWN, PATH, UPLOAD = "The chosen model", "A path on this machine", "Upload"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md"]
+UPLOAD_MEGABYTES = 200
+
+
+def choose() -> Imported | None:
+    """Draw the choice; the checkpoint that the rest of the page is about, or None where there is none yet."""
+    where = st.segmented_control(
+        "What to look at", [OWN, PATH, UPLOAD], default=OWN, required=True, key="checkpoint_from"
+    )
+    if where == OWN:
+        return _chosen()
+    if where == PATH:
+        _path()
+    else:
+        _upload()
+    opened = shelf().opened
+    if opened is None:
+        return None
+    _opened(opened)
+    return opened.imported
+
+
+def _chosen() -> Imported | None:
+    """The model of the sidebar, with the way that it came."""
+    choice = current_choice()
+    if choice.random is not None:
+        st.info("A random model comes from no file. Choose a trained one, or open a file or folder.")
+        return None
+    opened = shelf().opened
+    if opened is not None and opened.name == choice.name:
+        _opened(opened)
+        return opened.imported
+    return _shipped(choice.name)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the model …")
+def _shipped(name: str) -> Imported:
+    return open_checkpoint(MODELS / name)
+
+
+def _path() -> None:
+    if st.get_option("server.address") not in _LOOPBACK:
+        st.info(
+            "This app is open to others in the network, so it opens no paths of the machine that it runs on. "
+            "Upload the files instead, or start it for this machine alone with `make run`."
+        )
+        return
+    with st.form("checkpoint_path_form", border=False):
+        path = st.text_input(
+            "File of weights, or folder of a model",
+            placeholder="/home/you/model or weights.pt",
+            key="checkpoint_path",
+            help="safetensors, or what torch.save wrote (.pt, .pth, .ckpt, .bin); a folder as Hugging Face's "
+            "save_pretrained makes it. Nothing in it is ever run.",
+        )
+        pressed = st.form_submit_button("Open it", type="primary")
+    if pressed:
+        _try(lambda: shelf().open_path(path))
+
+
+def _upload() -> None:
+    with st.form("checkpoint_upload_form", border=False, clear_on_submit=True):
+        files = st.file_uploader(
+            "One file of weights, or all files of a model's folder",
+            type=_ENDINGS,
+            accept_multiple_files=True,
+            max_upload_size=UPLOAD_MEGABYTES,
+            key="checkpoint_upload",
+            help="They stay on the machine that the app runs on, for you alone, until you close them or this "
+            "page. Nothing in them is ever run.",
+        )
+        pressed = st.form_submit_button("Open it", type="primary")
+    if pressed:
+        _try(lambda: shelf().open_uploads(files))
+
+
+def _try(open_it: Callable[[], Opened]) -> None:
+    try:
+        with st.spinner("Opening it: a process of its own reads and checks the files …", show_time=True):
+            open_it()
+    except CheckpointError as error:
+        refused("This can't be opened.", error)
+        return
+    st.rerun()  # the sidebar above has been drawn without it
+
+
+def _opened(opened: Opened) -> None:
+    """What can be done with what is open."""
+    is_used = current_choice().name == opened.name
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(f"Open: {opened.label}", width="stretch")
+        if opened.imported.loaded is not None:
+            st.button(
+                "All pages use it" if is_used else "Use it on all pages",
+                type="secondary" if is_used else "primary",
+                disabled=is_used,
+                on_click=set_choice,
+                args=("model", opened.name),
+                help="It stands in the sidebar among the models, for you alone",
+            )
+        st.button("Close it", on_click=close_opened, help="It is forgotten, and uploaded files are removed")

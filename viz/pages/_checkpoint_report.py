@@ -1,0 +1,197 @@
+"""What a checkpoint is: its files, its settings and where they came from, its drawing, its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.parts import Part, parts_of, total
+from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.importing.report import Imported, KeyProblem, Question
+from viz.figures.architecture import architecture
+from viz.figures.labels import visible
+from viz.opened_models import shelf
+from viz.pages._checkpoint_architecture import stacks_of
+from viz.pages._figure import show
+from viz.pages._refusal import literal, refused
+from viz.session import current_choice, current_theme, run_cache, use_next
+
+_NAME = 200
+SOURCES = {
+    "config": "its configuration",
+    "shapes": "the shapes of its tensors",
+    "answer": "you",
+    "assumed": "assumed",
+    "layout": "all models of its kind",
+}
+
+
+def what_it_is(imported: Imported) -> None:
+    """The facts in a row, notes, and where each setting came from."""
+    report, raw = imported.report, imported.raw
+    parts = parts_of(report.config)
+    facts = {
+        "Kind": report.config.kind,
+        "Layout": report.family_label,
+        "Format": raw.format,
+        "Parameters": f"{total(parts) / 1e6:.1f} M",
+        "Tensors": f"{len(raw.tensors):,}",
+        "On disk": f"{raw.n_bytes / 1e6:.1f} MB",
+    }
+    columns = st.columns(3) + st.columns(3)
+    for column, (name, value) in zip(columns, facts.items(), strict=True):
+        with column:
+            st.caption(name)
+            st.text(visible(value, _NAME))
+    for note in report.notes:
+        with st.container(border=True):
+            literal(note)
+    if raw.left_out:
+        literal("Left out, as it is no part of the model: " + ", ".join(
+            f"{name} ({count:,} tensors)" for name, count in raw.left_out.items()))  # fmt: skip
+
+
+def questions(imported: Imported) -> None:
+    """Controls for what the files don't tell; another answer opens the checkpoint again."""
+    opened = shelf().opened
+    asked = imported.report.questions
+    if not asked or opened is None or opened.imported is not imported:
+        return
+    st.subheader("What the files don't tell")
+    st.markdown(
+        "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
+    )
+    with st.form("checkpoint_questions"):
+        answers = {question.name: _answer(question) for question in asked}
+        pressed = st.form_submit_button("Open it again with these answers")
+    if not pressed:
+        return
+    was_used = current_choice().name == opened.name
+    try:
+        with st.spinner("Opening it again …", show_time=True):
+            again = shelf().answer(answers)
+    except CheckpointError as error:
+        refused("These answers make no model.", error)
+        return
+    run_cache().forget(opened.name)
+    if was_used:
+        use_next(again.name)
+    st.rerun()
+
+
+def _answer(question: Question) -> object:
+    labels = {option.value: option.label for option in question.options}
+    options = list(labels)
+    literal(f"{question.text} {question.why}")
+    return st.selectbox(
+        question.name,
+        options,
+        index=options.index(question.value) if question.value in options else 0,
+        format_func=lambda value: labels[value],
+        key=f"answer {question.name}",
+    )
+
+
+def drawing(imported: Imported) -> None:
+    """The architecture as a drawing."""
+    config = imported.report.config
+    show(
+        architecture(stacks_of(config, parts_of(config)), theme=current_theme()),
+        name="architecture",
+        caption="The stream of vectors goes from the bottom to the top; what is in a dotted frame comes as "
+        "often as the frame says, and every attention and feed-forward adds its output to the stream. Hover "
+        "over a block for its weights, their shapes and how many parameters they are.",
+        key="architecture",
+    )
+
+
+def parameters(imported: Imported) -> None:
+    """How many parameters each part has, layer by layer."""
+    parts = parts_of(imported.report.config)
+    everything = total(parts)
+    rows = [
+        {"part": part.path, "parameters": part.n_parameters, "share": 100 * part.n_parameters / everything}
+        for part in _down(parts, 2)
+    ]
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        column_config={
+            "part": st.column_config.TextColumn("part, with all in it", width="large"),
+            "parameters": st.column_config.NumberColumn(format="localized"),
+            "share": st.column_config.ProgressColumn(
+                "of all", format="%.1f %%", min_value=0, max_value=100, color="primary"
+            ),
+        },
+    )
+
+
+def _down(parts: tuple[Part, ...], depth: int) -> Iterator[Part]:
+    """Parts and their parts: stacks, layers, sublayers."""
+    for part in parts:
+        yield part
+        if depth > 0:
+            yield from _down(tuple(_unlisted(part)), depth - 1)
+
+
+def _unlisted(part: Part) -> Iterator[Part]:
+    for inner in part.parts:
+        if inner.name == "layers":
+            yield from inner.parts
+        else:
+            yield inner
+
+
+def settings(imported: Imported) -> None:
+    """Each value of the configuration and where it came from."""
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "setting": one.name,
+                    "value": visible(str(one.value), _NAME),
+                    "told by": SOURCES[one.source],
+                    "how": visible(one.why, _NAME),
+                }
+                for one in imported.report.settings
+            ]
+        ),
+        hide_index=True,
+    )
+
+
+def keys(imported: Imported) -> None:
+    """Names that did not fit, each with the names it looks most like."""
+    report = imported.report.keys
+    kinds = {
+        "missing": report.missing,
+        "not expected": report.unexpected,
+        "of another shape": report.misshaped,
+    }
+    rows = [_row(kind, problem) for kind, problems in kinds.items() for problem in problems]
+    rows += [
+        {
+            "tensor": visible(one.name, _NAME),
+            "is": "not used",
+            "detail": visible(one.reason, _NAME),
+            "looks like": "",
+        }
+        for one in report.unused
+    ]
+    if not rows:
+        st.caption(
+            f"All {len(imported.raw.tensors):,} tensors of the files have their place, none is missing."
+        )
+        return
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+
+
+def _row(kind: str, problem: KeyProblem) -> dict[str, str]:
+    return {
+        "tensor": visible(problem.name, _NAME),
+        "is": kind,
+        "detail": visible(problem.detail, _NAME),
+        "looks like": ", ".join(visible(name, _NAME) for name in problem.nearest),
+    }

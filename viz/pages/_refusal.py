@@ -1,0 +1,24 @@
+"""A reason in words that may hold names out of a file: shown as it is, never as Markdown."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.figures.labels import visible
+
+
+def refused(title: str, error: Exception) -> None:
+    """Say that something can't be done and why.
+
+    Args:
+        title: a sentence of ours; Markdown.
+        error: its message is for people and may hold anything.
+    """
+    with st.container(border=True):
+        st.warning(title)
+        literal(str(error))
+
+
+def literal(text: str) -> None:
+    """Draw text that may hold anything, line by line, with invisible characters made visible."""
+    st.text("\n".join(visible(line, len(line) * 10) for line in text.split("\n") if line))
