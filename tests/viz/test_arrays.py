@@ -22,6 +22,7 @@ from viz.arrays import (
 )
 
 RUN = run_sentence(tiny_model(2), "yesterday i saw the dog.", "ho visto il cane")
+TOKENS = ("a", "<pad>", "b", "c")
 
 
 @pytest.mark.parametrize("attention", MODULES)
@@ -81,6 +82,16 @@ def test_strongest_cell_and_closed_cells() -> None:
     [(reason, closed)] = closed_cells(attention_maps(RUN.trace, "decoder", "weights")).items()
     assert reason.startswith("future")
     assert np.array_equal(closed, np.triu(np.ones_like(closed), 1))
+
+
+def test_padding_that_was_typed_is_told_from_the_future() -> None:
+    allowed = np.tril(np.ones((4, 4), bool))
+    allowed[:, 1] = False
+    reasons = closed_cells(AttentionMaps(np.ones((1, 1, 4, 4), np.float32), allowed, TOKENS, TOKENS))
+    assert list(reasons) == ["future: comes after the query", "padding"]
+    assert reasons["padding"].nonzero()[1].tolist() == [1] * 4
+    assert np.array_equal(reasons["padding"] | reasons["future: comes after the query"], ~allowed)
+    assert not (reasons["padding"] & reasons["future: comes after the query"]).any()
 
 
 SUBWORD_RUN = run_sentence(tiny_subword_model(2), "The dog's 🦝 saw you.", "l'amica non vede il cane!")

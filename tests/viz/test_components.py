@@ -303,3 +303,18 @@ def test_a_window_outside_the_sentence_is_refused() -> None:
 def test_a_step_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="not a position"):
         draw_steps(selected=2)
+
+
+def test_steps_that_fill_places_tell_their_positions(mounted: Mounted) -> None:
+    steps = [OutputStep("il", 0.75, 1, [Candidate("il", 0.75)])] * 2
+    decoding_steps(steps, positions=[3, 7], start=["a", "x" * 900], colors=COLORS, key="steps")
+    assert mounted.data["positions"] == [3, 7]
+    assert mounted.data["start"][0] == "a"
+    assert len(mounted.data["start"][1]) < 300
+    with pytest.raises(ValueError, match="2 steps need as many positions"):
+        decoding_steps(steps, positions=[3], colors=COLORS, key="steps")
+
+
+def test_an_unknown_word_is_told_by_its_model_s_name(mounted: Mounted) -> None:
+    token_strip([StripToken("zebra", 3, unknown=True)], unknown_name="[UNK]", colors=COLORS, key="strip")
+    assert "the model gets [UNK] there" in mounted.data["note"]

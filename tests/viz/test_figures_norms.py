@@ -79,3 +79,11 @@ def test_two_models_differ_by_more_than_color() -> None:
     means = [trace for trace in figure.data if "mean" in (trace.name or "")]
     assert means[0].marker.symbol != means[1].marker.symbol
     assert means[0].line.dash != means[1].line.dash
+
+
+def test_a_norm_without_shift_draws_its_scale_alone() -> None:
+    figure = gamma_beta(np.arange(5.0), None, theme=LIGHT)
+    assert [drawn.name for drawn in figure.data] == ["γ (gamma)"]
+    means = {"before": VALUES.mean(1)}
+    figure = norm_statistics(means, means, ["a", "b", "c"], theme=LIGHT, spread="root mean square")
+    assert "root mean square" in figure.layout.yaxis2.title.text
