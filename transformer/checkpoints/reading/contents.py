@@ -36,6 +36,8 @@ def read_contents(path: Path, limits: Limits) -> Contents:
         CheckpointError: says what is wrong, with the name of the file or folder, and what to do.
     """
     try:
+        if "\0" in str(path):
+            raise CheckpointError("is no path: check it.")
         if not path.is_dir():
             kind, found = read_weights(path, limits)
             return Contents(kind, ((path, found),), {})

@@ -90,14 +90,13 @@ def open_source(path: Path) -> Iterator[Source]:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise CheckpointError("is no regular file: choose a file or a folder of files.")
-        with path.open("rb") as file:
-            yield Source(path, file)
-    except (FileNotFoundError, ValueError) as error:  # ValueError: no path has a zero in it
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError("is not there: check its path.") from error
+        file = path.open("rb")
     except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise CheckpointError("is not there: check its path.") from error
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
+    with file:
+        yield Source(path, file)
 
 
 def shown(text: str) -> str:

@@ -1,0 +1,193 @@
+"""The process that reads: it needs the standard library alone, keeps its limits, and does nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.transformer.checkpoints.reading.crafted import archive, entry, opcodes, safetensors, saved, tensor
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
+from transformer.checkpoints.reading.opening import read_checkpoint, survey
+
+ROOT = Path(__file__).parents[4]
+
+
+START = """
+import json, sys
+from pathlib import Path
+from transformer.checkpoints.reading import __main__ as own
+"""
+
+
+def in_process(code: str) -> str:
+    """What code prints that runs in a process like the one that reads, `own` being its main module."""
+    done = subprocess.run(
+        [sys.executable, "-E", "-s", "-S", "-c", START + textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def colliding() -> bytes:
+    """A dictionary whose keys all have one hash: each that is added is compared with all before."""
+    keys = (k * (2**61 - 1) for k in range(1, 60_000))
+    items = b"".join(b"\x8a\x0a" + key.to_bytes(10, "little") + b"N" for key in keys)
+    return archive(b"\x80\x02}(" + opcodes("w") + opcodes(tensor()) + items + b"u.")
+
+
+def test_it_does_without_pytorch() -> None:
+    """The packages that are installed are not even on its path."""
+    loaded = json.loads(in_process("print(json.dumps(sorted(sys.modules)))"))
+    foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert foreign - {"__main__", "__mp_main__"} == {"transformer"}
+
+
+def test_it_begins_soon(tmp_path: Path) -> None:
+    """Long before PyTorch would be imported, on a machine that is busy with other tests too."""
+    path = tmp_path / "weights.pt"
+    path.write_bytes(saved({"w": tensor()}))
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        survey(path)
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.5
+
+
+def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(colliding())
+    began = time.monotonic()
+    with pytest.raises(CheckpointError, match=r"weights\.pt took more than 1\.5 s"):
+        survey(path, replace(LOCAL_LIMITS, seconds=1.5))
+    assert time.monotonic() - began < 10
+
+
+def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
+    """500 bytes that say they hold 2^28 numbers are refused for that, in a process with little memory."""
+    storage = opcodes(tensor((2**28,), (1,))).replace(opcodes(6), opcodes(2**28))
+    path = tmp_path / "weights.pt"
+    path.write_bytes(archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
+    assert path.stat().st_size < 1_000
+    with pytest.raises(CheckpointError, match="1,073,741,824 bytes and has 24"):
+        survey(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
+
+
+@pytest.mark.parametrize("made", ["head", "pickle"])
+def test_memory_is_limited(tmp_path: Path, made: str) -> None:
+    """Millions of small lists in a few megabytes."""
+    path = tmp_path / "weights.pt"
+    if made == "head":
+        path.write_bytes(safetensors(b'{"w":[' + b"[]," * 5_000_000 + b"[]]}"))
+    else:
+        path.write_bytes(archive(b"\x80\x02](" + b"]" * 900_000 + b"e." + b"]" * 1_000_000))
+    with pytest.raises(CheckpointError, match="memory") as refused:
+        survey(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
+    assert str(refused.value).startswith("weights.pt ")
+
+
+@pytest.mark.parametrize("program", ["false", "echo", "no such program"])
+def test_a_process_that_fails_is_a_checkpoint_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    """It dies, talks nonsense, or can't be started: the server goes on."""
+    monkeypatch.setattr(sys, "executable", program)
+    with pytest.raises(CheckpointError, match=r"weights\.pt (could not be read: the process|can't be read)"):
+        survey(tmp_path / "weights.pt")
+
+
+def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
+    """100 kB of text that a list refers to a million times would be 100 GB of JSON."""
+    text = opcodes("x" * 100_000) + b"q\x000"
+    path = tmp_path / "weights.pt"
+    many = b"](" + b"h\x00" * 900_000 + b"e"
+    items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text.removesuffix(b"0") + opcodes("many") + many
+    path.write_bytes(archive(b"\x80\x02}(" + items + b"u."))
+    with pytest.raises(CheckpointError, match="characters beside its tensors"):
+        survey(path)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "import decimal",
+        "__import__('socket').socket()",
+        "eval('1 + 1')",
+        "own.os.system('true')",
+        "own.os.fork()",
+        "open('/tmp/headlight-marker', 'w')",
+        "Path('/tmp/headlight-marker').mkdir()",
+        "own.os.remove('/tmp/headlight-marker')",
+    ],
+)
+@pytest.mark.parametrize("folder", ["None", "Path('/tmp/elsewhere')"])
+def test_it_does_nothing_but_read(deed: str, folder: str) -> None:
+    """Had a reader a fault through which a file ran code, this would still be in the way."""
+    code = f"""
+    own.stay_inside({folder})
+    try:
+        {deed}
+    except PermissionError as error:
+        print("stopped:", error)
+    """
+    assert in_process(code).startswith("stopped:")
+
+
+def test_it_writes_in_its_folder_alone(tmp_path: Path) -> None:
+    code = f"""
+    own.stay_inside(Path({str(tmp_path)!r}))
+    open({str(tmp_path / "numbers.bin")!r}, "xb").close()
+    print("written")
+    """
+    assert in_process(code) == "written"
+
+
+def test_surveying_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(saved({"w": tensor()}))
+    survey(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_with_no_room_is_said(tmp_path: Path) -> None:
+    """The limit on what the process may write stands for a disk that is full."""
+    path = tmp_path / "weights.safetensors"
+    numbers = bytes(4 * 100_000)
+    path.write_bytes(safetensors({"w": entry((100_000,), end=len(numbers))}, numbers))
+    code = f"""
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    limits = own.Limits(**{asdict(UPLOAD_LIMITS)!r})
+    print(own.answer(Path({str(path)!r}), Path({str(tmp_path)!r}), limits))
+    """
+    assert "the disk has room" in json.loads(in_process(code))["refused"]
+
+
+def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "nothing.pt", tmp_path / "with\0zero.pt", tmp_path / ("long" * 100)):
+        with pytest.raises(CheckpointError):
+            survey(path)
+
+
+def test_names_and_paths_of_any_letters(tmp_path: Path) -> None:
+    """In the path, in the archive's name, and in the names of tensors."""
+    folder = tmp_path / "über 10:30:00 \N{ROCKET}"
+    folder.mkdir()
+    weights = {"schön.\N{SNOWMAN}": torch.ones(2), "a b\nc": torch.zeros(3)}
+    torch.save(weights, folder / "mé 10:30.pt")
+    raw = read_checkpoint(folder / "mé 10:30.pt", UPLOAD_LIMITS, folder)
+    assert raw.tensors.keys() == weights.keys()
+    assert torch.equal(raw.tensors["a b\nc"].open(), torch.zeros(3))
