@@ -18,6 +18,7 @@ from transformer.text import BOS_ID, EOS_ID, Coder, TextError, Unit
 
 __all__ = [
     "MODELS",
+    "VOCABULARY",
     "CheckpointError",
     "LoadedModel",
     "ModelSummary",

@@ -1,19 +1,29 @@
-"""python -m transformer translate: sentences in, translations out."""
+"""python -m transformer translate: sentences in, translations out; prompts are gone on with, masks filled."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
+import torch
 import tyro
 
-from transformer.checkpoints.folder import LoadedModel, default_model, open_model
+from transformer.checkpoints.folder import (
+    VOCABULARY,
+    CheckpointError,
+    LoadedModel,
+    default_model,
+    open_model,
+    shipped_models,
+)
+from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.cli.command import CommandError
 from transformer.device import choose_device
 from transformer.evaluation import translate_all
-from transformer.run import SentenceError
+from transformer.run import SentenceError, encode_sentence, run_sentence, search
 from transformer.text import clean
 
 
@@ -21,9 +31,11 @@ from transformer.text import clean
 class Translate:
     """Print the translation of each sentence on a line of its own.
 
+    A model without an encoder goes on with each sentence instead, and one without a decoder fills its masks.
+
     Attributes:
         sentences: to translate; when there are none, each line of standard input is one.
-        model: the name of a folder in assets/models, or the path of a model's folder.
+        model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
         length_penalty: alpha of the beam search: more favours longer translations.
         device: cpu, cuda or mps; the fastest there is when left out.
@@ -37,10 +49,17 @@ class Translate:
 
 
 def run_translation(command: Translate) -> int:
-    """Translate the sentences of a command or of standard input; a line that can't be is left empty."""
+    """Translate the sentences of a command or of standard input; a line that can't be is left empty.
+
+    Raises:
+        CheckpointError: for a model that can't be opened.
+        CommandError: for an empty beam, or a model that gives no words.
+    """
     if command.beam < 1:
         raise CommandError(f"--beam is {command.beam}: it must be at least 1.")
-    loaded = open_model(command.model, choose_device(command.device))
+    loaded = _opened(command.model, choose_device(command.device))
+    if not loaded.model.config.has_generator:
+        raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
     status = 0
     for number, sentence in enumerate(command.sentences or _lines_of_standard_input(), start=1):
         try:
@@ -52,9 +71,32 @@ def run_translation(command: Translate) -> int:
     return status
 
 
+def _opened(model: str, device: torch.device) -> LoadedModel:
+    """One of our own folders, or anyone's checkpoint; what its files don't tell is assumed, and said so."""
+    path = Path(model).expanduser()
+    if model in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
+        return open_model(model, device)
+    imported = open_checkpoint(path, device=device)
+    assumed = [setting for setting in imported.report.settings if setting.source == "assumed"]
+    for setting in assumed:
+        print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
+    if imported.loaded is None:
+        raise CheckpointError(
+            f"{model} lacks weights, or has some of other shapes: `python -m transformer inspect` lists them."
+        )
+    return imported.loaded
+
+
 def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
-    (text,) = translate_all(loaded, [sentence], beam_size=command.beam, alpha=command.length_penalty)
-    return text
+    kind = loaded.model.config.kind
+    if kind == "encoder-decoder":
+        (text,) = translate_all(loaded, [sentence], beam_size=command.beam, alpha=command.length_penalty)
+        return text
+    if kind == "encoder-only" or command.beam == 1:
+        return run_sentence(loaded, sentence).translation
+    prompt = encode_sentence(loaded, loaded.source, sentence, "sentence")
+    tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)
+    return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
 
 
 def _lines_of_standard_input() -> Iterator[str]:

@@ -1,0 +1,67 @@
+"""translate with another library's checkpoint: what comes out is what that library generates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
+
+from transformer.__main__ import main
+from transformer.model_input import MOST_CONTINUED
+
+PROMPT = [5, 17, 4]
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    torch.manual_seed(3)
+    config = GPT2Config(
+        vocab_size=53, n_embd=24, n_head=3, n_layer=2, n_positions=40, bos_token_id=51, eos_token_id=52
+    )
+    model: Any = GPT2LMHeadModel(config)
+    model.eval()
+    folder = tmp_path_factory.mktemp("gpt2")
+    model.save_pretrained(folder)
+    return folder, model
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_prompt_is_gone_on_with_as_the_original_does(
+    gpt2: tuple[Path, Any], beam: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, model = gpt2
+    typed = " ".join(map(str, PROMPT))
+    options = ["--beam", str(beam), "--length-penalty", "0", "--device", "cpu"]
+    assert main(["translate", "--model", str(folder), *options, typed]) == 0
+    expected = model.generate(
+        torch.tensor([PROMPT]),
+        max_new_tokens=MOST_CONTINUED,
+        num_beams=beam,
+        do_sample=False,
+        length_penalty=0.0,
+        pad_token_id=52,
+    )[0].tolist()
+    assert capsys.readouterr().out.split() == [str(index) for index in expected if index != 52]
+
+
+def test_a_line_that_is_no_prompt_is_told_and_left_empty(
+    gpt2: tuple[Path, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", "--model", str(gpt2[0]), "--device", "cpu", "hello there", "5"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.split("\n")[0] == ""
+    assert printed.out.split("\n")[1].startswith("5 ")
+    assert "came without a tokenizer" in printed.err
+
+
+def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=53, hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=31
+    )
+    BertModel(config).save_pretrained(tmp_path)
+    assert main(["translate", "--model", str(tmp_path), "--device", "cpu", "5 17"]) == 1
+    assert "has no generator" in capsys.readouterr().err
