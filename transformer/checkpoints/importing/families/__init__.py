@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.families import (
     annotated,
+    bart,
     bert,
     distilbert,
     fused_tutorial,
     gpt2,
     headlight,
     llama,
+    marian,
+    t5,
     torch_transformer,
 )
 from transformer.checkpoints.importing.family import Family
@@ -21,6 +24,10 @@ FAMILIES: tuple[Family, ...] = (
     distilbert.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
+    marian.FAMILY,
+    bart.BART,
+    bart.MBART,
+    t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
     torch_transformer.FAMILY,

@@ -1,12 +1,13 @@
 """What BART, mBART and Marian have in common as Hugging Face's transformers saves them: names and sizes.
 
-The names are those of fairseq's Transformer: fc1, encoder_attn, and final_layer_norm for the last norm of each
-layer. The logits have a bias of their own beside the generator.
+The names are those of fairseq's Transformer: fc1, encoder_attn, and final_layer_norm for the last norm of
+each layer. The logits have a bias of their own beside the generator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -14,6 +15,7 @@ from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS
 from transformer.checkpoints.importing.families._questions import is_same
 from transformer.checkpoints.importing.family import Into, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import Source
 from transformer.checkpoints.importing.sheet import Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import TransformerConfig
@@ -74,13 +76,21 @@ LAYERS_AND_WORDS: Renames = {
     "final_logits_bias": Into(flattened, "generator.bias"),
 }
 
-CLASSIFIERS = {
+_CLASSIFIERS = {
     "classification_head.dense.weight": CLASSIFIER,
     "classification_head.dense.bias": CLASSIFIER,
     "classification_head.out_proj.weight": CLASSIFIER,
     "classification_head.out_proj.bias": CLASSIFIER,
     "qa_outputs.weight": CLASSIFIER,
     "qa_outputs.bias": CLASSIFIER,
+}
+
+_SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
+_TARGET_WORDS = "decoder.embed_tokens.weight"
+UNUSED_WORDS = "unused.shared.weight"
+UNUSED = {
+    **_CLASSIFIERS,
+    UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
 }
 
 _HARMLESS = {
@@ -102,9 +112,24 @@ def has_both_stacks(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
-def source_words(raw: RawCheckpoint) -> str:
-    """The name of the source's embedding: that of both sides, where it is one."""
-    return "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Take the prefix off; where both sides have embeddings of their own, set aside what they might share."""
+    tensors = {name.removeprefix("model."): stored for name, stored in raw.tensors.items()}
+    raw = replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
+    tied = "config.json" in raw.texts and raw.json("config.json").get("tie_word_embeddings", True)
+    own = {_SOURCE_WORDS, _TARGET_WORDS} <= raw.tensors.keys()
+    if tied or not own or _SHARED_WORDS not in raw.tensors or is_same(raw, _SOURCE_WORDS, _SHARED_WORDS):
+        return raw
+    tensors = {UNUSED_WORDS if name == _SHARED_WORDS else name: raw.tensors[name] for name in raw.tensors}
+    return replace(raw, tensors=tensors)
+
+
+def _source_words(raw: RawCheckpoint) -> str:
+    return _SHARED_WORDS if _SHARED_WORDS in raw.tensors else _SOURCE_WORDS
+
+
+def _target_words(raw: RawCheckpoint) -> str:
+    return _TARGET_WORDS if _TARGET_WORDS in raw.tensors else _source_words(raw)
 
 
 def read_stacks(sheet: Sheet, *, activation: str) -> None:
@@ -114,10 +139,10 @@ def read_stacks(sheet: Sheet, *, activation: str) -> None:
         sheet: to be filled in.
         activation: the family's usual one, in Hugging Face's words.
     """
-    sheet.size("d_model", "d_model", source_words(sheet.raw), 1)
+    sheet.size("d_model", "d_model", _source_words(sheet.raw), 1)
     sheet.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
-    sheet.layers("n_encoder_layers", "encoder_layers", "encoder.layers.{}.self_attn.q_proj.weight")
-    sheet.layers("n_decoder_layers", "decoder_layers", "decoder.layers.{}.self_attn.q_proj.weight")
+    sheet.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
+    sheet.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
     sheet.heads("encoder_attention_heads")
     sheet.layout("every model of this layout", bias=True, norm_eps=1e-5)
     if sheet.config is not None:
@@ -132,20 +157,25 @@ def read_stacks(sheet: Sheet, *, activation: str) -> None:
     sheet.choice("activation", "activation_function", ACTIVATIONS, activation)
 
 
-def read_generator(sheet: Sheet) -> None:
-    """Whether the generator is the target's embedding, and whether the logits have a bias."""
+def read_words(sheet: Sheet, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+    """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
+
+    Args:
+        sheet: to be filled in.
+        one_vocabulary: whether both sides have the same words.
+        target_key: the attribute of config.json with the size of the target's vocabulary.
+    """
     raw, config = sheet.raw, sheet.config
-    embedding = next(
-        name for name in ("decoder.embed_tokens.weight", source_words(raw)) if name in raw.tensors
-    )
-    if "lm_head.weight" not in raw.tensors:
-        sheet.put("tie_generator", True, "shapes", "there is no lm_head.weight")
-    elif config is not None:
-        tied = config.flag("tie_word_embeddings", True)
-        sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
-    else:
-        tied = is_same(raw, "lm_head.weight", embedding)
-        sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are the same numbers")
+    source, target = _source_words(raw), _target_words(raw)
+    sheet.size("src_vocab_size", "vocab_size", source, 0)
+    sheet.size("tgt_vocab_size", target_key, target, 0)
+    tied = config is not None and config.flag("tie_word_embeddings", True)
+    told: Source = "config" if tied else "shapes"
+    shared = one_vocabulary and (tied or source == target or is_same(raw, source, target))
+    sheet.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
+    generator = "lm_head.weight"
+    tied_generator = tied or generator not in raw.tensors or is_same(raw, generator, target)
+    sheet.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
     has_bias = "final_logits_bias" in raw.tensors
     sheet.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.families._fairseq_layout import (
-    CLASSIFIERS,
     LAYERS_AND_WORDS,
+    UNUSED,
+    arrange,
     has_both_stacks,
-    read_generator,
     read_stacks,
+    read_words,
     refuse_other_computations,
-    source_words,
 )
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.family import Family, Into, Renames
@@ -29,16 +29,12 @@ UNUSED_ROWS = 2
 
 RENAMES: Renames = {
     **LAYERS_AND_WORDS,
-    "encoder.embed_positions.weight": Into(
-        without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"
-    ),
+    "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
     "encoder.layernorm_embedding.weight": "src_embedding.norm.gamma",
     "encoder.layernorm_embedding.bias": "src_embedding.norm.beta",
     "encoder.layer_norm.weight": "encoder.final_norm.gamma",
     "encoder.layer_norm.bias": "encoder.final_norm.beta",
-    "decoder.embed_positions.weight": Into(
-        without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"
-    ),
+    "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
     "decoder.layernorm_embedding.weight": "tgt_embedding.norm.gamma",
     "decoder.layernorm_embedding.bias": "tgt_embedding.norm.beta",
     "decoder.layer_norm.weight": "decoder.final_norm.gamma",
@@ -78,10 +74,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     why = "whether there is a norm behind the encoder"
     sheet.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
     sheet.put("final_norm", pre_norm, "shapes", why)
-    sheet.layout("every BART", positions="learned", embedding_norm=True, share_embeddings=True)
-    n_words = sheet.size("src_vocab_size", "vocab_size", source_words(raw), 0)
-    sheet.put("tgt_vocab_size", n_words, "layout", "one vocabulary for both sides")
-    read_generator(sheet)
+    sheet.layout("every BART", positions="learned", embedding_norm=True)
+    read_words(sheet, one_vocabulary=True)
     sheet.pad_id(usual=PAD_ID)
     config = sheet.config
     if config is None:
@@ -104,8 +98,8 @@ BART = Family(
     matches=is_bart,
     read_config=read_config,
     renames=RENAMES,
-    ignored=CLASSIFIERS,
-    prefixes=("model.",),
+    ignored=UNUSED,
+    arrange=arrange,
 )
 
 MBART = Family(
@@ -114,6 +108,6 @@ MBART = Family(
     matches=is_mbart,
     read_config=read_config,
     renames=RENAMES,
-    ignored=CLASSIFIERS,
-    prefixes=("model.",),
+    ignored=UNUSED,
+    arrange=arrange,
 )

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.families._fairseq_layout import (
-    CLASSIFIERS,
     LAYERS_AND_WORDS,
+    UNUSED,
+    arrange,
     has_both_stacks,
-    read_generator,
     read_stacks,
+    read_words,
     refuse_other_computations,
-    source_words,
 )
-from transformer.checkpoints.importing.families._questions import ask_embedding_scale, is_same
+from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.family import Family, Renames
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -27,7 +27,7 @@ RENAMES: Renames = LAYERS_AND_WORDS
 
 _SINUSOIDS = "A table of sinusoids; our model computes its own."
 IGNORED = {
-    **CLASSIFIERS,
+    **UNUSED,
     "encoder.embed_positions.weight": _SINUSOIDS,
     "decoder.embed_positions.weight": _SINUSOIDS,
 }
@@ -48,8 +48,9 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     read_stacks(sheet, activation="swish")
     sheet.layout("every Marian", norm_position="post", final_norm=False)
     sheet.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
-    _read_words(sheet)
-    read_generator(sheet)
+    shared = sheet.config is None or sheet.config.flag("share_encoder_decoder_embeddings", True)
+    read_words(sheet, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
+    sheet.pad_id(usual=sheet["src_vocab_size"] - 1)
     _read_length(sheet)
     config = sheet.config
     if config is None:
@@ -57,28 +58,9 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     else:
         scaled = config.flag("scale_embedding", False)
         sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
     return sheet.reading()
-
-
-def _read_words(sheet: Sheet) -> None:
-    """The vocabularies: one, or one for each side."""
-    raw, config = sheet.raw, sheet.config
-    source, target = source_words(raw), "decoder.embed_tokens.weight"
-    n_words = sheet.size("src_vocab_size", "vocab_size", source, 0)
-    if config is not None:
-        shared = config.flag("share_encoder_decoder_embeddings", True)
-        sheet.put("share_embeddings", shared, "config", "config.json: share_encoder_decoder_embeddings")
-    else:
-        shared = target not in raw.tensors or is_same(raw, source, target)
-        sheet.put("share_embeddings", shared, "shapes", "whether both embeddings are the same numbers")
-    if shared:
-        sheet.put("tgt_vocab_size", n_words, "shapes", "one vocabulary for both sides")
-        if config is not None:
-            config.get("decoder_vocab_size")
-    else:
-        sheet.size("tgt_vocab_size", "decoder_vocab_size", target, 0)
-    sheet.pad_id(usual=n_words - 1)
 
 
 def _read_length(sheet: Sheet) -> None:
@@ -95,5 +77,5 @@ FAMILY = Family(
     read_config=read_config,
     renames=RENAMES,
     ignored=IGNORED,
-    prefixes=("model.",),
+    arrange=arrange,
 )

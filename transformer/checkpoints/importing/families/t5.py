@@ -83,7 +83,9 @@ def matches(raw: RawCheckpoint) -> bool:
     """Whether there are T5's names, and the bias of the scores in the first layer alone."""
     model_type = raw.json("config.json").get("model_type")
     second = _BIAS.replace("block.0", "block.1")
-    return {_Q, _BIAS} <= raw.tensors.keys() and second not in raw.tensors and model_type in (None, "t5", "mt5")
+    return (
+        {_Q, _BIAS} <= raw.tensors.keys() and second not in raw.tensors and model_type in (None, "t5", "mt5")
+    )
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
@@ -148,14 +150,13 @@ def _read_distances(sheet: Sheet) -> None:
 
 def _read_decoder(sheet: Sheet) -> None:
     """Depths, and what comes behind the decoder; the encoder may be alone."""
-    sheet.layers("n_encoder_layers", "num_layers", "encoder.block.{}.layer.0.SelfAttention.q.weight")
-    decoder = "decoder.block.{}.layer.0.SelfAttention.q.weight"
-    if not layer_count(sheet.raw.tensors, decoder):
+    sheet.layers("n_encoder_layers", "num_layers", "encoder.block.")
+    if not layer_count(sheet.raw.tensors, "decoder.block."):
         sheet.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
         sheet.note("The files have T5's encoder alone: the model gives hidden states and proposes no words.")
         return
     told = sheet.config is not None and "num_decoder_layers" in sheet.config
-    sheet.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", decoder)
+    sheet.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")
     words = sheet["src_vocab_size"]
     sheet.put("tgt_vocab_size", words, "layout", "one vocabulary for both sides")
     sheet.layout("one vocabulary for both sides", share_embeddings=True)
@@ -172,14 +173,14 @@ def _read_generator(sheet: Sheet) -> None:
         sheet.ask(
             "logits_scale",
             "Are hidden states divided by the square root of d_model before the generator?",
-            "It is done in the program and not stored. A wrong answer makes the model far too sure or unsure.",
+            "It is done in the program and not stored. A wrong answer makes the model too sure or unsure.",
             (plain, scaled) if apart else (scaled, plain),
         )
         sheet.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
     tied = config.flag("tie_word_embeddings", True)
-    # Newer files say it themselves; in older ones an untied generator stands for version 1.1.
-    scales = config.flag("scale_decoder_outputs", tied)
+    # Newer files say it themselves; in older ones an untied generator stands for version 1.1. mT5 is a 1.1.
+    scales = config.flag("scale_decoder_outputs", tied) and config.get("model_type") != "mt5"
     sheet.put(
         "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
     )
@@ -192,10 +193,10 @@ def _read_generator(sheet: Sheet) -> None:
 
 
 def _refuse_other_computations(config: ForeignConfig) -> None:
-    config.only("is_encoder_decoder", True, False, why="another kind of model")  # false for encoders alone
     config.only("is_decoder", False, why="a decoder that is a part of another model")
-    # Both follow from feed_forward_proj; newer files repeat them.
-    config.refuse_unknown({"dense_act_fn", "is_gated_act", "output_past", "num_hidden_layers"})
+    repeated = {"dense_act_fn", "is_gated_act"}  # both follow from feed_forward_proj
+    of_the_decoder = {"num_decoder_layers", "scale_decoder_outputs", "tie_word_embeddings"}
+    config.refuse_unknown(repeated | of_the_decoder | {"is_encoder_decoder", "num_hidden_layers"})
 
 
 FAMILY = Family(
