@@ -44,6 +44,10 @@ def read_contents(path: Path, limits: Limits) -> Contents:
         folder = look_into(path, limits)
     except CheckpointError as error:
         raise CheckpointError(f"{named(path)} {error}") from error
+    except OSError as error:
+        raise CheckpointError(
+            f"{named(path)} can't be read ({error.strerror}): check that you may read it."
+        ) from error
     _check_size(folder.weights, limits)
     files = []
     for file in folder.weights:

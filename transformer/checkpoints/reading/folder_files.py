@@ -112,7 +112,12 @@ def _inside(root: Path, path: Path) -> Path:
     Raises:
         CheckpointError: when it is a link that leads out of the folder.
     """
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError) as error:  # links that lead to each other
+        raise CheckpointError(
+            f"has the link {shown(path.name)}, which leads nowhere: take it away."
+        ) from error
     if not real.is_relative_to(root):
         raise CheckpointError(
             f"has the link {shown(path.name)}, which leads out of the folder: choose a folder that holds the "

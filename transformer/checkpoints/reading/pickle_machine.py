@@ -65,7 +65,7 @@ class _Machine:
                     f"again with {SAVE_WEIGHTS}."
                 )
             step(self)
-            if len(self._stack) > MAX_STACK or len(self._memo) > MAX_MEMO:
+            if max(len(self._stack), len(self._marks)) > MAX_STACK or len(self._memo) > MAX_MEMO:
                 raise CheckpointError(
                     f"has a pickle with too many values at once: save it again with {SAVE_WEIGHTS}."
                 )
@@ -117,8 +117,6 @@ class _Machine:
 
     def mark(self) -> None:
         self._marks.append(len(self._stack))
-        if len(self._marks) > MAX_STACK:
-            _damaged()
 
     def frame(self) -> None:
         if self._number("<Q") > len(self._content) - self._at:

@@ -1,0 +1,236 @@
+"""Zip archives and their pickles in the small: what may differ between two readers of one file is refused."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.transformer.checkpoints.reading.crafted import (
+    NUMBERS,
+    Name,
+    archive,
+    opcodes,
+    saved,
+    storage,
+    tensor,
+)
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
+from transformer.checkpoints.reading.opening import read_checkpoint, survey
+
+GOOD = saved({"w": tensor()})
+CENTRAL, LOCAL, END = b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06"
+FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header": 42}
+"""Where the directory has what, behind the beginning of an entry."""
+
+
+def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=message):
+        read_contents(path, limits)
+
+
+def replaced(content: bytes, at: int, code: str, value: int) -> bytes:
+    new = struct.pack(code, value)
+    return content[:at] + new + content[at + len(new) :]
+
+
+def central(content: bytes, name: bytes) -> int:
+    """Where the directory's entry of that name begins."""
+    return next(
+        found.start()
+        for found in re.finditer(CENTRAL, content)
+        if content[found.start() + 46 :].startswith(b"archive/" + name)
+    )
+
+
+def local(content: bytes, name: bytes) -> int:
+    return content.index(b"archive/" + name) - 30
+
+
+@pytest.mark.parametrize(
+    "field, code, value, message",
+    [
+        ("method", "<H", 8, "compressed entry"),
+        ("flags", "<H", 1, "encrypted"),
+        ("crc", "<I", 7, "two different things"),
+        ("size", "<I", 25, "damaged"),
+        ("packed", "<I", 23, "damaged"),
+        ("header", "<I", 1, "share bytes"),
+        ("header", "<I", 2**32 - 2, "damaged"),
+        ("header", "<I", 0, "two different things|share bytes"),
+        ("header", "<I", 2**32 - 1, "damaged"),
+    ],
+)
+def test_a_directory_that_lies(tmp_path: Path, field: str, code: str, value: int, message: str) -> None:
+    at = central(GOOD, b"data/0") + FIELDS[field]
+    refused(replaced(GOOD, at, code, value), tmp_path, message)
+
+
+def test_sizes_beyond_the_file_in_both_places(tmp_path: Path) -> None:
+    content = GOOD
+    for field in ("packed", "size"):
+        content = replaced(content, central(content, b"data/0") + FIELDS[field], "<I", 2**20)
+    refused(content, tmp_path, "damaged|two different things")
+
+
+@pytest.mark.parametrize("at, code, value", [(6, "<H", 4), (8, "<H", 8), (14, "<I", 7), (22, "<I", 7)])
+def test_a_local_header_that_says_something_else(tmp_path: Path, at: int, code: str, value: int) -> None:
+    refused(replaced(GOOD, local(GOOD, b"data/0") + at, code, value), tmp_path, "two different things")
+
+
+def test_a_local_header_with_another_name(tmp_path: Path) -> None:
+    at = local(GOOD, b"data/0") + 30
+    refused(GOOD[:at] + b"archive/data/9" + GOOD[at + 14 :], tmp_path, "two different things")
+
+
+def test_entries_that_share_bytes(tmp_path: Path) -> None:
+    """An entry inside of another's bytes: what one reader takes for numbers is a header to the next."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as out:
+        out.writestr("archive/data/1", NUMBERS)
+    header = inner.getvalue()[: 30 + len("archive/data/1") + len(NUMBERS)]
+    pickle = saved({"w": tensor()})
+    outer = io.BytesIO()
+    with zipfile.ZipFile(outer, "w") as out:
+        for name, content in zipfile_entries(pickle).items():
+            out.writestr(name, header if name.endswith("data/0") else content)
+        out.writestr("archive/data/1", NUMBERS)
+    content = outer.getvalue()
+    inside = content.index(header)
+    refused(replaced(content, central(content, b"data/1") + 42, "<I", inside), tmp_path, "share bytes")
+
+
+def zipfile_entries(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as found:
+        return {name: found.read(name) for name in found.namelist()}
+
+
+@pytest.mark.parametrize(
+    "at, code, value, message",
+    [
+        (4, "<H", 1, "several files"),
+        (8, "<H", 1, "several files"),
+        (12, "<I", 2**31, "damaged"),
+        (16, "<I", 0, "damaged"),
+        (20, "<H", 1, "does not end as one"),
+    ],
+)
+def test_an_end_that_lies(tmp_path: Path, at: int, code: str, value: int, message: str) -> None:
+    refused(replaced(GOOD, GOOD.rindex(END) + at, code, value), tmp_path, message)
+
+
+def test_a_count_that_lies(tmp_path: Path) -> None:
+    end = GOOD.rindex(END)
+    for count in (2, 4):
+        content = replaced(replaced(GOOD, end + 8, "<H", count), end + 10, "<H", count)
+        refused(content, tmp_path, "damaged")
+
+
+def test_a_long_archive_is_read(tmp_path: Path) -> None:
+    """Zip64, as beyond 4 GB: the sizes and the place of an entry stand in its extra field."""
+    at = central(GOOD, b"data/0")
+    n_bytes, header = struct.unpack_from("<I", GOOD, at + 24)[0], struct.unpack_from("<I", GOOD, at + 42)[0]
+    extra = struct.pack("<2H3Q", 1, 24, n_bytes, n_bytes, header)
+    name_end = at + 46 + len("archive/data/0")
+    content = GOOD
+    for field in ("packed", "size", "header"):
+        content = replaced(content, at + FIELDS[field], "<I", 2**32 - 1)
+    content = replaced(content, at + 30, "<H", len(extra))
+    content = content[:name_end] + extra + content[name_end:]
+    end = content.rindex(END)
+    size = struct.unpack_from("<I", content, end + 12)[0] + len(extra)
+    content = replaced(content, end + 12, "<I", size)
+    path = tmp_path / "weights.pt"
+    path.write_bytes(content)
+    raw = read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
+    assert torch.equal(raw.tensors["w"].open(), torch.arange(6.0).view(2, 3))
+    refused(content.replace(extra, extra[:2] + struct.pack("<H", 16) + extra[4:]), tmp_path, "damaged")
+
+
+# Pickles
+
+STEPS: dict[str, tuple[bytes, str]] = {
+    "a global by the stack": (opcodes("os") + opcodes("system") + b"\x93.", r"os\.system"),
+    "a class to be made": (opcodes(Name("collections", "OrderedDict")) + b")\x81.", "operation"),
+    "a class with arguments": (opcodes(Name("collections", "OrderedDict")) + b")}\x92.", "operation"),
+    "an instance": (b"(ios\nsystem\n.", "operation"),
+    "an object": (b"(" + opcodes(Name("torch", "Size")) + b"o.", "operation"),
+    "an extension": (b"\x82\x01.", "operation"),
+    "a persistent id in text": (b"P0\n.", "operation"),
+    "a number in text": (b"I1\n.", "operation"),
+    "a buffer elsewhere": (b"\x97.", "operation"),
+    "a long number": (b"\x8a\xff" + b"\x01" * 255 + b".", "whole number of 255 bytes"),
+    "text that is none": (b"X\x02\x00\x00\x00\xff\xfe.", "no UTF-8"),
+    "a surrogate": (b"X\x03\x00\x00\x00\xed\xa0\x80.", "no UTF-8"),
+    "a mark that is left": (b"(}.", "damaged"),
+    "two values": (b"}}.", "damaged"),
+    "bytes behind the end": (b"}.}", "damaged"),
+    "a list that is none": (b"}Na.", "damaged"),
+    "a dictionary that is none": (b"]NNs.", "damaged"),
+    "an odd dictionary": (b"}(Nu.", "damaged"),
+    "a set that is none": (b"](N\x90.", "damaged"),
+    "more than below the mark": (b"N(\x86.", "damaged"),
+    "a tuple without a mark": (b"Nt.", "damaged"),
+    "a frame beyond the end": (b"\x95" + b"\xff" * 8 + b"}.", "damaged"),
+    "a key twice": (b"}(" + opcodes("w") + b"N" + opcodes("w") + b"Nu.", "twice"),
+    "a list in a set": (b"\x8f(]\x90.", "keys"),
+    "a reference to something else": (opcodes(("module", "__main__", "0", "cpu", 6)) + b"Q.", "not write"),
+    "a storage of no kind": (opcodes(("storage", Name("torch", "Size"), "0", "cpu", 6)) + b"Q.", "not write"),
+    "a negative storage": (opcodes(storage(n_items=-1)) + b".", "not write"),
+    "one storage, two sizes": (opcodes([storage(), storage(n_items=5)]) + b".", "two different things"),
+    "one storage, two kinds": (opcodes([storage(), storage("LongStorage")]) + b".", "two different things"),
+    "a parameter of nothing": (
+        opcodes(Name("torch._utils", "_rebuild_parameter")) + opcodes((1, True, None)) + b"R.", "not write",
+    ),
+    "a size of texts": (opcodes(Name("torch", "Size")) + opcodes((("a",),)) + b"R.", "not write"),
+    "an ordered dictionary of arguments": (
+        opcodes(Name("collections", "OrderedDict")) + opcodes(([],)) + b"R.", "not write",
+    ),
+    "bytes of another coding": (
+        opcodes(Name("_codecs", "encode")) + opcodes(("a", "rot13")) + b"R.", "not write",
+    ),
+    "state for a dictionary": (b"}}b.", "state"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_that_no_weights_need(tmp_path: Path, name: str) -> None:
+    code, message = STEPS[name]
+    refused(archive(b"\x80\x02" + code), tmp_path, message)
+
+
+@pytest.mark.parametrize("step", [b"(", b"N", b"q%c"], ids=["marks", "stack", "memo"])
+def test_what_a_pickle_keeps_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: bytes) -> None:
+    for limit in ("MAX_STACK", "MAX_MEMO"):
+        monkeypatch.setattr(f"transformer.checkpoints.reading.pickle_machine.{limit}", 100)
+    steps = b"".join(step % k if b"%" in step else step for k in range(102))
+    refused(archive(b"\x80\x02}" + steps + b"."), tmp_path, "too many values at once")
+
+
+def test_limits_of_an_archive(tmp_path: Path) -> None:
+    two = saved({"w": tensor(), "v": tensor()})
+    refused(two, tmp_path, "2 tensors, where 1", Limits(max_file_bytes=None, max_tensors=1))
+    refused(GOOD, tmp_path, "a directory of", Limits(max_file_bytes=None, max_header_bytes=100))
+    refused(GOOD, tmp_path, "a pickle of", Limits(max_file_bytes=None, max_header_bytes=190))
+    refused(GOOD, tmp_path, "where 100 are allowed", Limits(max_file_bytes=100))
+    many = saved({"w": tensor()}, more={f"archive/more/{k}": b"" for k in range(110)})
+    refused(many, tmp_path, "113 entries, where 101", Limits(max_file_bytes=None, max_tensors=1))
+
+
+def test_truth_values_are_0_or_1(tmp_path: Path) -> None:
+    """Any other byte would make PyTorch's comparisons undefined."""
+    path = tmp_path / "weights.pt"
+    value = {"w": tensor((6,), (1,), of=storage("BoolStorage"))}
+    path.write_bytes(saved(value, storages={"0": b"\0\1\0\1\1\2"}))
+    assert survey(path).tensors["w"].dtype == "BOOL"
+    with pytest.raises(CheckpointError, match="neither 0 nor 1"):
+        read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
