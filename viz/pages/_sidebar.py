@@ -12,7 +12,7 @@ from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
-from viz.opened_models import is_opened, own
+from viz.opened_models import is_opened
 from viz.pages._languages import language
 from viz.session import (
     RANDOM,
@@ -23,6 +23,7 @@ from viz.session import (
     current_model,
     model_summary,
     models,
+    shelf,
     take_next,
 )
 
@@ -31,6 +32,7 @@ HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
 OPENED = "your checkpoint"
+NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
 RANDOM_NOTE = "Random weights, in the sizes you choose"
 VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
@@ -55,22 +57,33 @@ def sidebar() -> None:
 
 def describe(config: TransformerConfig, n_parameters: int) -> str:
     """A model in one line."""
+    sides = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    layers = " and ".join(f"{n} {side}" for side, n in sides.items() if n)
+    heads = f"{config.n_heads} heads"
+    if config.n_kv_heads != config.n_heads:
+        heads += f" ({config.n_kv_heads} of keys and values)"
     return (
-        f"{n_parameters / 1e6:.1f} M parameters, {config.n_encoder_layers} encoder and "
-        f"{config.n_decoder_layers} decoder layers of {config.n_heads} heads, d_model {config.d_model}, "
-        f"{config.norm_position}-norm, at most {config.max_len} tokens"
+        f"{_count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
+        f"{config.norm_position}-norm{NORMS[config.norm]}, {config.positions} positions, at most "
+        f"{config.max_len} tokens"
     )
+
+
+def _count(n_parameters: int) -> str:
+    return f"{n_parameters / 1e6:.1f} M" if n_parameters >= 100_000 else f"{n_parameters:,}"
 
 
 def in_words(summary: ModelSummary) -> str:
     """Say what a model reads and writes, and how large it is."""
-    source, target = (language(code) for code in summary.languages)
+    source, target = summary.languages
+    between = f"{language(source)} to {language(target)} " if source and target else ""
     if summary.units == ("word", "word"):
         known = " and ".join(f"{size:,}" for size in summary.vocabulary_sizes)
         what = f"by whole words: {known} of them, no others"
     else:
         what = "by sub-words: whatever you type"
-    return f"{source} to {target} {what}. {summary.n_parameters / 1e6:.1f} M parameters"
+    said = between + what
+    return f"{said[0].upper()}{said[1:]}. {_count(summary.n_parameters)} parameters"
 
 
 def _pick_model() -> str:
@@ -107,7 +120,7 @@ def _caption(name: str) -> str:
         return RANDOM_NOTE
     try:
         if is_opened(name):
-            return f"{own(name).imported.report.family_label}, opened on the page Checkpoint"
+            return f"{shelf().own(name).imported.report.family_label}, opened on the page Checkpoint"
         return in_words(model_summary(name))
     except CheckpointError:
         return "It can't be opened."

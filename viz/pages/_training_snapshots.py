@@ -11,8 +11,7 @@ from viz.figures.labels import visible
 from viz.figures.training import Course, Marks, training_course
 from viz.pages._attention_words import look_for
 from viz.pages._figure import show
-from viz.pages._languages import language
-from viz.pages._sentence import example_pills
+from viz.pages._sentence import example_pills, source_input
 from viz.pages._training_heads import heads_section, pick_attention
 from viz.session import (
     clamp_choice,
@@ -70,13 +69,7 @@ def _which(name: str, snapshots: Snapshots) -> None:
 
 
 def _sentence(name: str) -> None:
-    loaded = snapshot_model(name, 0, current_choice().device)
-    st.text_input(
-        f"{language(loaded.source.language)} sentence",
-        key="text",
-        persist_state="session",
-        placeholder="Type a sentence and press Enter",
-    )
+    source_input(snapshot_model(name, 0, current_choice().device))
     example_pills(examples_of(name))
     texts_to_address()
 
