@@ -12,6 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from playwright.sync_api import Browser, sync_playwright
@@ -19,22 +20,37 @@ from tqdm import tqdm
 
 from bench.app_view import AppView, measure_app
 from bench.bertviz_view import measure_bertviz
-from bench.computing import Computing, measure_computing
-from bench.decoding import Decoding, measure_decoding
+from bench.computing import measure_computing
+from bench.decoding import VOCAB_SIZE, measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table, decoding_table, training_table
+from bench.opening import measure_opening
+from bench.recording import measure_recording
+from bench.report import (
+    app_table,
+    comparison_table,
+    computing_table,
+    decoding_table,
+    opening_table,
+    recording_table,
+    training_table,
+)
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
-from bench.training import TrainingSpeed, measure_training
+from bench.training import measure_training
 from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from transformer.config import TransformerConfig, preset
 from transformer.device import choose_device
 from transformer.run import run_sentence
 from transformer.training.trainer import Precision
 from viz.arrays import attention_maps
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 RESULTS = ROOT / "build" / "bench.json"
 BERTVIZ_LIMIT_SECONDS = 120.0
 BEAM_SIZES = (1, 4)
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+RECORDED = [(name, n_tokens) for name in ("small", "base") for n_tokens in (16, 64, 256)]
 SIZES = [(n_tokens, d_model) for d_model in D_MODELS for n_tokens in LENGTHS]
 
 
@@ -42,6 +58,8 @@ def main() -> None:
     """Run everything, smallest first."""
     if find_chromium() is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
+    opening = measure_opening()
+    recording = [measure_recording(recorded_config(name), n) for name, n in tqdm(RECORDED, "Recording")]
     computing = [measure_computing(*size) for size in tqdm(SIZES, "Python alone")]
     decoding = [measure_decoding(beam_size) for beam_size in tqdm(BEAM_SIZES, "Decoding")]
     training = [
@@ -54,6 +72,8 @@ def main() -> None:
     ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
     print(f"\n{N_LAYERS} layers x {N_HEADS} heads, {os.cpu_count()} cores, {platform.platform()}\n")
     print(
+        opening_table(opening),
+        recording_table(recording),
         computing_table(computing),
         decoding_table(decoding),
         training_table(training),
@@ -61,8 +81,22 @@ def main() -> None:
         comparison_table(ours, bertviz),
         sep="\n\n",
     )
-    write(RESULTS, computing=computing, decoding=decoding, training=training, headlight=app, bertviz=bertviz)
+    write(
+        RESULTS,
+        opening=opening,
+        recording=recording,
+        computing=computing,
+        decoding=decoding,
+        training=training,
+        headlight=app,
+        bertviz=bertviz,
+    )
     print(f"\nWritten to {RESULTS.relative_to(ROOT)}")
+
+
+def recorded_config(name: str) -> TransformerConfig:
+    """A preset with vocabularies as large as en-it's."""
+    return preset(name, src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE)
 
 
 def measure_headlight() -> list[AppView]:
@@ -94,7 +128,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def write(path: Path, **measured: Sequence[Computing | Decoding | TrainingSpeed | AppView | Painted]) -> None:
+def write(path: Path, **measured: Sequence[DataclassInstance]) -> None:
     """Write all figures, in seconds and bytes, with the machine and the versions they were measured on."""
     packages = ("streamlit", "plotly", "torch", "bertviz", "playwright", "transformers")
     results = {

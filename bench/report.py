@@ -8,6 +8,8 @@ from bench.app_view import AppView
 from bench.computing import Computing
 from bench.decoding import Decoding
 from bench.measurement import Painted
+from bench.opening import Opening
+from bench.recording import Recorded
 from bench.training import TrainingSpeed
 
 
@@ -90,6 +92,60 @@ def training_table(rows: Sequence[TrainingSpeed]) -> str:
         for r in rows
     ]
     return table("Target tokens learnt a second, by the same updates of equal models", head, cells)
+
+
+def opening_table(rows: Sequence[Opening]) -> str:
+    """Our opening beside `from_pretrained`."""
+    head = (
+        "",
+        "opened",
+        "one sentence run",
+        "whole process",
+        "memory before",
+        "at its peak",
+        "times the model",
+    )
+    cells = [
+        (
+            r.name,
+            time(r.seconds),
+            time(r.first_run),
+            time(r.process),
+            size(r.before_bytes),
+            size(r.peak_bytes),
+            f"{r.times_size:.2f}",
+        )
+        for r in rows
+    ]
+    return table(f"Opening a Marian folder of {size(rows[0].model_bytes)}", head, cells)
+
+
+def recording_table(rows: Sequence[Recorded]) -> str:
+    """Our recorded forward beside transformers' eager one."""
+    head = (
+        "tokens",
+        "d_model",
+        "Headlight",
+        "tensors",
+        "transformers",
+        "tensors",
+        "times faster",
+        "difference",
+    )
+    cells = [
+        (
+            str(r.tokens),
+            str(r.d_model),
+            time(r.ours),
+            str(r.tensors),
+            time(r.theirs),
+            str(r.their_tensors),
+            f"{r.theirs / r.ours:.2f}",
+            f"{r.difference:.0e}",
+        )
+        for r in rows
+    ]
+    return table("Forward with everything recorded, the same weights in MarianMTModel (eager)", head, cells)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

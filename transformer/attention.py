@@ -27,7 +27,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     Returns:
         (..., Q, K), each row sums to 1, or to 0 where nothing is open.
     """
-    if mask is None:
+    if mask is None or bool(mask.all()):
         return scores.softmax(dim=-1)
     if bool(mask.any(dim=-1).all()):  # then minus infinity makes zeros, and none has to be written
         return torch.where(mask, scores, -math.inf).softmax(dim=-1)

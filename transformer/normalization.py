@@ -31,11 +31,13 @@ class LayerNorm(nn.Module):
         if tap is NO_TAP:
             return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
         x = tap("input", x)
-        mean = x.mean(dim=-1, keepdim=True)
-        variance = (x - mean).square().mean(dim=-1, keepdim=True)  # x.var takes many times as long
-        mean, scale = tap("mean", mean), tap("scale", (variance + self.eps).sqrt())
-        normalized = tap("normalized", (x - mean) / scale)
-        return tap("result", self.gamma * normalized + self.beta)
+        normalized, own_mean, inverse = torch.native_layer_norm(x, self.gamma.shape, None, None, self.eps)
+        own_scale = inverse.reciprocal()
+        mean, scale = tap("mean", own_mean), tap("scale", own_scale)
+        if mean is not own_mean or scale is not own_scale:  # the tap changed them
+            normalized = (x - mean) / scale
+        normalized = tap("normalized", normalized)
+        return tap("result", (self.gamma * normalized).add_(self.beta))
 
 
 class UnbiasedLayerNorm(nn.Module):

@@ -11,7 +11,17 @@ from bench.app_view import AppView
 from bench.computing import measure_computing
 from bench.decoding import measure_decoding
 from bench.measurement import Painted
-from bench.report import app_table, comparison_table, computing_table, decoding_table, training_table
+from bench.opening import measure_opening
+from bench.recording import in_turn, measure_recording
+from bench.report import (
+    app_table,
+    comparison_table,
+    computing_table,
+    decoding_table,
+    opening_table,
+    recording_table,
+    training_table,
+)
 from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
 from bench.torch_transformer import TorchTranslator
 from bench.training import VOCAB_SIZE, MarianTranslator, measure_training, random_batches, random_pairs
@@ -40,6 +50,29 @@ def test_decoding_is_compared_on_the_same_targets() -> None:
     measured = [measure_decoding(beam_size, config, n_sentences=3) for beam_size in (1, 2)]
     assert [row.same for row in measured] == [3, 3]
     assert decoding_table(measured).count("3 of 3") == 2
+
+
+def test_opening_is_compared_on_the_same_folder() -> None:
+    ours, theirs = measured = measure_opening(vocab_size=97, d_model=32, repeats=1)
+    assert (ours.name, theirs.name) == ("Headlight", "transformers")
+    assert ours.model_bytes == theirs.model_bytes > 0
+    assert all(0 < row.seconds < row.first_run < row.process for row in measured)
+    assert all(row.before_bytes < row.peak_bytes for row in measured)
+    assert "transformers" in opening_table(measured)
+
+
+def test_recording_is_compared_on_the_same_numbers() -> None:
+    config = preset("toy", src_vocab_size=29, tgt_vocab_size=31, d_model=32)
+    measured = measure_recording(config, 11, repeats=1)
+    assert measured.difference < 1e-5
+    assert measured.tensors > measured.their_tensors == 12
+    assert " 11 " in recording_table([measured])
+
+
+def test_two_functions_take_turns() -> None:
+    called: list[str] = []
+    in_turn(lambda: called.append("a"), lambda: called.append("b"), repeats=2)
+    assert "".join(called) == "ababab"
 
 
 def test_training_is_compared_between_models_of_the_same_size() -> None:

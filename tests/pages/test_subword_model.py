@@ -48,7 +48,10 @@ def test_no_text_breaks_it(name: str) -> None:
 
 def test_the_picker_says_what_each_model_is() -> None:
     captions = open_app(model=NAME).radio(key="model").proto.captions
-    assert any(re.search(r"English to Italian by sub-words: whatever you type. \d+,\d+ parameters", c) for c in captions)
+    assert any(
+        re.search(r"English to Italian by sub-words: whatever you type. \d+,\d+ parameters", c)
+        for c in captions
+    )
     assert any(re.search(r"by whole words: 1,\d+ and 1,\d+ of them, no others", c) for c in captions)
 
 

@@ -1,0 +1,62 @@
+"""The most memory that a process and those that it starts hold at a time. Linux alone tells."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+
+_PAUSE = 0.005
+"""Seconds between two looks."""
+
+
+class PeakMemory:
+    """Watches this process and its children from a thread; `peak` in bytes, `before` at the beginning."""
+
+    def __init__(self) -> None:
+        self.before = self.peak = resident("self")
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self.peak = max(self.peak, resident("self", "VmHWM"))
+
+    def _watch(self) -> None:
+        while not self._over.wait(_PAUSE):
+            self.peak = max(self.peak, resident("self") + sum(map(resident, _children())))
+
+
+def resident(process: int | str, which: str = "VmRSS") -> int:
+    """Bytes of memory that a process holds (VmRSS), or held at most (VmHWM); 0 for one that has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(which)), 0)
+
+
+def _children() -> list[int]:
+    """The processes that this one started, those apart that are still copies of it."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            children = (task / "children").read_text(encoding="utf-8").split()
+        except OSError:
+            continue
+        found += [int(child) for child in children if _command(child) != _command("self")]
+    return found
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
