@@ -1,0 +1,107 @@
+"""What trainers save around the weights: found, told apart, or refused with the name of what it was."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer.checkpoints._files import CheckpointError
+from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.found import Found
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS
+
+
+def read(value: Any, tmp_path: Path) -> Found:
+    torch.save(value, tmp_path / "last.ckpt")
+    return read_contents(tmp_path / "last.ckpt", LOCAL_LIMITS).files[0][1]
+
+
+def trained() -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights of a module, and its optimizer's state: a step and two moments for each."""
+    module = nn.Linear(3, 5)
+    optimizer = torch.optim.AdamW(module.parameters())
+    module(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+    return module.state_dict(), optimizer.state_dict()
+
+
+def test_a_file_of_lightning(tmp_path: Path) -> None:
+    weights, optimizer = trained()
+    found = read(
+        {
+            "epoch": 3,
+            "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
+            "loops": {"fit_loop": {"best": torch.ones(1)}},
+            "callbacks": {"ModelCheckpoint": {"best_model_score": torch.tensor(1.5), "path": "a.ckpt"}},
+            "optimizer_states": [optimizer],
+            "hyper_parameters": {"n_heads": 4, "betas": (0.9, 0.98), "tasks": {"sort"}},
+        },
+        tmp_path,
+    )
+    assert found.tensors.keys() == {"model.weight", "model.bias"}
+    assert found.left_out == {"loops": 1, "callbacks": 1, "optimizer_states": 6}
+    assert found.extras["hyper_parameters"] == {"n_heads": 4, "betas": [0.9, 0.98], "tasks": ["sort"]}
+    assert found.extras["callbacks"] == {"ModelCheckpoint": {"path": "a.ckpt"}}
+
+
+def test_several_modules_side_by_side(tmp_path: Path) -> None:
+    """None of the usual keys: all are weights, but for what is a trainer's by its name."""
+    weights, optimizer = trained()
+    value = {
+        "encoder": weights,
+        "decoder": weights,
+        "optimizer": optimizer,
+        "rng_state": torch.get_rng_state(),
+    }
+    found = read(value, tmp_path)
+    assert found.tensors.keys() == {"encoder.weight", "encoder.bias", "decoder.weight", "decoder.bias"}
+    assert found.left_out == {"optimizer": 6, "rng_state": 1}
+
+
+def test_a_module_may_be_called_like_a_trainers_part(tmp_path: Path) -> None:
+    """In a state dict, every tensor is a weight."""
+    weights = {"model.weight": torch.ones(2), "scheduled": torch.ones(3), "ema": torch.ones(1)}
+    assert read(weights, tmp_path).tensors.keys() == weights.keys()
+
+
+def test_one_inside_the_other(tmp_path: Path) -> None:
+    weights, _ = trained()
+    found = read({"model": {"state_dict": weights, "version": 2}, "best": 0.25}, tmp_path)
+    assert found.tensors.keys() == weights.keys()
+    assert found.extras == {"best": 0.25, "version": 2}
+
+
+def test_numbers_that_json_has_not(tmp_path: Path) -> None:
+    extras = {"best": float("inf"), "seed": 2**64 - 1, "nothing": None, "flag": True}
+    assert read({"model": trained()[0], **extras}, tmp_path).extras == extras
+
+
+@pytest.mark.parametrize(
+    "beside, message",
+    [
+        (argparse.Namespace(d_model=4), r"argparse\.Namespace"),
+        (defaultdict(list), r"collections\.defaultdict"),
+        (np.float64(0.5), "NumPy values"),
+        (Path("weights.pt"), "pathlib"),
+        (torch.float32, r"torch\.float32"),
+        (nn.Linear(2, 2), "a whole module"),
+        (torch.nn.functional.relu, "torch"),
+        (torch.ones(2, dtype=torch.int8), "CharStorage"),
+        (torch.ones(2, dtype=torch.complex64), "ComplexFloatStorage"),
+        (torch.ones(3, 0), "size of zero"),
+        (torch.ones(2, 3).expand(4, 2, 3), "expanded"),
+        (torch.arange(6.0).view(2, 3).t(), "contiguous"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_anything_else_is_named_and_how_to_do_without(tmp_path: Path, beside: Any, message: str) -> None:
+    with pytest.raises(CheckpointError, match=message) as refused:
+        read({"model": trained()[0], "beside": beside}, tmp_path)
+    assert "save" in str(refused.value)
