@@ -156,8 +156,10 @@ def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
 
 
 def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int]:
-    """The (query, key) of a head's largest open value."""
-    values = np.where(maps.allowed, maps.values[layer, head], -np.inf)
+    """The (query, key) of a head's largest open value, of a query that has a choice if there is one."""
+    has_choice = maps.allowed.sum(axis=1, keepdims=True) > 1
+    considered = maps.allowed & (has_choice | ~has_choice.any())
+    values = np.where(considered, maps.values[layer, head], -np.inf)
     query, key = np.unravel_index(int(values.argmax()), values.shape)
     return int(query), int(key)
 

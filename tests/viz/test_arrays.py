@@ -84,6 +84,14 @@ def test_strongest_cell_and_closed_cells() -> None:
     assert np.array_equal(closed, np.triu(np.ones_like(closed), 1))
 
 
+def test_the_strongest_cell_is_of_a_query_with_a_choice() -> None:
+    values = np.array([[[[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.5, 0.1, 0.4]]]], np.float32)
+    causal = np.tril(np.ones((3, 3), bool))
+    assert strongest_cell(AttentionMaps(values, causal, TOKENS[:3], TOKENS[:3]), 0, 0) == (1, 1)
+    alone = AttentionMaps(values[..., :1, :1], causal[:1, :1], TOKENS[:1], TOKENS[:1])
+    assert strongest_cell(alone, 0, 0) == (0, 0)
+
+
 def test_padding_that_was_typed_is_told_from_the_future() -> None:
     allowed = np.tril(np.ones((4, 4), bool))
     allowed[:, 1] = False

@@ -98,7 +98,7 @@ def _what_is_special(
     if before is not None:
         notes.append(
             f"q and k are turned by their positions, {i} and {j} (rotary positions): before, q · k was "
-            f"{before:.3f}. What the turning changes depends on their distance alone."
+            f"{_signed(before)}. What the turning changes depends on their distance alone."
         )
     if shared > 1:
         first = head // shared * shared
@@ -116,6 +116,10 @@ def turned_from(trace: Trace, path: str, head: int, cell: tuple[int, int]) -> fl
     if q is None or k is None:
         return None
     return float(q[0, head, cell[0]] @ k[0, head // (q.shape[1] // k.shape[1]), cell[1]])
+
+
+def _signed(number: float) -> str:
+    return f"{number:.3f}".replace("-", "−")
 
 
 def _distance(offset: int) -> str:

@@ -123,6 +123,8 @@ def _unknown_name(coder: Coder) -> str:
 
 def _translation(run: Run, loaded: LoadedModel) -> None:
     st.markdown(_what_came_out(run, loaded))
+    if run.decoder_input is None and not run.generated:
+        return
     with st.container(border=True):
         st.text(visible(run.translation, limit=len(run.translation)) or "(nothing)")
     if run.generated and not run.finished:
