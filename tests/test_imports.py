@@ -17,7 +17,8 @@ FORBIDDEN = {
     "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.live_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.training_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.opened_models": ("app", "viz.pages", "viz.session", "tests", "bench", "scripts"),
+    "viz.checkpoint_session": ("app", "viz.pages", "tests", "bench", "scripts"),
+    "viz.opened_models": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
     "viz.decoding_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.arrays": (
         "app",

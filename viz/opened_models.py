@@ -5,15 +5,13 @@ from __future__ import annotations
 import copy
 import secrets
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import streamlit as st
 import torch
 
-from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import CheckpointError, LoadedModel, freeze
 from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.checkpoints.importing.report import Imported
@@ -49,7 +47,6 @@ class Opened:
         answers: to what the files don't tell.
         imported: the model and the report.
         uploads: where uploaded files lie; None for a path.
-        diagnoses: what the doctor has said, by the text it looked with.
     """
 
     name: str
@@ -58,7 +55,6 @@ class Opened:
     answers: dict[str, Any]
     imported: Imported
     uploads: tempfile.TemporaryDirectory[str] | None = None
-    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
 
     def model(self, device: torch.device) -> LoadedModel:
@@ -81,10 +77,27 @@ class Opened:
 
 
 class Shelf:
-    """Holds what one person has opened: one checkpoint at a time."""
+    """Holds what one person has opened: one checkpoint at a time.
 
-    def __init__(self) -> None:
+    Args:
+        forget: called with the name of what is no longer open.
+    """
+
+    def __init__(self, forget: Callable[[str], None]) -> None:
         self.opened: Opened | None = None
+        self._forget = forget
+
+    def own(self, name: str) -> Opened:
+        """What this person has opened under a name.
+
+        Raises:
+            CheckpointError: when it is not theirs, or not any more.
+        """
+        if self.opened is None or self.opened.name != name:
+            raise CheckpointError(
+                "This checkpoint is not open any more: open it again on the page Checkpoint."
+            )
+        return self.opened
 
     def open_path(self, path: str) -> Opened:
         """Open a file or folder of this machine in the place of the one before.
@@ -106,7 +119,7 @@ class Shelf:
         """
         folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
         try:
-            path = _store(list(uploads), Path(folder.name))
+            path = _store(uploads, Path(folder.name))
             imported = open_checkpoint(path, limits=UPLOAD_LIMITS)
         except BaseException:
             folder.cleanup()
@@ -125,13 +138,16 @@ class Shelf:
         limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
         imported = open_checkpoint(old.path, answers=answers, limits=limits)
         self.opened = Opened(_new_name(), old.label, old.path, dict(answers), imported, old.uploads)
+        self._forget(old.name)
         return self.opened
 
     def close(self) -> None:
         """Let go of it; uploaded files are removed."""
-        if self.opened is not None and self.opened.uploads is not None:
-            self.opened.uploads.cleanup()
-        self.opened = None
+        old, self.opened = self.opened, None
+        if old is not None:
+            self._forget(old.name)
+            if old.uploads is not None:
+                old.uploads.cleanup()
 
     def _put(self, opened: Opened) -> Opened:
         self.close()
@@ -144,45 +160,38 @@ def is_opened(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-@st.cache_resource(scope="session", on_release=Shelf.close, show_spinner=False)
-def shelf() -> Shelf:
-    """Give each person their own; when their browser goes away, what they opened goes with it."""
-    return Shelf()
-
-
-def own(name: str) -> Opened:
-    """What this person has opened under a name.
-
-    Raises:
-        CheckpointError: when it is not theirs, or not any more.
-    """
-    opened = shelf().opened
-    if opened is None or opened.name != name:
-        raise CheckpointError("This checkpoint is not open any more: open it again on the page Checkpoint.")
-    return opened
-
-
 def _new_name() -> str:
     return PREFIX + secrets.token_hex(16)
 
 
-def _store(uploads: list[Upload], folder: Path) -> Path:
+def _store(uploads: Iterable[Upload], folder: Path) -> Path:
     """Write uploaded files under their plain names; what is to be opened: the one file, or their folder.
 
+    Files that no checkpoint is read from (pictures, logs, a trainer's settings) are left out.
+
     Raises:
-        CheckpointError: for no files, files of other kinds, or two of one name.
+        CheckpointError: for none that could be read, two of one name, or a disk that is full.
     """
-    if not uploads:
-        raise CheckpointError("Choose a file of weights, or all files of a model's folder.")
     for upload in uploads:
         name = Path(upload.name.replace("\\", "/")).name
-        if name not in (*TEXTS, *BINARIES) and not name.endswith((*SUFFIXES, _INDEX)):
-            raise CheckpointError(
-                f"{name!r} is neither a file of weights ({', '.join(SUFFIXES)}) nor one of a tokenizer or "
-                "configuration that Headlight reads: choose without it."
-            )
+        if not _is_read(name):
+            continue
         if (folder / name).exists():
             raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.")
-        (folder / name).write_bytes(upload.getbuffer())
-    only = next(folder.iterdir())
-    return only if len(uploads) == 1 and only.name.endswith(SUFFIXES) else folder
+        try:
+            (folder / name).write_bytes(upload.getbuffer())
+        except (OSError, ValueError) as error:
+            raise CheckpointError(
+                f"{name!r} can't be stored here ({error}): give it a plain name, or make room on the disk of "
+                "the machine that Headlight runs on."
+            ) from error
+    stored = list(folder.iterdir())
+    if not stored:
+        raise CheckpointError(
+            f"Choose a file of weights ({', '.join(SUFFIXES)}), or all files of a model's folder."
+        )
+    return stored[0] if len(stored) == 1 and stored[0].name.endswith(SUFFIXES) else folder
+
+
+def _is_read(name: str) -> bool:
+    return name in (*TEXTS, *BINARIES) or name.endswith((*SUFFIXES, _INDEX))

@@ -31,7 +31,7 @@ from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
 from transformer.text import Unit, clean
 from transformer.trace import Trace
-from viz.opened_models import is_opened, own, shelf
+from viz.opened_models import Shelf, is_opened
 from viz.theme import Theme, palette
 
 RANDOM = "random"
@@ -132,7 +132,7 @@ def load_model(choice: ModelChoice) -> LoadedModel:
         DeviceError: when there is no such device.
     """
     if is_opened(choice.name):
-        return own(choice.name).model(choose_device(choice.device))
+        return shelf().own(choice.name).model(choose_device(choice.device))
     return _load_shared(choice)
 
 
@@ -189,12 +189,10 @@ def models() -> list[str]:
     return [*shipped_models(), *own_models, RANDOM]
 
 
-def close_opened() -> None:
-    """Let go of what this person has opened, and of all its runs."""
-    opened = shelf().opened
-    if opened is not None:
-        run_cache().forget(opened.name)
-        shelf().close()
+@st.cache_resource(scope="session", on_release=Shelf.close, show_spinner=False)
+def shelf() -> Shelf:
+    """Give each person their own; when their browser goes away, what they opened goes with it."""
+    return Shelf(forget=run_cache().forget)
 
 
 @st.cache_data(show_spinner=False)

@@ -6,24 +6,30 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from transformer.checkpoints.folder import MODELS, CheckpointError
-from transformer.checkpoints.importing.opening import open_checkpoint
-from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.reading.folder_files import SUFFIXES
-from viz.opened_models import Opened, shelf
+from viz.checkpoint_session import Subject, close_opened, shipped_subject, subject_of
+from viz.figures.labels import visible
+from viz.opened_models import Opened
 from viz.pages._refusal import refused
-from viz.session import close_opened, current_choice, set_choice
+from viz.session import current_choice, set_choice, shelf
 
 OWN, PATH, UPLOAD = "The chosen model", "A path on this machine", "Upload"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md"]
 UPLOAD_MEGABYTES = 200
+_LONGEST = 100
 
 
-def choose() -> Imported | None:
+def choose() -> Subject | None:
     """Draw the choice; the checkpoint that the rest of the page is about, or None where there is none yet."""
     where = st.segmented_control(
-        "What to look at", [OWN, PATH, UPLOAD], default=OWN, required=True, key="checkpoint_from"
+        "What to look at",
+        [OWN, PATH, UPLOAD],
+        default=OWN,
+        required=True,
+        key="checkpoint_from",
+        persist_state="session",
     )
     if where == OWN:
         return _chosen()
@@ -35,10 +41,10 @@ def choose() -> Imported | None:
     if opened is None:
         return None
     _opened(opened)
-    return opened.imported
+    return subject_of(opened)
 
 
-def _chosen() -> Imported | None:
+def _chosen() -> Subject | None:
     """The model of the sidebar, with the way that it came."""
     choice = current_choice()
     if choice.random is not None:
@@ -47,13 +53,8 @@ def _chosen() -> Imported | None:
     opened = shelf().opened
     if opened is not None and opened.name == choice.name:
         _opened(opened)
-        return opened.imported
-    return _shipped(choice.name)
-
-
-@st.cache_resource(max_entries=4, show_spinner="Opening the model …")
-def _shipped(name: str) -> Imported:
-    return open_checkpoint(MODELS / name)
+        return subject_of(opened)
+    return shipped_subject(choice.name)
 
 
 def _path() -> None:
@@ -106,7 +107,7 @@ def _opened(opened: Opened) -> None:
     """What can be done with what is open."""
     is_used = current_choice().name == opened.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"Open: {opened.label}", width="stretch")
+        st.text(f"Open: {visible(opened.label, _LONGEST)}", width="stretch")
         if opened.imported.loaded is not None:
             st.button(
                 "All pages use it" if is_used else "Use it on all pages",

@@ -10,15 +10,14 @@ import streamlit as st
 from transformer.analysis.parts import Part, parts_of, total
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importing.report import Imported, KeyProblem, Question
-from viz.figures.architecture import architecture
+from viz.checkpoint_session import Subject
 from viz.figures.labels import visible
-from viz.opened_models import shelf
-from viz.pages._checkpoint_architecture import stacks_of
-from viz.pages._figure import show
+from viz.opened_models import is_opened
 from viz.pages._refusal import literal, refused
-from viz.session import current_choice, current_theme, run_cache, use_next
+from viz.session import current_choice, shelf, use_next
 
 _NAME = 200
+_MOST_FILES = 20
 SOURCES = {
     "config": "its configuration",
     "shapes": "the shapes of its tensors",
@@ -29,7 +28,7 @@ SOURCES = {
 
 
 def what_it_is(imported: Imported) -> None:
-    """The facts in a row, notes, and where each setting came from."""
+    """The facts in a row, the files, and what else a person should know."""
     report, raw = imported.report, imported.raw
     parts = parts_of(report.config)
     facts = {
@@ -40,48 +39,48 @@ def what_it_is(imported: Imported) -> None:
         "Tensors": f"{len(raw.tensors):,}",
         "On disk": f"{raw.n_bytes / 1e6:.1f} MB",
     }
-    columns = st.columns(3) + st.columns(3)
-    for column, (name, value) in zip(columns, facts.items(), strict=True):
-        with column:
-            st.caption(name)
-            st.text(visible(value, _NAME))
+    with st.container(horizontal=True, gap="large"):
+        for name, value in facts.items():
+            with st.container(width="content", gap=None):
+                st.caption(name)
+                st.text(visible(value, _NAME))
+    files = [*(file.name for file in raw.files), *raw.texts]
+    literal(f"Files: {', '.join(files[:_MOST_FILES])}{' …' if len(files) > _MOST_FILES else ''}")
     for note in report.notes:
         with st.container(border=True):
             literal(note)
     if raw.left_out:
-        literal("Left out, as it is no part of the model: " + ", ".join(
-            f"{name} ({count:,} tensors)" for name, count in raw.left_out.items()))  # fmt: skip
+        left_out = (f"{name} ({count:,} tensors)" for name, count in raw.left_out.items())
+        literal(f"Left out, as it is no part of the model: {', '.join(left_out)}")
 
 
-def questions(imported: Imported) -> None:
+def questions(subject: Subject) -> None:
     """Controls for what the files don't tell; another answer opens the checkpoint again."""
-    opened = shelf().opened
-    asked = imported.report.questions
-    if not asked or opened is None or opened.imported is not imported:
+    asked = subject.imported.report.questions
+    if not asked or not is_opened(subject.name):
         return
     st.subheader("What the files don't tell")
     st.markdown(
         "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
     )
     with st.form("checkpoint_questions"):
-        answers = {question.name: _answer(question) for question in asked}
+        answers = {question.name: _answer(subject.name, question) for question in asked}
         pressed = st.form_submit_button("Open it again with these answers")
     if not pressed:
         return
-    was_used = current_choice().name == opened.name
+    was_used = current_choice().name == subject.name
     try:
         with st.spinner("Opening it again …", show_time=True):
             again = shelf().answer(answers)
     except CheckpointError as error:
         refused("These answers make no model.", error)
         return
-    run_cache().forget(opened.name)
     if was_used:
         use_next(again.name)
     st.rerun()
 
 
-def _answer(question: Question) -> object:
+def _answer(model: str, question: Question) -> object:
     labels = {option.value: option.label for option in question.options}
     options = list(labels)
     literal(f"{question.text} {question.why}")
@@ -90,20 +89,7 @@ def _answer(question: Question) -> object:
         options,
         index=options.index(question.value) if question.value in options else 0,
         format_func=lambda value: labels[value],
-        key=f"answer {question.name}",
-    )
-
-
-def drawing(imported: Imported) -> None:
-    """The architecture as a drawing."""
-    config = imported.report.config
-    show(
-        architecture(stacks_of(config, parts_of(config)), theme=current_theme()),
-        name="architecture",
-        caption="The stream of vectors goes from the bottom to the top; what is in a dotted frame comes as "
-        "often as the frame says, and every attention and feed-forward adds its output to the stream. Hover "
-        "over a block for its weights, their shapes and how many parameters they are.",
-        key="architecture",
+        key=f"answer {question.name} {model}",
     )
 
 

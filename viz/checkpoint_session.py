@@ -1,0 +1,63 @@
+"""What the Checkpoint page keeps: shipped models with the way that they came, and the last diagnosis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer.analysis.findings import Diagnosis
+from transformer.checkpoints.folder import MODELS
+from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.report import Imported
+from viz.opened_models import Opened
+from viz.session import shelf
+
+_DIAGNOSIS = "what the doctor said"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the page is about.
+
+    Attributes:
+        name: of the model, as choices have it.
+        label: what people see.
+        imported: the model and the report.
+    """
+
+    name: str
+    label: str
+    imported: Imported
+
+
+def subject_of(opened: Opened) -> Subject:
+    """What a person has opened."""
+    return Subject(opened.name, opened.label, opened.imported)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the model …")
+def shipped_subject(name: str) -> Subject:
+    """A shipped model, opened as anyone's checkpoint is.
+
+    Raises:
+        CheckpointError: when its folder is broken.
+    """
+    return Subject(name, name, open_checkpoint(MODELS / name))
+
+
+def close_opened() -> None:
+    """Let go of what this person has opened, and of what was said about it."""
+    shelf().close()
+    st.session_state.pop(_DIAGNOSIS, None)
+
+
+def kept_diagnosis(name: str, text: str) -> Diagnosis | None:
+    """What the doctor said about this model with this text, if that was the last thing they said."""
+    subject, diagnosis = st.session_state.get(_DIAGNOSIS, (None, None))
+    return diagnosis if subject == (name, text) else None
+
+
+def keep_diagnosis(name: str, text: str, diagnosis: Diagnosis) -> None:
+    """Keep what the doctor said until they say something else."""
+    st.session_state[_DIAGNOSIS] = ((name, text), diagnosis)
