@@ -4,7 +4,7 @@ import streamlit as st
 
 from viz.pages._sidebar import sidebar
 from viz.pages._training_note import training_note
-from viz.session import texts_from_address
+from viz.text_session import texts_from_address
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
 

@@ -14,7 +14,14 @@ from transformer.beam_tree import BeamTree
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
 from transformer.text import clean
-from viz.session import TOP_K, ModelChoice, current_choice, load_model, right_answers_of, run_cache
+from viz.session import (
+    TOP_K,
+    ModelChoice,
+    current_choice,
+    load_model,
+    run_cache,
+)
+from viz.text_session import right_answers_of
 
 MOST_SEARCHES = 64
 _SUBJECT = "subject of "

@@ -14,7 +14,8 @@ from transformer.live.plan import LivePlan
 from transformer.run import Run, encode_sentence, force, run_sentence
 from transformer.tasks import SymbolTask
 from transformer.text import clean
-from viz.session import TOP_K, right_answers_of
+from viz.session import TOP_K
+from viz.text_session import right_answers_of
 
 LEAST_PLACES = 2
 _REFUSAL, _LOOK, _PACE = "why no training began", "look at the training", "pace of the training"

@@ -1,8 +1,8 @@
 """What the server keeps: models and runs, shared and never changed; and what a person has chosen, theirs.
 
-The home of `st.cache_resource` and `st.session_state`; `viz.decoding_session` holds the Decode page's part of
-them. Pages read `current_model()`, `current_run()` and `current_theme()`; the sidebar and the sentence box
-write what these read under the keys named here.
+The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what people type, and other
+sessions the parts of single pages. Pages read `current_model()` and `current_theme()`; the sidebar writes
+what these read under the keys named here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -29,29 +28,19 @@ from transformer.config import NormPosition, TransformerConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
-from transformer.text import Unit, clean
+from transformer.text import Unit
 from transformer.trace import Trace
 from viz.opened_models import Shelf, is_opened
 from viz.theme import Theme, palette
 
 RANDOM = "random"
 """The model choice that is freshly initialised instead of opened."""
-EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
-"""A line each, with tabs between: a shipped model, a sentence, its right translations."""
-DEFAULT_SENTENCE = "Yesterday I saw a black cat."
-DEFAULT_SYMBOLS = "m 7 a 3 k 2"
-"""What the Training page's tasks of digits and letters begin with."""
-DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
-"""The Masks page's sentences, one a line."""
-_DEFAULT_TEXTS = {"text": DEFAULT_SENTENCE, "target": "", "batch": DEFAULT_BATCH, "symbols": DEFAULT_SYMBOLS}
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
 _NEXT = "next model"
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
-URL_TEXT_LIMIT = 1_500
-"""Longer texts stay out of the address: servers refuse addresses of more than some thousand bytes."""
 
 
 @dataclass(frozen=True)
@@ -242,47 +231,6 @@ def current_theme() -> Theme:
     return palette("dark" if st.context.theme.type == "dark" else "light")
 
 
-def texts_from_address() -> None:
-    """At a person's first visit, take the sentences from the address: a link that a teacher has sent."""
-    for key, default in _DEFAULT_TEXTS.items():
-        if key in st.session_state:
-            # Set again, or the box of the page that is opened next would begin empty.
-            st.session_state[key] = st.session_state[key]
-        else:
-            lines = st.query_params.get(key, default).split("\n")
-            st.session_state[key] = "\n".join(map(clean, lines))
-
-
-def texts_to_address() -> None:
-    """Write the sentences into the address; defaults and very long texts stay out of it."""
-    for key, default in _DEFAULT_TEXTS.items():
-        value = st.session_state[key]
-        if value != default and len(value.encode()) <= URL_TEXT_LIMIT:
-            st.query_params[key] = value
-        elif key in st.query_params:
-            del st.query_params[key]
-
-
-def use_sentence(text: str, target: str = "") -> None:
-    """Put a sentence into the box, as if it had been typed. To be called from a callback."""
-    st.session_state["text"], st.session_state["target"] = text, target
-
-
-def current_texts() -> tuple[str, str]:
-    """The source and the target sentence as typed; the target is blank when the model is to make it."""
-    return clean(st.session_state["text"]), clean(st.session_state["target"])
-
-
-def current_symbols() -> str:
-    """The digits and letters of the Training page as typed."""
-    return clean(st.session_state["symbols"])
-
-
-def current_batch() -> list[str]:
-    """The sentences of the Masks page, one a line, without the blank lines."""
-    return [sentence for line in st.session_state["batch"].splitlines() if (sentence := clean(line).strip())]
-
-
 def clamp_choice(key: str, options: Sequence[Any]) -> None:
     """Let a picker whose remembered or linked value is none of its options now begin with its default."""
     forget_choice(key, options.__contains__)
@@ -297,22 +245,6 @@ def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
 def set_choice(key: str, value: Any) -> None:
     """Move a picker, as if the person had. To be called from a callback."""
     st.session_state[key] = value
-
-
-def examples() -> list[str]:
-    """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
-    return examples_of(current_choice().name)
-
-
-def examples_of(model: str) -> list[str]:
-    """Sentences to try with a shipped model."""
-    return list(right_answers_of(model))
-
-
-def right_answers_of(model: str) -> dict[str, list[str]]:
-    """The right translations of each sentence that is an example of a shipped model."""
-    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
-    return {clean(sentence): right for owner, sentence, *right in lines if owner == model}
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from tests.pages.app import open_app, texts
 from transformer.checkpoints.folder import default_model, open_model, shipped_models
 from transformer.run import run_sentence
 from viz.arrays import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
-from viz.session import DEFAULT_SENTENCE, EXAMPLES
+from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
 
 
 def test_first_visit_shows_a_translation() -> None:

@@ -18,7 +18,7 @@ from transformer.run import encode_sentence, force, run_sentence
 from transformer.snapshots import open_snapshots
 from viz import live_session
 from viz.components.client_view import ClientView
-from viz.session import DEFAULT_SENTENCE
+from viz.text_session import DEFAULT_SENTENCE
 
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""

@@ -31,7 +31,14 @@ from viz.pages._arithmetic import show_arithmetic
 from viz.pages._figure import save_menu
 from viz.pages._word_arithmetic import show_word_arithmetic
 from viz.pooling import pool_maps
-from viz.session import current_choice, current_model, current_texts, current_theme, set_choice, twin_run
+from viz.session import (
+    current_choice,
+    current_model,
+    current_theme,
+    set_choice,
+    twin_run,
+)
+from viz.text_session import current_texts
 
 MATRICES_UP_TO = 48
 """Tokens a side up to which the heads of a layer are drawn with their tokens; longer ones without."""

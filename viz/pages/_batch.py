@@ -14,26 +14,28 @@ from viz.pages._explain import computed_by
 from viz.pages._figure import show
 from viz.session import (
     batch_of,
-    current_batch,
     current_choice,
     current_model,
     current_theme,
-    texts_to_address,
 )
+from viz.text_session import NUMBERS, boxes_of, current_batch, texts_to_address
 
 BOXES = {
     "encoder-decoder": "Sentences, one a line",
     "decoder-only": "Prompts, one a line",
     "encoder-only": "Sentences, one a line",
 }
+NUMBERS_BOX = "Numbers of tokens, one sentence a line"
 SIDES: dict[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 
 def batch_box() -> Trace | None:
     """Draw the box, run its lines as one batch, return the trace; None, with a sentence that says why."""
+    loaded = current_model()
+    boxes = boxes_of(loaded)
     st.text_area(
-        BOXES[current_model().model.config.kind],
-        key="batch",
+        NUMBERS_BOX if boxes is NUMBERS else BOXES[loaded.model.config.kind],
+        key=boxes.batch,
         persist_state="session",
         height=110,
         placeholder="Type two or more sentences of different lengths, one a line",

@@ -14,6 +14,7 @@ from viz.checkpoint_session import Subject
 from viz.figures.labels import visible
 from viz.opened_models import is_opened
 from viz.pages._refusal import literal, refused
+from viz.pages._sidebar import count
 from viz.session import current_choice, shelf, use_next
 
 _NAME = 200
@@ -35,7 +36,7 @@ def what_it_is(imported: Imported) -> None:
         "Kind": report.config.kind,
         "Layout": report.family_label,
         "Format": raw.format,
-        "Parameters": f"{total(parts) / 1e6:.1f} M",
+        "Parameters": count(total(parts)),
         "Tensors": f"{len(raw.tensors):,}",
         "On disk": f"{raw.n_bytes / 1e6:.1f} MB",
     }

@@ -21,12 +21,11 @@ from viz.session import (
     clamp_choice,
     current_choice,
     current_model,
-    current_texts,
     current_theme,
     run_of,
-    texts_to_address,
     token_unit,
 )
+from viz.text_session import boxes_of, current_texts, texts_to_address
 from viz.token_scores import TokenScores, parting, token_scores
 
 FORCED, FREE = "given: the reference", "free: the model's own words"
@@ -80,7 +79,7 @@ def _forced_run() -> Run | None:
     noun = target_noun(current_model())
     st.text_input(
         target_label(current_model(), "reference"),
-        key="target",
+        key=boxes_of(current_model()).target,
         persist_state="session",
         placeholder=known[0] if known else f"Type the right {noun} and press Enter",
         help="The target that the model is given, token by token.",

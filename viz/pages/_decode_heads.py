@@ -21,12 +21,11 @@ from viz.pages._explain import computed_by
 from viz.session import (
     current_choice,
     current_model,
-    current_texts,
     current_theme,
     set_choice,
     token_unit,
-    use_sentence,
 )
+from viz.text_session import boxes_of, current_texts, use_sentence
 
 Block = Literal["cross", "decoder"]
 EXPLORE = "viz/pages/explore.py"
@@ -137,7 +136,8 @@ def _link_to_explore(run: Run, block: Block, chosen: HeadRow) -> None:
         return
 
     def prepare() -> None:
-        use_sentence(st.session_state["text"], target)
+        boxes = boxes_of(loaded)
+        use_sentence(boxes, st.session_state[boxes.text], target)
         set_choice("attention", block)
         set_choice("layer", chosen.layer)
         set_choice("head", chosen.head)

@@ -31,11 +31,11 @@ from viz.pages._in_and_out import first_tokens, output_step
 from viz.session import (
     current_choice,
     current_model,
-    current_texts,
     current_theme,
     set_choice,
     token_unit,
 )
+from viz.text_session import current_texts
 
 MOST_NAMED = 60
 """Tokens of the distribution that have a bar of their own."""

@@ -26,11 +26,11 @@ from viz.session import (
     ModelChoice,
     current_choice,
     current_model,
-    current_texts,
     current_theme,
     set_choice,
     token_unit,
 )
+from viz.text_session import current_texts
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 

@@ -7,7 +7,8 @@ import streamlit as st
 from transformer.run import Run, SentenceError
 from viz.pages._kinds import kind_examples
 from viz.pages._sentence import example_pills, source_input
-from viz.session import current_choice, current_model, current_texts, examples, run_of, texts_to_address
+from viz.session import current_choice, current_model, run_of
+from viz.text_session import boxes_of, current_texts, examples, texts_to_address
 
 
 def source_box() -> Run | None:
@@ -17,7 +18,7 @@ def source_box() -> Run | None:
     """
     loaded = current_model()
     source_input(loaded)
-    example_pills(examples() or kind_examples(loaded))
+    example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
     texts_to_address()
     try:
         with st.spinner("Running the model …", show_time=True):

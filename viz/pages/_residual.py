@@ -14,7 +14,13 @@ from transformer.trace import ResidualRecord, Stack
 from viz.figures.norms import growth
 from viz.pages._explain import explain
 from viz.pages._figure import show
-from viz.session import current_choice, current_model, current_texts, current_theme, twin_run
+from viz.session import (
+    current_choice,
+    current_model,
+    current_theme,
+    twin_run,
+)
+from viz.text_session import current_texts
 
 POINTS = {
     "resid_pre": "input",

@@ -12,12 +12,12 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding import DecodingStep
 from transformer.run import Run, SentenceError
 from viz.pages._kinds import kind_examples, source_label, source_placeholder, target_label, typing_note
-from viz.session import (
-    current_choice,
-    current_model,
+from viz.session import current_choice, current_model, run_of
+from viz.text_session import (
+    Boxes,
+    boxes_of,
     current_texts,
     examples,
-    run_of,
     texts_to_address,
     use_sentence,
 )
@@ -45,7 +45,7 @@ def sentence_box() -> Run | None:
             _target_input(loaded)
     else:
         source_input(loaded)
-    example_pills(examples() or kind_examples(loaded))
+    example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
     texts_to_address()
     return _run()
 
@@ -54,7 +54,7 @@ def source_input(loaded: LoadedModel) -> None:
     """Draw the box for what the model is to read."""
     st.text_input(
         source_label(loaded),
-        key="text",
+        key=boxes_of(loaded).text,
         persist_state="session",
         placeholder=source_placeholder(loaded),
         help=typing_note(loaded),
@@ -65,14 +65,14 @@ def _target_input(loaded: LoadedModel) -> None:
     has_generator = loaded.model.config.has_generator
     st.text_input(
         f"{target_label(loaded)} (optional)",
-        key="target",
+        key=boxes_of(loaded).target,
         persist_state="session",
         placeholder="Left empty, the model writes it" if has_generator else "What the decoder is to read",
         help=FORCING_NOTE if has_generator else WORDLESS_NOTE,
     )
 
 
-def example_pills(sentences: Sequence[str]) -> None:
+def example_pills(sentences: Sequence[str], boxes: Boxes) -> None:
     """Offer example sentences; a click puts one into the box."""
     if sentences:
         st.pills(
@@ -80,6 +80,7 @@ def example_pills(sentences: Sequence[str]) -> None:
             sentences,
             key="example",
             on_change=_take_example,
+            args=(boxes,),
             format_func=_literal,
             label_visibility="collapsed",
         )
@@ -90,10 +91,10 @@ def _literal(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]#~|<>$:])", r"\\\1", text)
 
 
-def _take_example() -> None:
+def _take_example(boxes: Boxes) -> None:
     chosen = st.session_state["example"]
     if chosen is not None:
-        use_sentence(chosen)
+        use_sentence(boxes, chosen)
     st.session_state["example"] = None
 
 

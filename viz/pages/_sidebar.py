@@ -63,13 +63,14 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
     if config.n_kv_heads != config.n_heads:
         heads += f" ({config.n_kv_heads} of keys and values)"
     return (
-        f"{_count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
+        f"{count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
         f"{config.norm_position}-norm{NORMS[config.norm]}, {config.positions} positions, at most "
         f"{config.max_len} tokens"
     )
 
 
-def _count(n_parameters: int) -> str:
+def count(n_parameters: int) -> str:
+    """Parameters, large numbers in millions."""
     return f"{n_parameters / 1e6:.1f} M" if n_parameters >= 100_000 else f"{n_parameters:,}"
 
 
@@ -83,7 +84,7 @@ def in_words(summary: ModelSummary) -> str:
     else:
         what = "by sub-words: whatever you type"
     said = between + what
-    return f"{said[0].upper()}{said[1:]}. {_count(summary.n_parameters)} parameters"
+    return f"{said[0].upper()}{said[1:]}. {count(summary.n_parameters)} parameters"
 
 
 def _pick_model() -> str:

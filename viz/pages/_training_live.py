@@ -27,11 +27,11 @@ from viz.pages._figure import show
 from viz.pages._sentence import example_pills
 from viz.pages._training_choices import TASKS, pick_plan, pick_task, what_to_look_for
 from viz.pages._training_heads import heads_section, pick_attention
-from viz.session import (
-    clamp_choice,
+from viz.session import clamp_choice, current_theme
+from viz.text_session import (
+    WORDS,
+    current_sentence,
     current_symbols,
-    current_texts,
-    current_theme,
     examples_of,
     texts_to_address,
 )
@@ -197,9 +197,9 @@ def _sentence_box(task: TaskName) -> str:
         placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
     )
     if is_translation:
-        example_pills(examples_of(task))
+        example_pills(examples_of(task), WORDS)
     texts_to_address()
-    return current_texts()[0] if is_translation else current_symbols()
+    return current_sentence() if is_translation else current_symbols()
 
 
 def _pick_moment(training: LiveTraining) -> int | None:

@@ -13,14 +13,8 @@ from viz.pages._attention_words import look_for
 from viz.pages._figure import show
 from viz.pages._sentence import example_pills, source_input
 from viz.pages._training_heads import heads_section, pick_attention
-from viz.session import (
-    clamp_choice,
-    current_choice,
-    current_texts,
-    current_theme,
-    examples_of,
-    texts_to_address,
-)
+from viz.session import clamp_choice, current_choice, current_theme
+from viz.text_session import WORDS, current_sentence, examples_of, texts_to_address
 from viz.training_session import (
     SECONDS_A_STEP,
     SnapshotRuns,
@@ -70,7 +64,7 @@ def _which(name: str, snapshots: Snapshots) -> None:
 
 def _sentence(name: str) -> None:
     source_input(snapshot_model(name, 0, current_choice().device))
-    example_pills(examples_of(name))
+    example_pills(examples_of(name), WORDS)
     texts_to_address()
 
 
@@ -83,7 +77,7 @@ def _moment(name: str, snapshots: Snapshots, has_clock: bool) -> None:
     step = _pick_step(snapshots)
     try:
         with st.spinner("Running the model of this step …", show_time=True):
-            runs = snapshot_runs(name, snapshots, step, current_texts()[0])
+            runs = snapshot_runs(name, snapshots, step, current_sentence())
     except SentenceError as error:
         stop_playing()
         st.warning(str(error))

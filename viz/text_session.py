@@ -1,0 +1,115 @@
+"""What a person has typed, what the boxes begin with, and the examples.
+
+A model without a tokenizer reads numbers of tokens. They have boxes of their own, so that sentences are there
+again when the next model is chosen.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.foreign_text.ids import IdCoder
+from transformer.text import clean
+from viz.session import current_choice, current_model
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
+"""A line each, with tabs between: a shipped model, a sentence, its right translations."""
+DEFAULT_SENTENCE = "Yesterday I saw a black cat."
+DEFAULT_SYMBOLS = "m 7 a 3 k 2"
+"""What the Training page's tasks of digits and letters begin with."""
+DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
+"""The Masks page's sentences, one a line."""
+DEFAULT_NUMBERS = "5 9 7 12 10 6"
+DEFAULT_NUMBER_BATCH = "5 9 7\n8 12 5 11 6 10"
+URL_TEXT_LIMIT = 1_500
+"""Longer texts stay out of the address: servers refuse addresses of more than some thousand bytes."""
+
+
+class Boxes(NamedTuple):
+    """The keys of the boxes that a model's texts are typed into."""
+
+    text: str
+    target: str
+    batch: str
+
+
+WORDS = Boxes("text", "target", "batch")
+NUMBERS = Boxes("numbers", "target_numbers", "number_batch")
+_DEFAULT_TEXTS = {
+    **dict(zip(WORDS, (DEFAULT_SENTENCE, "", DEFAULT_BATCH), strict=True)),
+    **dict(zip(NUMBERS, (DEFAULT_NUMBERS, "", DEFAULT_NUMBER_BATCH), strict=True)),
+    "symbols": DEFAULT_SYMBOLS,
+}
+
+
+def boxes_of(loaded: LoadedModel) -> Boxes:
+    """The boxes for what a model reads."""
+    return NUMBERS if isinstance(loaded.source, IdCoder) else WORDS
+
+
+def texts_from_address() -> None:
+    """At a person's first visit, take the sentences from the address: a link that a teacher has sent."""
+    for key, default in _DEFAULT_TEXTS.items():
+        if key in st.session_state:
+            # Set again, or the box of the page that is opened next would begin empty.
+            st.session_state[key] = st.session_state[key]
+        else:
+            lines = st.query_params.get(key, default).split("\n")
+            st.session_state[key] = "\n".join(map(clean, lines))
+
+
+def texts_to_address() -> None:
+    """Write the sentences into the address; defaults and very long texts stay out of it."""
+    for key, default in _DEFAULT_TEXTS.items():
+        value = st.session_state[key]
+        if value != default and len(value.encode()) <= URL_TEXT_LIMIT:
+            st.query_params[key] = value
+        elif key in st.query_params:
+            del st.query_params[key]
+
+
+def use_sentence(boxes: Boxes, text: str, target: str = "") -> None:
+    """Put a sentence into its box, as if it had been typed. To be called from a callback."""
+    st.session_state[boxes.text], st.session_state[boxes.target] = text, target
+
+
+def current_texts() -> tuple[str, str]:
+    """What was typed for the current model: source and target; blank targets are the model's to make."""
+    boxes = boxes_of(current_model())
+    return clean(st.session_state[boxes.text]), clean(st.session_state[boxes.target])
+
+
+def current_sentence() -> str:
+    """The sentence in words as typed, whatever the current model reads."""
+    return clean(st.session_state[WORDS.text])
+
+
+def current_symbols() -> str:
+    """The digits and letters of the Training page as typed."""
+    return clean(st.session_state["symbols"])
+
+
+def current_batch() -> list[str]:
+    """The sentences of the Masks page, one a line, without the blank lines."""
+    lines = st.session_state[boxes_of(current_model()).batch].splitlines()
+    return [sentence for line in lines if (sentence := clean(line).strip())]
+
+
+def examples() -> list[str]:
+    """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
+    return examples_of(current_choice().name)
+
+
+def examples_of(model: str) -> list[str]:
+    """Sentences to try with a shipped model."""
+    return list(right_answers_of(model))
+
+
+def right_answers_of(model: str) -> dict[str, list[str]]:
+    """The right translations of each sentence that is an example of a shipped model."""
+    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
+    return {clean(sentence): right for owner, sentence, *right in lines if owner == model}
