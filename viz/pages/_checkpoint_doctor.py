@@ -28,16 +28,15 @@ def doctor(name: str, imported: Imported) -> None:
         name: of the model, as choices have it.
         imported: as it was opened.
     """
-    text = clean(
-        st.text_area(
-            "Sentences to look with, one a line",
-            key="checkpoint_text",
-            persist_state="session",
-            placeholder="Left empty, the doctor takes a few of its own",
-            help="Some checks run the model: where heads look, whether words are known. Give it what your "
-            "model is made for.",
-        )
+    typed = st.text_area(
+        "Sentences to look with, one a line",
+        key="checkpoint_text",
+        persist_state="session",
+        placeholder="Left empty, the doctor takes a few of its own",
+        help="Some checks run the model: where heads look, whether words are known. Give it what your model "
+        "is made for.",
     )
+    text = "\n".join(map(clean, typed.splitlines()))
     diagnosis = kept_diagnosis(name, text)
     if diagnosis is None:
         is_large = imported.raw.n_bytes > SMALL

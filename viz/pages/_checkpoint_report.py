@@ -40,7 +40,7 @@ def what_it_is(imported: Imported) -> None:
         "Tensors": f"{len(raw.tensors):,}",
         "On disk": f"{raw.n_bytes / 1e6:.1f} MB",
     }
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for name, value in facts.items():
             with st.container(width="content", gap=None):
                 st.caption(name)

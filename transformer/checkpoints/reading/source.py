@@ -93,7 +93,7 @@ def open_source(path: Path) -> Iterator[Source]:
         file = path.open("rb")
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            raise CheckpointError("is not there: check its path.") from error
+            raise CheckpointError(f"is not there: check the path {shown(str(path))}.") from error
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
     with file:
         yield Source(path, file)

@@ -1,0 +1,151 @@
+"""The Checkpoint page in a browser: uploads, paths, the drawing, and two people on one server."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import ColorScheme, OpenPage
+from tests.browser.headlight import ALL_TEXT, settle, visit
+from tests.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
+from transformer.checkpoints.folder import MODELS
+
+TROUBLE = re.compile("stAlertContent(Warning|Error)")
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def choose(page: Page, app_url: str, where: str) -> None:
+    visit(page, f"{app_url}/checkpoint")
+    page.get_by_role("radio", name=where).or_(page.get_by_role("button", name=where)).first.click()
+    settle(page)
+
+
+def press(page: Page, label: str) -> None:
+    page.get_by_role("button", name=label, exact=True).click()
+    settle(page)
+
+
+def upload(page: Page, *paths: Path) -> None:
+    page.locator("input[type=file]").set_input_files(list(paths))
+    expect(page.get_by_text(paths[0].name).first).to_be_visible()
+    settle(page)
+    press(page, "Open it")
+
+
+def open_path(page: Page, path: Path) -> None:
+    page.get_by_role("textbox", name="File of weights, or folder of a model").fill(str(path))
+    press(page, "Open it")
+
+
+def block(page: Page, label: str) -> Locator:
+    return page.get_by_role("group", name="The model's architecture").get_by_role("button", name=label)
+
+
+def press_filter(page: Page, kind: str) -> None:
+    page.get_by_role("button", name=re.compile(rf"{kind} \d+")).click()
+
+
+def own_model(page: Page) -> Locator:
+    return page.get_by_role("radio", name="your checkpoint")
+
+
+def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
+    open_page: OpenPage, app_url: str, tmp_path: Path
+) -> None:
+    mine, others = open_page(), open_page()
+    choose(mine, app_url, "Upload")
+    upload(mine, torch_file(tmp_path / "mine.pt"))
+    expect(mine.get_by_text("Open: mine.pt")).to_be_visible()
+    press(mine, "Use it on all pages")
+    for name in ("Explore", "Decode", "Positions", "Masks", "Layer norm"):
+        mine.get_by_role("link", name=name).click()
+        expect(mine.get_by_role("heading", name=name, level=1)).to_be_visible()
+        settle(mine)
+        assert mine.get_by_test_id(TROUBLE).all_inner_texts() == [], name
+        expect(own_model(mine)).to_be_checked()
+
+    choose(others, app_url, "Upload")
+    expect(own_model(others)).to_have_count(0)
+    expect(others.get_by_text("mine.pt")).to_have_count(0)
+    visit(others, mine.url)
+    expect(own_model(others)).to_have_count(0)
+    choose(others, app_url, "Upload")
+    upload(others, torch_file(tmp_path / "theirs.pt"))
+    expect(others.get_by_text("Open: theirs.pt")).to_be_visible()
+    mine.get_by_role("link", name="Checkpoint").click()
+    settle(mine)
+    expect(mine.get_by_text("Open: mine.pt")).to_be_visible()
+    press(mine, "Close it")
+    expect(own_model(mine)).to_have_count(0)
+    expect(own_model(others)).to_have_count(1)
+
+
+def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> None:
+    choose(page, app_url, "A path on this machine")
+    open_path(page, MODELS / "toy-en-it")
+    expect(page.get_by_text("A clean bill")).to_be_visible()
+    press(page, "Use it on all pages")
+    page.get_by_role("link", name="Explore").click()
+    settle(page)
+    page.get_by_role("textbox", name="English sentence").fill("I see the cat.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("vedo il gatto.").first).to_be_visible()
+
+
+def test_what_holds_code_is_refused_and_never_run(page: Page, app_url: str, tmp_path: Path) -> None:
+    choose(page, app_url, "Upload")
+    upload(page, whole_module(tmp_path / "whole.pt"))
+    expect(page.get_by_text("This can't be opened.")).to_be_visible()
+    expect(page.get_by_text("which is code to be run")).to_be_visible()
+
+
+def test_names_out_of_a_file_are_text(page: Page, app_url: str, tmp_path: Path) -> None:
+    choose(page, app_url, "A path on this machine")
+    open_path(page, hostile_file(tmp_path / "odd.safetensors"))
+    press_filter(page, "Warnings")
+    shown = page.evaluate(ALL_TEXT)
+    assert all(name in shown for name in HOSTILE_NAMES[:3])
+    assert "\u202e" not in shown
+    page.get_by_role("tab", name="Names that did not fit").click()
+    settle(page)
+    assert page.locator("main img, main a[href*='example.com'], main strong").count() == 0
+
+
+def test_findings_are_filtered(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/checkpoint?model=toy-en-it")
+    page.get_by_role("textbox", name="Sentences to look with").fill("qwertz zxcvb")
+    page.keyboard.press("Control+Enter")
+    items = page.locator(".list .item")
+    expect(items.first).to_contain_text("Words that the tokenizer does not know")
+    everything = items.count()
+    press_filter(page, "Warnings")
+    expect(items).to_have_count(1)
+    expect(items.first).to_contain_text("What to do:")
+    press_filter(page, "All")
+    expect(items).to_have_count(everything)
+
+
+def test_a_click_on_a_block_lists_its_weights(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/checkpoint?model=toy-en-it")
+    cross = block(page, "cross-attention")
+    cross.click()
+    expect(cross).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".panel .head")).to_have_text("cross-attention of the decoder")
+    expect(page.get_by_text(re.compile(r"^decoder\.layers\.0 … \d\.cross_attn$"))).to_be_visible()
+    expect(page.get_by_role("cell", name="w_q.weight")).to_be_visible()
+    expect(page.get_by_role("cell", name="128 × 128").first).to_be_visible()
+    cross.press("Tab")
+    page.keyboard.press("Enter")
+    expect(cross).to_have_attribute("aria-pressed", "false")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, scheme: ColorScheme) -> None:
+    page = open_page(scheme)
+    page.set_viewport_size({"width": 400, "height": 900})
+    visit(page, f"{app_url}/checkpoint?model=toy-en-it")
+    expect(block(page, "causal self-attention")).to_be_visible()
+    assert not page.evaluate(OVERFLOW)

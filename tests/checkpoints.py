@@ -1,0 +1,74 @@
+"""Checkpoint files as people have them, small, for the tests of the page that opens them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+HOSTILE_NAMES = (
+    "<img src=x onerror=alert(1)>",
+    "![](http://example.com/x.png)",
+    "**bold** $x$ :red[a]",
+    "cat\u202egod",
+)
+D_MODEL, N_HEADS, N_ENCODER_LAYERS, N_DECODER_LAYERS = 16, 4, 1, 2
+SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29
+
+MISSING = "transformer.decoder.layers.1.linear1.weight"
+MISSPELT = "transformer.decoder.layers.1.linear1.wieght"
+
+
+class Translator(nn.Module):
+    """What many people write around torch.nn.Transformer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.src_embedding = nn.Embedding(SRC_VOCAB_SIZE, D_MODEL)
+        self.tgt_embedding = nn.Embedding(TGT_VOCAB_SIZE, D_MODEL)
+        self.transformer = nn.Transformer(D_MODEL, N_HEADS, N_ENCODER_LAYERS, N_DECODER_LAYERS, 32)
+        self.generator = nn.Linear(D_MODEL, TGT_VOCAB_SIZE)
+
+
+def translator() -> Translator:
+    """The same weights each time, large enough that no head looks at everything alike."""
+    module = Translator()
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            middle = 1.0 if bool((parameter == 1).all()) else 0.0
+            parameter.copy_(middle + 0.3 * torch.randn(parameter.shape, generator=generator))
+    return module
+
+
+def weights() -> dict[str, Tensor]:
+    """Of the translator."""
+    return translator().state_dict()
+
+
+def torch_file(path: Path) -> Path:
+    """What torch.save makes of a state dict."""
+    torch.save(weights(), path)
+    return path
+
+
+def whole_module(path: Path) -> Path:
+    """What torch.save makes of a module: a pickle that names classes, which is refused."""
+    torch.save(translator(), path)
+    return path
+
+
+def broken_file(path: Path) -> Path:
+    """One tensor by another name, so that the model can't be run."""
+    tensors = weights()
+    tensors[MISSPELT] = tensors.pop(MISSING)
+    torch.save(tensors, path)
+    return path
+
+
+def hostile_file(path: Path) -> Path:
+    """Tensors of no use, by names that are markup."""
+    save_file({**weights(), **{name: torch.ones(2) for name in HOSTILE_NAMES}}, path)
+    return path
