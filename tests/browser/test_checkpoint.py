@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.browser.headlight import ALL_TEXT, settle, visit
 from tests.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
 from transformer.checkpoints.folder import MODELS
 
+PATIENCE_SECONDS = 60.0
 TROUBLE = re.compile("stAlertContent(Warning|Error)")
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -40,6 +43,11 @@ def open_path(page: Page, path: Path) -> None:
     press(page, "Open it")
 
 
+def stored(name: str) -> list[Path]:
+    """Uploads of this name that lie on the server now."""
+    return list(Path(tempfile.gettempdir()).glob(f"headlight-upload-*/{name}"))
+
+
 def block(page: Page, label: str) -> Locator:
     return page.get_by_role("group", name="The model's architecture").get_by_role("button", name=label)
 
@@ -57,8 +65,8 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
 ) -> None:
     mine, others = open_page(), open_page()
     choose(mine, app_url, "Upload")
-    upload(mine, torch_file(tmp_path / "mine.pt"))
-    expect(mine.get_by_text("Open: mine.pt")).to_be_visible()
+    upload(mine, torch_file(tmp_path / "first-of-two.pt"))
+    expect(mine.get_by_text("Open: first-of-two.pt")).to_be_visible()
     press(mine, "Use it on all pages")
     for name in ("Explore", "Decode", "Positions", "Masks", "Layer norm"):
         mine.get_by_role("link", name=name).click()
@@ -69,18 +77,25 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
 
     choose(others, app_url, "Upload")
     expect(own_model(others)).to_have_count(0)
-    expect(others.get_by_text("mine.pt")).to_have_count(0)
+    expect(others.get_by_text("first-of-two.pt")).to_have_count(0)
     visit(others, mine.url)
     expect(own_model(others)).to_have_count(0)
     choose(others, app_url, "Upload")
-    upload(others, torch_file(tmp_path / "theirs.pt"))
-    expect(others.get_by_text("Open: theirs.pt")).to_be_visible()
+    upload(others, torch_file(tmp_path / "second-of-two.pt"))
+    expect(others.get_by_text("Open: second-of-two.pt")).to_be_visible()
     mine.get_by_role("link", name="Checkpoint").click()
     settle(mine)
-    expect(mine.get_by_text("Open: mine.pt")).to_be_visible()
+    expect(mine.get_by_text("Open: first-of-two.pt")).to_be_visible()
     press(mine, "Close it")
     expect(own_model(mine)).to_have_count(0)
     expect(own_model(others)).to_have_count(1)
+    assert not stored("first-of-two.pt")
+    assert stored("second-of-two.pt")
+    others.context.close()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while stored("second-of-two.pt"):
+        assert time.monotonic() < deadline, "the upload outlived its browser"
+        time.sleep(0.2)
 
 
 def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> None:

@@ -27,7 +27,7 @@ from tests.checkpoints import (
     translator,
     whole_module,
 )
-from tests.pages.app import PAGES, open_app, texts
+from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.views import Views
 from transformer.analysis.examine import examination
 from transformer.checkpoints.folder import MODELS
@@ -354,6 +354,14 @@ def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.
     assert titles(views, "ok")
     app.run()
     assert "Look at the numbers" not in buttons(app)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_doctor_looks_with_any_text(views: Views, name: str) -> None:
+    app = start()
+    app.text_area(key="checkpoint_text").set_value(HOSTILE[name]).run()
+    assert not app.exception
+    assert titles(views, "ok")
 
 
 # The drawing

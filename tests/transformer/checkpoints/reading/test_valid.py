@@ -192,5 +192,5 @@ def test_a_file_that_goes_is_said(tmp_path: Path) -> None:
 
 
 def test_no_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="check the path '.*nothing.pt'"):
+    with pytest.raises(CheckpointError, match=r"check the path '.*nothing.pt'"):
         survey(tmp_path / "nothing.pt")
