@@ -219,7 +219,8 @@ def _check_length(encoded: EncodedSentence, coder: Coder, longest: int, what: st
 
 def _size(encoded: EncodedSentence, coder: Coder) -> str:
     words = f"{len(encoded.words):,} words and punctuation marks"
-    return words if coder.unit == "word" else f"{len(encoded.ids):,} {coder.unit}s ({words})"
+    tokens = f"{len(encoded.ids):,} {coder.unit}s"
+    return {"word": words, "sub-word": f"{tokens} ({words})", "token": tokens}[coder.unit]
 
 
 def _check_ids(encoded: EncodedSentence, vocab_size: int, what: str) -> None:

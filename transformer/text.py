@@ -27,7 +27,7 @@ _OPENING = frozenset("([{«“¿¡")
 _ELIDING_LANGUAGES = frozenset({"it", "fr", "ca"})
 
 
-Unit = Literal["word", "sub-word"]
+Unit = Literal["word", "sub-word", "token"]
 """What the tokens of a vocabulary are, in words for people."""
 
 

@@ -223,7 +223,7 @@ def current_model() -> LoadedModel:
 def token_unit() -> Unit:
     """What a token of the current model is; one of sub-words on either side counts as such."""
     loaded = current_model()
-    return "word" if loaded.source.unit == loaded.target.unit == "word" else "sub-word"
+    return loaded.source.unit if loaded.source.unit == loaded.target.unit else "sub-word"
 
 
 def current_theme() -> Theme:

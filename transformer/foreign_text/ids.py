@@ -20,7 +20,7 @@ class IdCoder:
         specials: of the model.
     """
 
-    unit: Unit = "word"
+    unit: Unit = "token"
     language: str | None = None
 
     def __init__(self, *, rows: int, specials: Specials) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from viz.components.client_view import JSON, ClientView, index
 from viz.components.colors import CellColors, color_data
@@ -46,7 +45,7 @@ def decoding_steps(
     start: Sequence[str] = ("<bos>",),
     positions: Sequence[int] | None = None,
     forced: bool = False,
-    unit: Literal["word", "sub-word"] = "word",
+    unit: str = "word",
     title: str = "What comes out",
     selected: int = 0,
     on_select: Callable[[int], None] | None = None,

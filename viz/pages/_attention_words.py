@@ -10,7 +10,8 @@ WHAT: dict[Attention, str] = {
     "decoder": "**Decoder self-attention.** Each target {unit} looks at itself and the target {unit}s before "
     "it. What comes later is closed by the causal mask: when the {unit} was written, it did not exist.",
     "cross": "**Cross-attention.** Each target position looks at the source {unit}s. The row of a {unit} "
-    "shows where the model looks while it chooses the *next* {unit}; that of `<bos>` belongs to the first.",
+    "shows where the model looks while it chooses the *next* {unit}; the top row, of what every target begins "
+    "with, belongs to the first.",
 }
 
 ALONE: dict[Attention, str] = {
@@ -25,10 +26,11 @@ ALONE: dict[Attention, str] = {
 
 LOOK: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
-    "rows share (often the full stop or `<eos>`, where a head rests that has nothing to find), adjectives "
-    "that look at their noun.",
-    "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), `<bos>` as a "
-    "resting place, and articles or adjectives that look for the gender and number they must agree with.",
+    "rows share (often the full stop or a special token, where a head rests that has nothing to find), "
+    "adjectives that look at their noun.",
+    "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), the first token "
+    "as a resting place, and articles or adjectives that look for the gender and number they must agree "
+    "with.",
     "cross": "the path from the upper left to the lower right: {unit} by {unit}. Where it bends, the "
     "languages differ in order (noun before adjective); where two rows look at one source {unit}, the target "
     "needs two {unit}s for it.",
