@@ -10,7 +10,7 @@ WHAT: dict[Attention, str] = {
     "decoder": "**Decoder self-attention.** Each target {unit} looks at itself and the target {unit}s before "
     "it. What comes later is closed by the causal mask: when the {unit} was written, it did not exist.",
     "cross": "**Cross-attention.** Each target position looks at the source {unit}s. The row of a {unit} "
-    "shows where the model looks while it chooses the *next* {unit}; the top row, of what every target begins "
+    "shows where the model looks while it chooses the *next* {unit}; the top row, of what each target begins "
     "with, belongs to the first.",
 }
 
