@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.models import tiny_model, tiny_subword_model
 from tests.transformer.patients import Weights, broken, complaints, imported, pre_norm_model, with_model
-from transformer.analysis.examine import CHECKS, Progress, examination, examine
+from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination, examine
 from transformer.analysis.findings import places, share
 from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache
@@ -249,13 +249,17 @@ def test_unknown_words_are_named() -> None:
 
 
 def test_what_cannot_be_looked_at_says_why() -> None:
-    lost = broken(tiny_model(), write(f"{W_Q}.weight", float("nan")))
-    notes = {finding.check: finding for finding in examine(imported(lost)).of("note")}
-    assert "NaN" in notes["norms"].meaning
-    assert "NaN" in notes["padding"].meaning
+    lost = examine(imported(broken(tiny_model(), write(f"{W_Q}.weight", float("nan")))))
+    (note,) = (finding for finding in lost.findings if finding.check == NOT_MADE)
+    assert note.title == "10 checks were not made"
+    assert "NaN" in note.meaning
+    open_questions = [check.asks for check in CHECKS if check.asks in note.meaning]
+    assert len(open_questions) == 10
+    assert not {check.name for check in CHECKS if check.asks in open_questions} & set(lost.checks)
     assert complaints(tiny_model(max_len=9)) == []
     short = {finding.check: finding for finding in examine(imported(tiny_model(max_len=9))).of("note")}
-    assert "9 positions" in short["padding"].meaning
+    assert "9 positions" in short[NOT_MADE].meaning
+    assert "Is padding left out?" in short[NOT_MADE].meaning
 
 
 def test_progress_is_told_and_the_model_stays_as_it_was() -> None:

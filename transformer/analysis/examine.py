@@ -38,6 +38,9 @@ from transformer.checkpoints.importing.report import Imported
 _SHORTEST = 12
 """A model with fewer positions has no room for a sentence to be tested on."""
 
+NOT_MADE = "not made"
+"""What a note on checks that could not be made has in the place of a check's name."""
+
 Needs = Literal["files", "model", "numbers", "run", "causal run"]
 """The files; a model that could be built; one with finite weights; one with room for a sentence; one whose
 decoder does not see the future."""
@@ -224,18 +227,22 @@ def examination(imported: Imported, text: str = "") -> Generator[Progress, None,
     patient = Patient(imported, text)
     findings: list[Finding] = []
     run = []
+    not_made: dict[str, list[str]] = {}
     for done, check in enumerate(CHECKS):
         yield Progress(done, len(CHECKS), check.asks)
         why_not = patient.why_not(check.needs)
-        found = (
-            [Finding(check.name, "note", f"Not looked at: {check.asks}", "", why_not)]
-            if why_not
-            else check.find(patient)
-        )
-        if found:
+        if why_not:
+            not_made.setdefault(why_not, []).append(check.asks)
+        elif found := check.find(patient):
             run.append(check.name)
             findings += found
+    findings += [_not_made(why_not, questions) for why_not, questions in not_made.items()]
     return Diagnosis(tuple(findings), tuple(run), parts_of(imported.report.config))
+
+
+def _not_made(why_not: str, questions: list[str]) -> Finding:
+    checks = "1 check was" if len(questions) == 1 else f"{len(questions)} checks were"
+    return Finding(NOT_MADE, "note", f"{checks} not made", "", f"{why_not} Not looked at: {' '.join(questions)}")
 
 
 def examine(imported: Imported, text: str = "") -> Diagnosis:

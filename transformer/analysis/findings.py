@@ -22,7 +22,7 @@ class Finding:
     Names of tensors and tokens in the texts are those of the checkpoint, as they are: data, not Markdown.
 
     Attributes:
-        check: the check that found it, a name of `examine.CHECKS`.
+        check: the check that found it, a name of `examine.CHECKS`; or `examine.NOT_MADE`.
         severity: how bad it is.
         title: what was found, a few words.
         number: the figure behind it, with what it is compared with; empty where there is none.
@@ -45,8 +45,8 @@ class Diagnosis:
     """Everything that an examination says.
 
     Attributes:
-        findings: in the order of the checks; each check has at least one.
-        checks: names of all checks that were run, the clean ones too.
+        findings: in the order of the checks; each that was made has at least one.
+        checks: names of all checks that were made, the clean ones too.
         parts: of the model, with their parameters; empty where no model could be built.
     """
 

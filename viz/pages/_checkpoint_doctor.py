@@ -77,7 +77,7 @@ def _examine(imported: Imported, text: str) -> Diagnosis:
 
 def _summary(diagnosis: Diagnosis) -> None:
     counts = {"problem": len(diagnosis.of("problem")), "warning": len(diagnosis.of("warning"))}
-    checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks fit this model and were made."
+    checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks were made."
     if diagnosis.clean:
         st.success(f"A clean bill: no problem and no warning. {checks}")
     else:

@@ -38,7 +38,7 @@ def what_it_is(imported: Imported) -> None:
         "Format": raw.format,
         "Parameters": count(total(parts)),
         "Tensors": f"{len(raw.tensors):,}",
-        "On disk": f"{raw.n_bytes / 1e6:.1f} MB",
+        "On disk": f"{raw.n_bytes / 1e6:.1f} MB" if raw.n_bytes > 100_000 else f"{raw.n_bytes / 1e3:.1f} kB",
     }
     with st.container(horizontal=True, gap="medium"):
         for name, value in facts.items():
@@ -162,8 +162,8 @@ def keys(imported: Imported) -> None:
         {
             "tensor": visible(one.name, _NAME),
             "is": "not used",
-            "detail": visible(one.reason, _NAME),
             "looks like": "",
+            "detail": visible(one.reason, _NAME),
         }
         for one in report.unused
     ]
@@ -179,6 +179,6 @@ def _row(kind: str, problem: KeyProblem) -> dict[str, str]:
     return {
         "tensor": visible(problem.name, _NAME),
         "is": kind,
-        "detail": visible(problem.detail, _NAME),
         "looks like": ", ".join(visible(name, _NAME) for name in problem.nearest),
+        "detail": visible(problem.detail, _NAME),
     }
