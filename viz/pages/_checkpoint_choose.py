@@ -72,7 +72,7 @@ def _path() -> None:
             help="safetensors, or what torch.save wrote (.pt, .pth, .ckpt, .bin); a folder as Hugging Face's "
             "save_pretrained makes it. Nothing in it is ever run.",
         )
-        pressed = st.form_submit_button("Open it", type="primary")
+        pressed = st.form_submit_button("Open it")
     if pressed:
         _try(lambda: shelf().open_path(path))
 
@@ -88,7 +88,7 @@ def _upload() -> None:
             help="They stay on the machine that the app runs on, for you alone, until you close them or this "
             "page. Nothing in them is ever run.",
         )
-        pressed = st.form_submit_button("Open it", type="primary")
+        pressed = st.form_submit_button("Open it")
     if pressed:
         _try(lambda: shelf().open_uploads(files))
 
@@ -111,7 +111,6 @@ def _opened(opened: Opened) -> None:
         if opened.imported.loaded is not None:
             st.button(
                 "All pages use it" if is_used else "Use it on all pages",
-                type="secondary" if is_used else "primary",
                 disabled=is_used,
                 on_click=set_choice,
                 args=("model", opened.name),

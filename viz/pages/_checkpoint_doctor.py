@@ -40,7 +40,7 @@ def doctor(name: str, imported: Imported) -> None:
     diagnosis = kept_diagnosis(name, text)
     if diagnosis is None:
         is_large = imported.raw.n_bytes > SMALL
-        if is_large and not st.button("Look at the numbers", type="primary"):
+        if is_large and not st.button("Look at the numbers"):
             st.caption("This model has more than 1 GB of weights: it is examined when you ask for it.")
             return
         diagnosis = _examine(imported, text)

@@ -86,14 +86,14 @@ def _buttons(plan: LivePlan, training: LiveTraining | None) -> None:
     pressed = False
     with st.container(horizontal=True):
         if training is None:
-            pressed |= st.button("Start", type="primary", on_click=begin_training, args=(plan,))
+            pressed |= st.button("Start", on_click=begin_training, args=(plan,))
         else:
             status = training.status
             if status in ("starting", "running"):
-                pressed |= st.button("Pause", type="primary", on_click=pause_training)
+                pressed |= st.button("Pause", on_click=pause_training)
             elif status != "finished":
                 waits = status == "stopping"
-                pressed |= st.button("Go on", type="primary", on_click=go_on_training, disabled=waits)
+                pressed |= st.button("Go on", on_click=go_on_training, disabled=waits)
             pressed |= st.button(
                 "Start anew",
                 on_click=begin_training,
