@@ -107,7 +107,7 @@ class Shelf:
         """
         if not path.strip():
             raise CheckpointError("Type the path of a file or folder.")
-        chosen = Path(path.strip()).expanduser()
+        chosen = Path(path.strip())
         imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
         return self._put(Opened(_new_name(), chosen.name or str(chosen), chosen, {}, imported))
 
@@ -176,10 +176,11 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
         name = Path(upload.name.replace("\\", "/")).name
         if not _is_read(name):
             continue
-        if (folder / name).exists():
-            raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.")
         try:
-            (folder / name).write_bytes(upload.getbuffer())
+            with (folder / name).open("xb") as file:
+                file.write(upload.getbuffer())
+        except FileExistsError as error:
+            raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.") from error
         except (OSError, ValueError) as error:
             raise CheckpointError(
                 f"{name!r} can't be stored here ({error}): give it a plain name, or make room on the disk of "

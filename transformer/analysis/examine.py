@@ -242,7 +242,9 @@ def examination(imported: Imported, text: str = "") -> Generator[Progress, None,
 
 def _not_made(why_not: str, questions: list[str]) -> Finding:
     checks = "1 check was" if len(questions) == 1 else f"{len(questions)} checks were"
-    return Finding(NOT_MADE, "note", f"{checks} not made", "", f"{why_not} Not looked at: {' '.join(questions)}")
+    return Finding(
+        NOT_MADE, "note", f"{checks} not made", "", f"{why_not} Not looked at: {' '.join(questions)}"
+    )
 
 
 def examine(imported: Imported, text: str = "") -> Diagnosis:

@@ -196,7 +196,7 @@ def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
 
 
 def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
-    """What the model answers to a source, greedily: _FEWEST words at least, no special tokens around them."""
+    """What a model answers to a source, greedily: _FEWEST words at least, or one where every word is an end."""
     model, never = loaded.model, set(loaded.target.specials.never)
     state = model.start(ids_tensor(model, source))
     device = next(model.parameters()).device
@@ -210,7 +210,7 @@ def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
                 0, torch.tensor(sorted(closed), device=device, dtype=torch.long), -torch.inf
             ).argmax()
         )
-        if token in loaded.end_ids:
+        if ids and token in loaded.end_ids:
             break
         ids.append(token)
         newest = [token]

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -15,7 +14,7 @@ from tqdm import tqdm
 from transformer.analysis.examine import CHECKS, examination
 from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.opening import survey
@@ -62,7 +61,7 @@ def run_inspection(command: Inspect) -> int:
     if command.quick and asked:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = _answers(command.answers)
-    path = MODELS / command.path if command.path in shipped_models() else Path(command.path).expanduser()
+    path = MODELS / command.path if command.path in shipped_models() else at_home(command.path)
     raw = survey(path)
     planned = plan_import(raw, answers)
     imported, diagnosis = Imported(None, planned.report, raw), None

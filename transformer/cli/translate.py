@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated
 
 import torch
@@ -19,7 +18,7 @@ from transformer.checkpoints.folder import (
     open_model,
     shipped_models,
 )
-from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError
 from transformer.device import choose_device
 from transformer.evaluation import translate_all
@@ -73,7 +72,7 @@ def run_translation(command: Translate) -> int:
 
 def _opened(model: str, device: torch.device) -> LoadedModel:
     """One of our own folders, or anyone's checkpoint; what its files don't tell is assumed, and said so."""
-    path = Path(model).expanduser()
+    path = at_home(model)
     if model in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
         return open_model(model, device)
     imported = open_checkpoint(path, device=device)

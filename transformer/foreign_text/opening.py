@@ -99,9 +99,11 @@ def _marian_coders(
 
 
 def _id_coders(config: TransformerConfig, generation: Generation, rows: int, target_rows: int) -> Coders:
-    """Where nothing says how sentences begin and end, it is as in our own vocabularies."""
-    start, ends = generation.start or (BOS_ID,), generation.ends or (EOS_ID,)
-    specials = Specials(pad=config.pad_id, bos=start[0], eos=ends[0], unk=None, never=generation.never)
+    """Where nothing says how sentences begin and end, it is as in our own vocabularies, if there is room."""
+    start = generation.start or (min(BOS_ID, target_rows - 1),)
+    ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
+    eos = next(iter(ends), None)
+    specials = Specials(pad=config.pad_id, bos=start[0], eos=eos, unk=None, never=generation.never)
     source, target = (IdCoder(rows=size, specials=specials) for size in (rows, target_rows))
     return source, target, start, ends
 

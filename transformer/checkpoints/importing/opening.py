@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.folder import CheckpointError, LoadedModel, freeze
+from transformer.checkpoints.importing.foreign_config import short
 from transformer.checkpoints.importing.loading import compare_ties, fill
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported
@@ -43,15 +44,27 @@ def open_checkpoint(
     Raises:
         CheckpointError: when it can't be read, or is no model that ours computes.
     """
-    folder = Path(tempfile.mkdtemp(prefix="headlight-"))
+    path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(Path(path).expanduser(), limits, folder)
+        raw = read_checkpoint(path, limits, folder)
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     weakref.finalize(imported, shutil.rmtree, folder, ignore_errors=True)
     return imported
+
+
+def at_home(path: Path | str) -> Path:
+    """The path with ~ as the home that it stands for.
+
+    Raises:
+        CheckpointError: where there is no such home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise CheckpointError(f"{short(str(path))} begins in nobody's home: type the whole path.") from error
 
 
 def import_raw(

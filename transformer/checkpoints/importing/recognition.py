@@ -21,8 +21,8 @@ from transformer.model import Transformer
 _MOST_LAYERS = 1_000
 _LARGEST_SIZE = 2**28
 """Of any one number of a configuration; the product of two such sizes can still be counted."""
-_LARGEST_TABLE = 2**25
-"""Numbers in a table of sinusoids, which is computed and not stored: 128 MiB of them."""
+_LARGEST_TABLE = 2**23
+"""Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
 _LONGEST_DISTANCE = 2**20
 """Between tokens, of relative positions: a table of their buckets is computed."""
 

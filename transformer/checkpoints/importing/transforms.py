@@ -39,7 +39,9 @@ def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[T
 
     Parts are queries, keys and values (n = 3), or keys and values (n = 2).
     """
-    n_parts = max(tensor.shape[0] // config.d_model, 1)
+    n_parts = tensor.shape[0] // config.d_model
+    if n_parts not in (2, 3):
+        raise RuntimeError(f"{tensor.shape[0]} rows are neither 2 nor 3 times {config.d_model}")
     by_head = tensor.unflatten(0, (config.n_heads, n_parts, -1))  # (H, n, d_head, ...)
     return [by_head[:, part].flatten(0, 1) for part in range(n_parts)]
 

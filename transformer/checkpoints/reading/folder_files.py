@@ -43,6 +43,8 @@ SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
 _MAX_NAMES = 10_000
+_LARGEST_TEXTS = {"config.json": 2**20, "generation_config.json": 2**20}
+"""Bytes of those that hold settings alone; vocabularies may take what is left for all small files."""
 _LONGEST_REVISION = 1_000
 
 
@@ -84,6 +86,7 @@ def _revision(folder: Path) -> Path:
     snapshots = folder / "snapshots"
     if not (snapshots.is_dir() and (folder / "blobs").is_dir()):
         return folder
+    _inside(folder.resolve(), snapshots)
     revisions = sorted(path for path in snapshots.iterdir() if path.is_dir() and not path.is_symlink())
     main = folder / "refs" / "main"
     wanted = b""
@@ -131,7 +134,7 @@ def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterato
     for name in (*TEXTS, *BINARIES):
         if name not in names:
             continue
-        content = _small(_inside(root, folder / name), name, left)
+        content = _small(_inside(root, folder / name), name, min(left, _LARGEST_TEXTS.get(name, left)))
         left -= len(content)
         if name in BINARIES:
             yield name, content
@@ -148,9 +151,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
     try:
         with open_source(path) as source:
             if source.size > limit:
-                raise CheckpointError(
-                    f"has {source.size:,} bytes, where {limit:,} are left for small files: check it."
-                )
+                raise CheckpointError(f"has {source.size:,} bytes, where {limit:,} are allowed: check it.")
             content = source.read(0, source.size)
         if is_lfs_pointer(content):
             raise CheckpointError(describe(content[:HEAD_BYTES]) or "")

@@ -15,6 +15,11 @@ from transformer.checkpoints.reading.source import shown
 _LARGEST = 2**48
 """Numbers in a tensor: more than any machine holds, and far from where products overflow anywhere."""
 
+_MOST_SHARED = 4
+"""Names for the same numbers: an embedding has as many in BART."""
+_SHARED_BYTES = 2**28
+"""Of all tensors, up to which any number of them may be the same."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -98,6 +103,23 @@ def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
         n_items *= size
         if n_items > _LARGEST:
             raise CheckpointError(f"gives {what} an absurd size: copy or save it again.")
+
+
+def check_sharing(tensors: Mapping[str, Placed]) -> None:
+    """Refuse a file that grows without bounds when each of its tensors gets numbers of its own.
+
+    Embeddings and generator are often one; whole layers that are shared are found in small models.
+
+    Raises:
+        CheckpointError: says how much it would be.
+    """
+    stored = sum({placed.block.offset: placed.block.n_bytes for placed in tensors.values()}.values())
+    named = sum(placed.n_bytes for placed in tensors.values())
+    if named > max(_MOST_SHARED * stored, _SHARED_BYTES):
+        raise CheckpointError(
+            f"has tensors of {named:,} bytes that share {stored:,} bytes of numbers: save it again with each "
+            "shared tensor under one name."
+        )
 
 
 def check_count(n_tensors: int, limits: Limits) -> None:

@@ -13,6 +13,7 @@ from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import shown
 
 SAVE_WEIGHTS = "torch.save(model.state_dict(), 'weights.pt')"
+_LARGEST_KEY = 2**60
 _DAMAGED = "has a pickle that torch.save would not write: save it again with " + SAVE_WEIGHTS + "."
 
 STORAGES = {
@@ -207,12 +208,14 @@ def _no_bytes(args: tuple[Any, ...], _: Limits) -> bytes:
 def check_key(key: Any) -> None:
     """Refuse keys of dictionaries and members of sets that are more than one word or number.
 
-    A tuple is no key: the time that its hash takes can grow without bounds.
+    A tuple is no key: the time that its hash takes can grow without bounds. Nor is a huge whole number:
+    many of them can be made to have one hash.
 
     Raises:
         CheckpointError: for anything else.
     """
-    if key is not None and type(key) not in (str, int, float, bool, bytes):
+    is_huge = type(key) is int and abs(key) >= _LARGEST_KEY
+    if is_huge or (key is not None and type(key) not in (str, int, float, bool, bytes)):
         raise CheckpointError(
             "has a dictionary or set whose keys are more than words and numbers: save it again with "
             f"{SAVE_WEIGHTS}."

@@ -96,7 +96,7 @@ def _placed(name: str, entry: Any, begin: int, limits: Limits) -> Placed:
     if not _whole_numbers(shape):
         raise CheckpointError(f"gives {what} a shape that is no list of whole numbers: {_DAMAGED}.")
     check_shape(tuple(shape), limits, what)
-    if not _whole_numbers(offsets) or len(offsets) != 2 or not 0 <= offsets[0] < offsets[1]:
+    if not _whole_numbers(offsets) or len(offsets) != 2 or not 0 <= offsets[0] < offsets[1] < 2**63:
         raise CheckpointError(f"gives {what} no valid data_offsets: {_DAMAGED}.")
     placed = Placed(Block(begin + offsets[0], offsets[1] - offsets[0], dtype), 0, tuple(shape))
     if placed.n_bytes != placed.block.n_bytes:

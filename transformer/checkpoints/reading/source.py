@@ -106,4 +106,5 @@ def shown(text: str) -> str:
 
 def named(path: Path) -> str:
     """The name of a file as it may begin a message."""
-    return path.name if path.name.isprintable() and len(path.name) <= _LONGEST_SHOWN else shown(path.name)
+    name = path.name or str(path)
+    return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.reading.found import Found
+from transformer.checkpoints.reading.found import Found, check_sharing
 from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.safetensors_file import looks_like_safetensors, read_safetensors
@@ -34,7 +34,9 @@ def read_weights(path: Path, limits: Limits) -> tuple[str, Found]:
 def _read(source: Source, limits: Limits) -> tuple[str, Found]:
     head = source.read(0, min(HEAD_BYTES, source.size))
     if head.startswith(ZIP_MAGIC):
-        return TORCH, read_torch(source, limits)
+        found = read_torch(source, limits)
+        check_sharing(found.tensors)
+        return TORCH, found
     if looks_like_safetensors(head):
         return SAFETENSORS, read_safetensors(source, limits)
     instead = describe(head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.hugging_face import saved, tiny
+from transformer.analysis.examine import examine
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.folder import model_folder, open_model
 from transformer.checkpoints.importing.opening import import_raw, open_checkpoint
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.run import run_sentence
 
 GPT2: dict[str, Any] = {
     "vocab_size": 41,
@@ -63,6 +66,39 @@ def test_a_trainers_file_with_its_optimizer(tmp_path: Path, key: str | None) -> 
     assert imported.report.keys.fits
     assert not imported.report.keys.unexpected
     assert not any(parameter.requires_grad for parameter in imported.loaded.model.parameters())
+
+
+def test_nobodys_home_is_said() -> None:
+    with pytest.raises(CheckpointError, match=r"'~nobody-at-all/x' begins in nobody's home"):
+        open_checkpoint("~nobody-at-all/x")
+
+
+@pytest.mark.parametrize("vocab_size", [1, 2, 3])
+def test_the_smallest_vocabularies_run(tmp_path: Path, vocab_size: int) -> None:
+    """Ids that usually begin and end sentences are not in them."""
+    model = nn.ModuleDict({
+        "src_embedding": nn.Embedding(vocab_size, 8),
+        "tgt_embedding": nn.Embedding(vocab_size, 8),
+        "transformer": nn.Transformer(8, 2, 1, 1, 5),
+        "generator": nn.Linear(8, vocab_size),
+    })  # fmt: skip
+    torch.save(randomized(model).state_dict(), tmp_path / "small.pt")
+    imported = open_checkpoint(tmp_path / "small.pt")
+    assert imported.loaded is not None
+    assert run_sentence(imported.loaded, "0").trace
+    assert examine(imported).checks
+
+
+def test_a_model_whose_every_word_ends_it_is_examined(tmp_path: Path) -> None:
+    theirs = tiny(
+        transformers.BartForConditionalGeneration, transformers.BartConfig, vocab_size=7, d_model=16,
+        encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
+        encoder_ffn_dim=9, decoder_ffn_dim=9, max_position_embeddings=29, forced_eos_token_id=None,
+        eos_token_id=2,
+    )  # fmt: skip
+    theirs.save_pretrained(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": list(range(7))}))
+    assert "later tokens" in examine(open_checkpoint(tmp_path)).checks
 
 
 def test_a_folder_of_hugging_face(tmp_path: Path) -> None:

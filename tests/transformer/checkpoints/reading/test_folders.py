@@ -64,6 +64,14 @@ def test_small_files_together_may_not_be_too_large(tmp_path: Path) -> None:
         read_contents(folder, replace(LOCAL_LIMITS, max_small_file_bytes=91))
 
 
+def test_a_configuration_is_small(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "model", model__safetensors=WEIGHTS, config__json=b'{"a":"%s"}' % (b"w" * 2**20)
+    )
+    with pytest.raises(CheckpointError, match=r"has config\.json, which has 1,048,584 bytes"):
+        read_contents(folder, LOCAL_LIMITS)
+
+
 def test_a_model_inside_a_model_may_not_bring_code_either(tmp_path: Path) -> None:
     config = json.dumps({"model_type": "encoder-decoder", "decoder": {"auto_map": {"AutoModel": "x.Y"}}})
     folder = write(tmp_path / "model", model__safetensors=WEIGHTS, config__json=config.encode())
@@ -143,6 +151,15 @@ def test_a_revision_that_is_a_link_is_none(tmp_path: Path) -> None:
     (model / "snapshots" / "one").symlink_to(outside)
     with pytest.raises(CheckpointError, match="0 revisions"):
         read_contents(model, LOCAL_LIMITS)
+
+
+def test_names_of_files_elsewhere_are_not_told(tmp_path: Path) -> None:
+    model = cached(tmp_path)
+    (tmp_path / "other" / "secret").mkdir(parents=True)
+    (model / "snapshots").symlink_to(tmp_path / "other")
+    with pytest.raises(CheckpointError, match="leads out") as refused:
+        read_contents(model, LOCAL_LIMITS)
+    assert "secret" not in str(refused.value)
 
 
 def test_a_main_revision_elsewhere_is_not_read(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def endless() -> bytes:
 
 OFF = 2**62
 HUGE = (1 << 24, 1 << 24, 1 << 24)
+MEGABYTE = torch.zeros(2**20, dtype=torch.uint8)
 FILES: dict[str, tuple[bytes, str]] = {
     # what is no checkpoint
     "empty": (b"", "is empty"),
@@ -184,10 +185,13 @@ FILES: dict[str, tuple[bytes, str]] = {
     "sparse": (of_torch({"w": torch.eye(3).to_sparse()}), "sparse"),
     "hooks": (saved({"w": tensor(hooks={"a": 1})}), "hooks"),
     "a conjugate": (saved({"w": tensor(rest=({"conj": True},))}), "conjugate"),
+    "numbers of one hash for keys": (of_torch({"w": torch.ones(2), "x": {2**61 - 1: 1}}), "keys are more"),
+    "one megabyte by 300 names": (of_torch(dict.fromkeys(map(str, range(300)), MEGABYTE)), "share 1,048,576"),
     "one name twice": (saved({"a": {"b": tensor()}, "a.b": tensor()}), "two tensors with the name"),
     "an endless name": (saved({"w" * 600: tensor()}), "600 characters"),
     "no storage": (saved({"w": tensor(of=Reference(("module", None)))}), "torch.save would not write"),
     # safetensors
+    "offsets beyond every file": (safetensors({"w": entry(end=10**4200)}), "data_offsets"),
     "a head longer than the file": (safetensors({"w": entry()}, length=10**9), "says that its head"),
     "a head that is no JSON": (safetensors(b"{nonsense}"), "no valid JSON"),
     "a head of deep JSON": (safetensors(b'{"a":' + b"[" * 100_000), "no valid JSON"),
