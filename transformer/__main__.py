@@ -17,6 +17,7 @@ from transformer.cli.train import run_train
 from transformer.cli.train_options import Train
 from transformer.cli.translate import Translate, run_translation
 from transformer.device import DeviceError
+from transformer.foreign_text.sentence_error import SentenceError
 
 Commands = (
     Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(command, Inspect):
             return run_inspection(command)
         return run_evaluation(command) if isinstance(command, Evaluate) else run_translation(command)
-    except (CommandError, CheckpointError, DeviceError) as error:
+    except (CommandError, CheckpointError, DeviceError, SentenceError) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

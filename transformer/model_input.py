@@ -11,14 +11,11 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.data import pad
 from transformer.decoding import room_behind
 from transformer.foreign_text.ids import IdCoder
+from transformer.foreign_text.sentence_error import SentenceError
 from transformer.text import Coder, EncodedSentence, clean
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a model of language may never end by itself."""
-
-
-class SentenceError(ValueError):
-    """A sentence that can't be run; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,8 @@ def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> 
         what: names the sentence in the message of an error.
 
     Raises:
-        SentenceError: for no words at all, or too many, or a token that the model has no embedding for.
+        SentenceError: for no words at all, or too many, or a token that the model has no embedding for, or
+            a text that the tokenizer fails on.
     """
     encoded = coder.encode(text)
     config = loaded.model.config

@@ -11,10 +11,10 @@ from torch import Tensor
 from transformer.beam_tree import BeamTree, beam_tree
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
+from transformer.foreign_text.sentence_error import SentenceError
 from transformer.model_input import (
     Beginning,
     Input,
-    SentenceError,
     beginning,
     encode_continuation,
     encode_sentence,

@@ -254,7 +254,11 @@ class Coder(Protocol):
         ...
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without the special ones that `frame` adds. Never raises."""
+        """Encode typed text, without the special ones that `frame` adds.
+
+        Raises:
+            SentenceError: only where a tokenizer of others fails on it.
+        """
         ...
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:

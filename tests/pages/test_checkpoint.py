@@ -33,6 +33,7 @@ from transformer.analysis.examine import examination
 from transformer.checkpoints.folder import MODELS
 from transformer.config import TransformerConfig, preset
 from transformer.model import Transformer
+from transformer.run import SentenceError
 from viz.checkpoint_session import shipped_subject
 from viz.pages._checkpoint_drawing import stacks_of
 from viz.session import RANDOM
@@ -354,6 +355,18 @@ def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.
     assert titles(views, "ok")
     app.run()
     assert "Look at the numbers" not in buttons(app)
+
+
+def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(imported: Any, text: str) -> Any:
+        raise SentenceError("This model's tokenizer fails on this text (panic): type another one.")
+        yield
+
+    monkeypatch.setattr("viz.pages._checkpoint_doctor.examination", failing)
+    app = start()
+    assert [element.value for element in app.warning] == ["The doctor can't look with this text."]
+    assert "tokenizer fails" in texts(app)
+    assert "parameters" in app.dataframe[0].value.columns, "the rest of the page is there"
 
 
 @pytest.mark.parametrize("name", HOSTILE)

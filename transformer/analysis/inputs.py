@@ -196,7 +196,7 @@ def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
 
 
 def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
-    """What a model answers to a source, greedily: _FEWEST words at least, or one where every word is an end."""
+    """What a model answers to a source, greedily: _FEWEST words at least, one where every word ends it."""
     model, never = loaded.model, set(loaded.target.specials.never)
     state = model.start(ids_tensor(model, source))
     device = next(model.parameters()).device

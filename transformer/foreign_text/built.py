@@ -15,6 +15,9 @@ Spelling = Literal["bytes", "marks", "continuations"]
 """How tokens spell text: each character a byte (GPT-2), a mark for a space (sentencepiece), or words and the
 pieces that go on with them (WordPiece)."""
 
+ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
+"""A tokenizer that knows letters knows one of these: they show what it puts around a text."""
+
 
 @dataclass(frozen=True)
 class Built:

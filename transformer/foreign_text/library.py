@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from transformer.foreign_text.built import Built
+from transformer.foreign_text.built import ORDINARY, Built
+from transformer.foreign_text.sentence_error import SentenceError
 from transformer.foreign_text.spelling import MARK, SURROGATES, byte_of_character, legible
 from transformer.foreign_text.words import words_of_pieces, words_of_text
 from transformer.text import EncodedSentence, Specials, Unit
 
-_ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _CLEANED = (
     *((f" {mark}", mark) for mark in ".?!,"),
@@ -60,9 +61,14 @@ class LibraryCoder:
         self._before, self._after = self._find_frame()
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without the special ones that `frame` adds. Never raises."""
+        """Encode typed text, without the special ones that `frame` adds.
+
+        Raises:
+            SentenceError: for a text that the library fails on.
+        """
         text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", sentence)
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        with _failing_in_words():
+            encoding = self._tokenizer.encode(text, add_special_tokens=False)
         words, word_of = words_of_text(text, [start for start, _ in encoding.offsets])
         ids = [self._within(index) for index in encoding.ids]
         return EncodedSentence(
@@ -85,8 +91,13 @@ class LibraryCoder:
         )
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: the special ones are left out."""
-        text = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        """Make the sentence of ids: the special ones are left out.
+
+        Raises:
+            SentenceError: for ids that the library fails on.
+        """
+        with _failing_in_words():
+            text = self._tokenizer.decode(list(ids), skip_special_tokens=True)
         if self._built.clean_up:
             for spaced, closed in _CLEANED:
                 text = text.replace(spaced, closed)
@@ -111,8 +122,8 @@ class LibraryCoder:
 
     def _find_frame(self) -> tuple[list[int], list[int]]:
         """What the tokenizer puts in front of a text and behind it."""
-        bare = {text: self._tokenizer.encode(text, add_special_tokens=False).ids for text in _ORDINARY}
-        text = next((text for text, ids in bare.items() if ids), _ORDINARY[0])  # some know only some letters
+        bare = {text: self._tokenizer.encode(text, add_special_tokens=False).ids for text in ORDINARY}
+        text = next((text for text, ids in bare.items() if ids), ORDINARY[0])  # some know only some letters
         n_bare = len(bare[text])
         encoding = self._tokenizer.encode(text, add_special_tokens=True)
         added = encoding.special_tokens_mask
@@ -139,3 +150,17 @@ class LibraryCoder:
         if byte := _BYTE.fullmatch(name):
             return bytes.fromhex(byte[1])
         return name.replace(MARK, " ").encode()
+
+
+@contextmanager
+def _failing_in_words() -> Iterator[None]:
+    """Make a sentence of what the library raises: its panics are no Exceptions, and nobody catches them."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise SentenceError(
+            f"This model's tokenizer fails on this text ({error!s:.200}): type another one, or use another "
+            "model."
+        ) from error

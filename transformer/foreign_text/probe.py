@@ -10,23 +10,30 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.foreign_text.built import Built
+from transformer.foreign_text.built import ORDINARY, Built
 from transformer.foreign_text.files import TOKENIZER_FILES, build
 from transformer.foreign_text.marian import MarianSide
-from transformer.foreign_text.settings import Texts
+from transformer.foreign_text.settings import Texts, json_object
+from transformer.foreign_text.steps import patterns_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MOST_GROWTH = 20
 """Characters that normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
+_LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
+_RUN = 40
+_MOST_RUNS = 500
 
 SAMPLES = (
     "",
@@ -36,6 +43,7 @@ SAMPLES = (
     "你好，世界 🦝👩‍👩‍👧 e\u0301 עברית \u2581x\u200b\u0007\ufffd",
     *(character * 300 + "!\x00" for character in "a 1.A\n\u2581"),
     "aA1 .," * 60,
+    *ORDINARY,
 )
 """Ordinary and odd texts, and long runs, on which a bad pattern takes for ever."""
 
@@ -131,7 +139,7 @@ def _try(texts: Texts, family: str) -> None:
     built = build(texts, family)
     try:
         if isinstance(built, Built):
-            _try_library(built)
+            _try_library(built, (*SAMPLES, *_runs(texts)))
         elif built is not None:
             for side in built:
                 _try_marian(side)
@@ -144,21 +152,28 @@ def _try(texts: Texts, family: str) -> None:
         ) from error
 
 
-def _try_library(built: Built) -> None:
+def _try_library(built: Built, samples: Iterable[str]) -> None:
     tokenizer = built.tokenizer
     if tokenizer.normalizer is not None:
-        characters = "".join(
-            chr(code) for code in range(0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")
-        )
-        if len(tokenizer.normalizer.normalize_str(characters)) > _MOST_GROWTH * len(characters):
+        codes = (code for code in range(0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn"))
+        if any(len(tokenizer.normalizer.normalize_str(chr(code))) > _MOST_GROWTH for code in codes):
             raise CheckpointError(
                 "The tokenizer's normalizer makes long texts of short ones, which no model's does: take its "
                 "files from where the model came from."
             )
-    for sample in SAMPLES:
+    for sample in samples:
         for framed in (False, True):
             ids = tokenizer.encode(sample, add_special_tokens=framed).ids
             tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def _runs(texts: Texts) -> Iterator[str]:
+    """Long runs of what the file's own patterns look for: on its like they may take for ever."""
+    plain = json_object(texts, "tokenizer.json")
+    literals = [literal for pattern in patterns_of(plain) for literal in _LITERAL.findall(pattern)]
+    parts = dict.fromkeys(part for literal in literals for part in (literal, *literal))
+    for part in islice(parts, _MOST_RUNS):
+        yield part * _RUN + "!"
 
 
 def _try_marian(side: MarianSide) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,9 @@ Texts = Mapping[str, str | bytes]
 """The small files of a folder: name -> content."""
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+MAX_TOKENS = 2_000_000
 MAX_ADDED = 100_000
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 
 
@@ -120,8 +123,11 @@ def _by_id(tokens: object) -> Iterator[tuple[int, AddedToken]]:
 
 
 def _id(value: object) -> int:
-    if not str(value).isdecimal():
-        raise CheckpointError(f"The tokenizer's files give a token the id {value!r:.80}: save them again.")
+    if not _NUMBER.fullmatch(str(value)) or int(str(value)) >= MAX_TOKENS:
+        raise CheckpointError(
+            f"The tokenizer's files give a token the id {value!r:.80}, which is no whole number below "
+            f"{MAX_TOKENS:,}: save them again."
+        )
     return int(str(value))
 
 

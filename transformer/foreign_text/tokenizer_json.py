@@ -6,8 +6,6 @@ vocabulary alone.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from tokenizers import Tokenizer, models
@@ -17,16 +15,15 @@ from transformer.foreign_text.built import Built, Spelling, add_special_tokens
 from transformer.foreign_text.sentence_pieces import frame_with_language
 from transformer.foreign_text.settings import (
     MAX_ADDED,
+    MAX_TOKENS,
     Texts,
     TokenizerSettings,
     json_object,
 )
-from transformer.foreign_text.vocabulary_files import MAX_TOKENS, file_text, frame_by_settings
+from transformer.foreign_text.steps import check_steps, steps_of
+from transformer.foreign_text.vocabulary_files import file_text, frame_by_settings
 
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
-_STAGES = ("normalizer", "pre_tokenizer", "decoder", "post_processor")
-_MOST_STEPS = 64
-_LONGEST_PATTERN = 2_000
 
 
 def build_from_json(texts: Texts, settings: TokenizerSettings, *, like_mbart: bool) -> Built:
@@ -72,45 +69,29 @@ def _check(plain: dict[str, Any]) -> None:
     added = plain.get("added_tokens") or []
     if max(sizes, default=0) > MAX_TOKENS or len(added) > MAX_ADDED:
         raise CheckpointError(f"tokenizer.json has more than {MAX_TOKENS:,} tokens: it is no tokenizer's.")
-    steps = [step for stage in _STAGES for step in _steps(plain.get(stage))]
-    if len(steps) > _MOST_STEPS:
-        raise CheckpointError(f"tokenizer.json works in more than {_MOST_STEPS} steps: it is no model's.")
-    for step in steps:
-        _check_step(step)
+    _check_unknown(model)
+    check_steps(plain)
 
 
-def _steps(stage: object) -> Iterator[dict[str, Any]]:
-    """The steps of a stage, and those inside them."""
-    waiting = [stage]
-    while waiting:
-        step = waiting.pop()
-        if isinstance(step, list):
-            waiting += step
-        elif isinstance(step, dict):
-            yield step
-            waiting += [step.get(name) for name in ("normalizers", "pretokenizers", "decoders", "processors")]
-
-
-def _check_step(step: dict[str, Any]) -> None:
-    """Refuse replacements that are longer than what they replace: in a row, they would fill all memory."""
-    if len(str(step.get("prepend", ""))) > _LONGEST_PATTERN:
-        raise CheckpointError(f"tokenizer.json prepends more than {_LONGEST_PATTERN:,} characters.")
-    pattern = step.get("pattern")
-    if not isinstance(pattern, dict):
-        return
-    source, target = pattern.get("String"), step.get("content", "")
-    if max(len(str(text)) for text in pattern.values()) > _LONGEST_PATTERN:
-        raise CheckpointError(f"tokenizer.json has a pattern of more than {_LONGEST_PATTERN:,} characters.")
-    longest = len(source) if isinstance(source, str) else 1
-    if step.get("type") == "Replace" and len(str(target)) > max(1, longest):
+def _check_unknown(model: dict[str, Any]) -> None:
+    """Refuse a model that has no token for what it doesn't know: the library fails at the first such text."""
+    vocabulary, unknown = model.get("vocab"), model.get("unk_token")
+    if isinstance(vocabulary, list) and model.get("unk_id") is None:  # Unigram, even with a token per byte
         raise CheckpointError(
-            f"tokenizer.json replaces {json.dumps(pattern):.80} by the longer {target!r:.80}, which no "
-            "model's tokenizer does: take it from where the model came from."
+            "tokenizer.json doesn't say which token stands for unknown characters (unk_id): take it from "
+            "where the model came from."
+        )
+    if "merges" in model:  # BPE may know every byte instead
+        return
+    if isinstance(vocabulary, dict) and isinstance(unknown, str) and unknown not in vocabulary:
+        raise CheckpointError(
+            f"tokenizer.json names {unknown!r:.80} as the token for unknown words, but its vocabulary hasn't "
+            "that: take it from where the model came from."
         )
 
 
 def _spelling(plain: dict[str, Any]) -> Spelling:
-    kinds = {step.get("type") for stage in _STAGES[1:3] for step in _steps(plain.get(stage))}
+    kinds = {step.get("type") for step in steps_of(plain, "pre_tokenizer", "decoder")}
     if "ByteLevel" in kinds:
         return "bytes"
     return "continuations" if plain["model"].get("type") in ("WordPiece", "WordLevel") else "marks"

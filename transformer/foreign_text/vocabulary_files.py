@@ -8,9 +8,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built, add_special_tokens, frame_with
-from transformer.foreign_text.settings import Texts, TokenizerSettings, json_object
+from transformer.foreign_text.settings import MAX_TOKENS, Texts, TokenizerSettings, json_object
 
-MAX_TOKENS = 2_000_000
 WORD_PIECE_TOKENS = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",

@@ -10,10 +10,12 @@ from transformer.analysis.examine import CHECKS, examination
 from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
+from transformer.run import SentenceError
 from transformer.text import clean
 from viz.checkpoint_session import keep_diagnosis, kept_diagnosis
 from viz.components.findings import ListedFinding, findings_list
 from viz.figures.labels import visible
+from viz.pages._refusal import refused
 from viz.session import current_theme
 
 SMALL = 1_000_000_000
@@ -43,7 +45,11 @@ def doctor(name: str, imported: Imported) -> None:
         if is_large and not st.button("Look at the numbers"):
             st.caption("This model has more than 1 GB of weights: it is examined when you ask for it.")
             return
-        diagnosis = _examine(imported, text)
+        try:
+            diagnosis = _examine(imported, text)
+        except SentenceError as error:
+            refused("The doctor can't look with this text.", error)
+            return
         keep_diagnosis(name, text, diagnosis)
     _summary(diagnosis)
     findings_list(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.transformer.foreign_text import folders
 from transformer.checkpoints._files import CheckpointError
-from transformer.foreign_text.probe import ProbeLimits, probe
+from transformer.foreign_text.probe import SAMPLES, ProbeLimits, probe
 
 Plain = dict[str, Any]
 
@@ -68,6 +68,18 @@ def no_unknown(plain: Plain) -> None:
     plain["model"]["unk_token"] = "[NONE]"
 
 
+def no_unknown_id(plain: Plain) -> None:
+    """All of the probe's own texts would be known."""
+    pieces = sorted({character for sample in SAMPLES for character in sample} | {"\u2581"})
+    plain["model"] = {"type": "Unigram", "vocab": [[piece, -1.0] for piece in pieces]}
+    plain["normalizer"] = plain["pre_tokenizer"] = plain["post_processor"] = plain["decoder"] = None
+
+
+def long_of_short(plain: Plain) -> None:
+    """Each character by itself: in one long text, a prefix would be a small part."""
+    plain["normalizer"] = {"type": "Prepend", "prepend": "x" * 30}
+
+
 def no_model(plain: Plain) -> None:
     del plain["model"]
 
@@ -85,7 +97,7 @@ def many_added(plain: Plain) -> None:
 
 
 def wrong_ids(plain: Plain) -> None:
-    plain["model"]["vocab"] = {"a": -1}
+    plain["model"]["vocab"] = {"[UNK]": -1}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +108,9 @@ def wrong_ids(plain: Plain) -> None:
         (long_prefix, "prepends"),
         (long_pattern, "pattern"),
         (by_chance, "dropout"),
-        (no_unknown, "don't work"),
+        (no_unknown, "unknown words"),
+        (no_unknown_id, "unk_id"),
+        (long_of_short, "makes long texts"),
         (no_model, "no model"),
         (other_model, "no model"),
         (unknown_step, "can't be read"),
@@ -125,6 +139,14 @@ def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain
         ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": '{"pad_token": {"x": 1}}'}, "no token"),
         ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": '{"added_tokens_decoder": [1]}'}, "no object"),
         ({"vocab.txt": "[UNK]\n", "added_tokens.json": '{"x": -3}'}, "the id"),
+        ({"vocab.txt": "[UNK]\n", "added_tokens.json": '{"x": 2000000}'}, "below 2,000,000"),
+        (
+            {
+                "vocab.txt": "[UNK]\n",
+                "tokenizer_config.json": f'{{"added_tokens_decoder": {{"{"9" * 30}": "x"}}}}',
+            },
+            "below 2,000,000",
+        ),
         ({"vocab.json": '{"a": 0, "b": "x"}', "merges.txt": ""}, "whole number"),
         ({"vocab.json": '{"a": 0, "b": 1e9}', "merges.txt": ""}, "whole number"),
         ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b\n"}, "has not that"),
@@ -167,6 +189,12 @@ def test_a_pattern_that_takes_for_ever_is_refused(saved: Plain) -> None:
     plain = json.loads(json.dumps(saved))
     slow_pattern(plain)
     assert refusal({"tokenizer.json": json.dumps(plain)}, limits=ProbeLimits(seconds=5.0))
+
+
+def test_a_pattern_that_fails_on_runs_of_its_own_letters_is_refused(saved: Plain) -> None:
+    pattern = {"Regex": "(q+)+$"}
+    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    assert "crash" in refusal({"tokenizer.json": json.dumps(saved | {"pre_tokenizer": split})})
 
 
 def test_a_folder_without_a_tokenizer_is_fine() -> None:
