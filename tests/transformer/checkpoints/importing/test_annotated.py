@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -20,10 +21,22 @@ from tests.transformer.checkpoints.importing.foreign import (
     raw_of,
     trace_of,
 )
+from transformer.checkpoints.importing.recognition import plan_import
 
 D_MODEL, HEADS, D_FF = 22, 11, 37
 SRC_VOCAB, TGT_VOCAB, PAD, MAX_LEN = 29, 31, 2, 19
 S, T = 7, 5
+
+
+class Layout(NamedTuple):
+    """Where people's copies of the tutorial have norms."""
+
+    norm_first: bool = True
+    final_norm: bool = True
+
+
+ORIGINAL = Layout()
+LAYOUTS = [ORIGINAL, Layout(final_norm=False), Layout(norm_first=False), Layout(False, False)]
 
 
 class Norm(nn.Module):
@@ -70,27 +83,34 @@ class Sublayer(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, norms: list[nn.Module]) -> None:
+    def __init__(self, norms: list[nn.Module], norm_first: bool) -> None:
         super().__init__()
+        self.norm_first = norm_first
         self.self_attn = Attention()
         self.src_attn = Attention() if len(norms) == 3 else None
         self.feed_forward = FeedForward()
         self.sublayer = nn.ModuleList(map(Sublayer, norms))
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        norms: list[Any] = [sublayer.norm for sublayer in self.sublayer]
-        normed = norms[0](x)
-        x = x + self.self_attn(normed, normed, mask)
-        if self.src_attn is not None:
-            x = x + self.src_attn(norms[1](x), memory, memory_mask)
-        return x + self.feed_forward(norms[-1](x))
+        x = self._around(0, x, lambda y: self.self_attn(y, y, mask))
+        src_attn = self.src_attn
+        if src_attn is not None:
+            x = self._around(1, x, lambda y: src_attn(y, memory, memory_mask))
+        return self._around(-1, x, self.feed_forward)
+
+    def _around(self, index: int, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+        sublayer = self.sublayer[index]
+        assert isinstance(sublayer, Sublayer)
+        return x + compute(sublayer.norm(x)) if self.norm_first else sublayer.norm(x + compute(x))
 
 
 class Stack(nn.Module):
-    def __init__(self, n_layers: int, n_attentions: int, norm: type[nn.Module]) -> None:
+    def __init__(self, n_layers: int, n_attentions: int, norm: type[nn.Module], layout: Layout) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(Layer([norm() for _ in range(n_attentions + 1)]) for _ in range(n_layers))
-        self.norm = norm()
+        self.layers = nn.ModuleList(
+            Layer([norm() for _ in range(n_attentions + 1)], layout.norm_first) for _ in range(n_layers)
+        )
+        self.norm = norm() if layout.final_norm else nn.Identity()
 
 
 class Embeddings(nn.Module):
@@ -128,9 +148,9 @@ class Generator(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    def __init__(self, norm: type[nn.Module] = Norm) -> None:
+    def __init__(self, norm: type[nn.Module] = Norm, layout: Layout = ORIGINAL) -> None:
         super().__init__()
-        self.encoder, self.decoder = Stack(2, 1, norm), Stack(3, 2, norm)
+        self.encoder, self.decoder = Stack(2, 1, norm, layout), Stack(3, 2, norm, layout)
         self.src_embed = nn.Sequential(Embeddings(SRC_VOCAB), Positions())
         self.tgt_embed = nn.Sequential(Embeddings(TGT_VOCAB), Positions())
         self.generator = Generator()
@@ -143,7 +163,9 @@ class EncoderDecoder(nn.Module):
         x = self.src_embed(src)
         for i, layer in enumerate(self.encoder.layers):
             x = states[f"encoder.layers.{i}.resid_post"] = layer(x, memory_mask, x, memory_mask)
-        memory = states["encoder.final_norm.result"] = self.encoder.norm(x)
+        memory = self.encoder.norm(x)
+        if not isinstance(self.encoder.norm, nn.Identity):
+            states["encoder.final_norm.result"] = memory
         x = self.tgt_embed(tgt)
         for i, layer in enumerate(self.decoder.layers):
             x = states[f"decoder.layers.{i}.resid_post"] = layer(x, mask, memory, memory_mask)
@@ -155,10 +177,13 @@ class TorchNorm(nn.LayerNorm):
         super().__init__(D_MODEL)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("norm", [Norm, TorchNorm])
-def test_parity(tmp_path: Path, norm: type[nn.Module]) -> None:
-    theirs = randomized(EncoderDecoder(norm))
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS, "pad_id": PAD})
+def test_parity(tmp_path: Path, norm: type[nn.Module], layout: Layout) -> None:
+    theirs = randomized(EncoderDecoder(norm, layout))
+    norm_position = "pre" if layout.norm_first else "post"
+    answers = {"n_heads": HEADS, "pad_id": PAD, "norm_position": norm_position}
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
     assert report.family == "annotated"
     assert ours.config.max_len == MAX_LEN
     src = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
@@ -182,3 +207,16 @@ def test_one_matrix_for_all_words_is_seen(tmp_path: Path) -> None:
     ours, _ = imported(raw_of(tmp_path, state_dict))
     assert ours.config.share_embeddings
     assert ours.generator.weight is ours.tgt_embedding.weight is ours.src_embedding.weight
+
+
+def test_norms_before_the_sublayers_are_assumed_and_asked_for(tmp_path: Path) -> None:
+    _, report = imported(raw_of(tmp_path, EncoderDecoder().state_dict()))
+    question = next(question for question in report.questions if question.name == "norm_position")
+    assert (question.value, question.answered) == ("pre", False)
+
+
+def test_a_norm_behind_one_stack_alone_is_never_left_out(tmp_path: Path) -> None:
+    state_dict = EncoderDecoder().state_dict()
+    del state_dict["encoder.norm.a_2"], state_dict["encoder.norm.b_2"]
+    missing = plan_import(raw_of(tmp_path, state_dict), {}).report.keys.missing
+    assert [problem.name for problem in missing] == ["encoder.norm.a_2", "encoder.norm.b_2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,15 @@ S, T = 7, 5
 
 
 class Norm(nn.Module):
+    eps = 1e-5
+
     def __init__(self) -> None:
         super().__init__()
         self.gamma = nn.Parameter(torch.ones(D_MODEL))
         self.beta = nn.Parameter(torch.zeros(D_MODEL))
 
     def forward(self, x: Tensor) -> Tensor:
-        deviation = (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+        deviation = (x.var(-1, keepdim=True, correction=0) + self.eps).sqrt()
         return self.gamma * ((x - x.mean(-1, keepdim=True)) / deviation) + self.beta
 
 
@@ -85,18 +88,26 @@ class FeedForward(nn.Module):
         return self.linear2(self.linear1(x).relu())
 
 
-class EncoderLayer(nn.Module):
+class Layer(nn.Module):
+    norm_first = False
+
+    def around(self, x: Tensor, norm: nn.Module, compute: Callable[[Tensor], Tensor]) -> Tensor:
+        """A sublayer with its norm and the way around both."""
+        return x + compute(norm(x)) if self.norm_first else norm(x + compute(x))
+
+
+class EncoderLayer(Layer):
     def __init__(self, transposes_back: bool) -> None:
         super().__init__()
         self.attention, self.ffn = SelfAttention(transposes_back), FeedForward()
         self.norm1, self.norm2 = Norm(), Norm()
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        x = self.norm1(x + self.attention(x, mask))
-        return self.norm2(x + self.ffn(x))
+        x = self.around(x, self.norm1, lambda y: self.attention(y, mask))
+        return self.around(x, self.norm2, self.ffn)
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Layer):
     def __init__(self, transposes_back: bool) -> None:
         super().__init__()
         self.self_attention = SelfAttention(transposes_back)
@@ -105,9 +116,10 @@ class DecoderLayer(nn.Module):
         self.layer_norm1, self.layer_norm2, self.layer_norm3 = Norm(), Norm(), Norm()
 
     def forward(self, memory: Tensor, x: Tensor, mask: Tensor, memory_mask: Tensor) -> Tensor:
-        x = self.layer_norm1(x + self.self_attention(x, mask))
-        x = self.layer_norm2(x + self.encoder_decoder_attention(memory, x, memory_mask))
-        return self.layer_norm3(x + self.ffn(x))
+        x = self.around(x, self.layer_norm1, lambda y: self.self_attention(y, mask))
+        cross_attention = self.encoder_decoder_attention
+        x = self.around(x, self.layer_norm2, lambda y: cross_attention(memory, y, memory_mask))
+        return self.around(x, self.layer_norm3, self.ffn)
 
 
 class SentenceEmbedding(nn.Module):
@@ -181,6 +193,19 @@ def test_parity(tmp_path: Path, transposes_back: bool) -> None:
 def _weights(attention: object) -> Tensor:
     assert isinstance(attention, Attention)
     return attention.weights
+
+
+def test_other_norms_than_the_tutorials_are_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Layer, "norm_first", True)
+    monkeypatch.setattr(Norm, "eps", 0.1)
+    theirs = randomized(Translator(transposes_back=True))
+    raw = raw_of(tmp_path, theirs.state_dict())
+    assumed = imported(raw)[0].config
+    assert (assumed.norm_position, assumed.norm_eps) == ("post", 1e-5)
+    ours, _ = imported(raw, {"n_heads": HEADS, "pad_id": PAD, "norm_position": "pre", "norm_eps": 0.1})
+    src, tgt = random_ids(SRC_VOCAB, 2, S), random_ids(TGT_VOCAB, 2, T, seed=1)
+    with torch.no_grad():
+        assert close(trace_of(ours, src, tgt)["logits"], theirs(src, tgt)[0])
 
 
 def test_the_merge_is_asked_for_and_a_merge_that_mixes_tokens_is_told(tmp_path: Path) -> None:

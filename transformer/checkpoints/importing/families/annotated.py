@@ -1,7 +1,8 @@
 """The Annotated Transformer (Rush et al., nlp.seas.harvard.edu/annotated-transformer).
 
 Norms before the sublayers and one behind each stack. Its LayerNorm divides by the unbiased deviation plus
-eps; the four matrices of an attention are a list. Copies of it with torch's own norm are read too.
+eps; the four matrices of an attention are a list. Copies of it with torch's own norm, and without the norm
+behind each stack, are read too; those with norms behind the sublayers are saved alike, so that is asked.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from transformer.checkpoints.importing.families._questions import (
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames
 from transformer.checkpoints.importing.names import layer_count
+from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import table_of_positions
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -117,17 +119,31 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("d_model", "d_model", "src_embedding", 1)
     sheet.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
     sheet.ask_heads(8)
-    own_norm = raw.tensors.get("encoder.norm.a_2")
+    own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
     sheet.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
     sheet.put("norm_eps", 1e-6 if unbiased else 1e-5, "assumed", "the norm's own default")
-    sheet.layout("the Annotated Transformer", norm_position="pre", final_norm=True)
+    _ask_norm_position(sheet)
+    final_norm = not raw.tensors.keys().isdisjoint(("encoder.norm.a_2", "decoder.norm.a_2"))
+    sheet.put("final_norm", final_norm, "shapes", "whether there is a norm behind a stack")
     ask_activation(sheet)
     put_vocabularies(sheet)
     ask_positions(sheet, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     ask_embedding_scale(sheet, likely=True)
     ask_pad_id(sheet, "src_embedding", usual=2)
     return sheet.reading()
+
+
+def _ask_norm_position(sheet: Sheet) -> None:
+    sheet.ask(
+        "norm_position",
+        "Do the norms come before or behind the sublayers?",
+        "Both are saved with the same names and shapes. Look at forward of SublayerConnection in your code.",
+        (
+            Option("pre", "before, as in the tutorial: x + sublayer(norm(x))"),
+            Option("post", "behind, as in the paper: norm(x + sublayer(x))"),
+        ),
+    )
 
 
 FAMILY = Family(

@@ -1,7 +1,7 @@
 """The layout of a widespread tutorial, in which one linear layer makes queries, keys and values head by head.
 
 `qkv_layer` of self-attention has for each head its queries, then its keys, then its values; cross-attention
-has `q_layer` and `kv_layer`. Norms behind the sublayers have gamma and beta; sinusoids are computed.
+has `q_layer` and `kv_layer`. Norms have gamma and beta, usually behind the sublayers; sinusoids are computed.
 
 In one version of the tutorial the heads' outputs are put side by side again before `linear_layer`; in another
 they are only reshaped, without transposing back, which deals them out over other tokens. Both are trained and
@@ -15,8 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.families._questions import (
+    NOT_STORED,
     ask_activation,
     ask_embedding_scale,
+    ask_norm_position,
     ask_pad_id,
     ask_positions,
     put_vocabularies,
@@ -132,7 +134,9 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
     sheet.ask_heads(8)
     _ask_merge(sheet)
-    sheet.layout("the tutorial", norm_position="post", final_norm=False, norm_eps=1e-5)
+    ask_norm_position(sheet)
+    sheet.layout("the tutorial", final_norm=False)
+    _ask_norm_eps(sheet)
     ask_activation(sheet)
     put_vocabularies(sheet)
     ask_positions(sheet, [])
@@ -158,6 +162,15 @@ def _ask_merge(sheet: Sheet) -> None:
             "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
             "just that."
         )
+
+
+def _ask_norm_eps(sheet: Sheet) -> None:
+    sheet.ask(
+        "norm_eps",
+        "What is added to the variance in a norm?",
+        NOT_STORED,
+        tuple(Option(eps, f"{eps:g}") for eps in (1e-5, 1e-6)),
+    )
 
 
 FAMILY = Family(
