@@ -29,7 +29,7 @@ class Sorted:
     Attributes:
         tensors: the model's, by name; names of nested dictionaries are joined by dots.
         extras: plain values beside them: text, numbers, None; sets and tuples have become lists.
-        left_out: top-level key -> how many tensors under it are not the model's.
+        left_out: top-level key, or the path of an optimizer -> how many tensors under it are not the model's.
     """
 
     def __init__(self, value: Any, limits: Limits) -> None:
@@ -89,7 +89,11 @@ class Sorted:
                 self.extras[key] = plain
 
     def _flatten(self, name: str, value: Any) -> None:
-        """Name the tensors in nested dictionaries and lists as modules name theirs."""
+        """Name the tensors in nested dictionaries and lists as modules name theirs; optimizers' stay out."""
+        if _is_optimizer(value):
+            self._n_characters += len(name)  # a long path may lead to many, and each is written down
+            self._leave_out(name, value, self._count(value, 0))
+            return
         if isinstance(value, PickledTensor):
             check_name(name, self._limits)
             if name in self.tensors:
@@ -119,6 +123,11 @@ class Sorted:
 
 
 _NOTHING = object()
+
+
+def _is_optimizer(value: Any) -> bool:
+    """Whether it is what `state_dict` of torch's optimizers gives, whatever people call it."""
+    return isinstance(value, dict) and "state" in value and isinstance(value.get("param_groups"), list)
 
 
 def _items(value: Any) -> list[tuple[Any, Any]]:

@@ -65,6 +65,38 @@ def test_several_modules_side_by_side(tmp_path: Path) -> None:
     assert found.left_out == {"optimizer": 6, "rng_state": 1}
 
 
+def test_an_optimizer_is_known_by_its_form(tmp_path: Path) -> None:
+    """Whatever people call it, and however deep it lies."""
+    weights, optimizer = trained()
+    value = {
+        "weights": weights,
+        "opt": optimizer,
+        "gan": [optimizer, optimizer],
+        "run": {"adam": optimizer, "step": 3},
+    }
+    found = read(value, tmp_path)
+    assert found.tensors.keys() == {"weights.weight", "weights.bias"}
+    assert found.left_out == {"opt": 6, "gan.0": 6, "gan.1": 6, "run.adam": 6}
+    assert found.extras["opt"]["param_groups"][0]["lr"] == 0.001
+
+
+def test_an_optimizer_alone_holds_no_weights(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="holds no weights, only"):
+        read({"opt": trained()[1]}, tmp_path)
+
+
+def test_long_paths_to_many_optimizers_are_refused(tmp_path: Path) -> None:
+    optimizer = {"state": {0: torch.ones(1)}, "param_groups": []}
+    with pytest.raises(CheckpointError, match="characters beside its tensors"):
+        read({"k" * 500: [optimizer] * 40_000}, tmp_path)
+
+
+def test_a_module_may_have_parts_called_like_an_optimizers(tmp_path: Path) -> None:
+    weights, _ = trained()
+    found = read({"net": {"state": weights, "head": weights}, "param_groups": 2}, tmp_path)
+    assert found.tensors.keys() == {"state.weight", "state.bias", "head.weight", "head.bias"}
+
+
 def test_a_module_may_be_called_like_a_trainers_part(tmp_path: Path) -> None:
     """In a state dict, every tensor is a weight."""
     weights = {"model.weight": torch.ones(2), "scheduled": torch.ones(3), "ema": torch.ones(1)}
