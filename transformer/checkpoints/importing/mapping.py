@@ -101,7 +101,8 @@ class _Planner:
             self._assign(place)
         missing = list(self._missing())
         used = {place.stored.name for place in placed}
-        self.unexpected = [problem for problem in self.unexpected if problem.name not in used]
+        # A family may give one tensor several names; each is told once.
+        self.unexpected = list({key.name: key for key in self.unexpected if key.name not in used}.values())
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
         spare = [problem.name for problem in self.unexpected]
         lacking = [problem.name for problem in missing]
@@ -139,7 +140,9 @@ class _Planner:
         stored, wrong = place.stored, self._misfit(place)
         names = tuple(self.tied.get(name, name) for name in place.names)
         if names[0] in self.filled:
-            self.copies.append(TiedKey(stored.name, self.filled[names[0]].name, equal=None))
+            first = self.filled[names[0]].name
+            if first != stored.name:
+                self.copies.append(TiedKey(stored.name, first, equal=None))
         elif wrong:
             self.misshaped.append(KeyProblem(stored.name, wrong))
             self.filled |= dict.fromkeys(names, stored)

@@ -63,6 +63,25 @@ def test_what_stands_beside_the_model_is_unexpected_and_does_no_harm(tmp_path: P
     assert [problem.name for problem in report.keys.unexpected] == list(beside)
 
 
+def test_what_a_lone_stack_does_not_know_is_told_once(tmp_path: Path) -> None:
+    """Its tensors have the names of both sides that it may be."""
+    torch_module = nn.TransformerEncoder(nn.TransformerEncoderLayer(D_MODEL, 2, 37, batch_first=True), 2)
+    parts = nn.ModuleDict({"layers": torch_module, "emb": nn.Embedding(29, D_MODEL)})
+    state_dict = parts.state_dict() | {"layers.layers.1.scale": torch.ones(1)}
+    unexpected = report_of(tmp_path, state_dict).keys.unexpected
+    assert [problem.name for problem in unexpected] == ["layers.layers.1.scale"]
+
+
+def test_one_embedding_for_both_sides_is_not_tied_to_itself(tmp_path: Path) -> None:
+    state_dict = weights()
+    state_dict["emb.weight"] = state_dict["src_emb.weight"]
+    del state_dict["src_emb.weight"], state_dict["tgt_emb.weight"]
+    state_dict |= {"generator.weight": torch.ones(29, D_MODEL), "generator.bias": torch.ones(29)}
+    _, report = imported(raw_of(tmp_path, state_dict))
+    assert report.config.share_embeddings
+    assert not report.keys.tied
+
+
 def test_a_missing_tensor_is_told_with_its_nearest_name(tmp_path: Path) -> None:
     state_dict = weights()
     state_dict["transformer.decoder.layers.2.multihead_attn.outproj.weight"] = state_dict.pop(
