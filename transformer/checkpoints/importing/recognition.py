@@ -84,16 +84,45 @@ def recognise(raw: RawCheckpoint) -> Recognised:
     raise CheckpointError(_unknown(raw))
 
 
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "mt5": "t5"}
+"""Types of models -> the family that has their names."""
+
+
 def _unknown(raw: RawCheckpoint) -> str:
-    known = ", ".join(family.label for family in FAMILIES)
+    families = {family.name: family.label for family in FAMILIES if family.name != "headlight"}
+    known = ", ".join(families.values())
     config = ForeignConfig.of(raw)
-    if config is not None and "model_type" in config:
-        return f"config.json says model_type {short(config.get('model_type'))}; Headlight opens {known}."
-    names = ", ".join(short(name) for name in list(raw.tensors)[:3])
+    if config is None or "model_type" not in config:
+        return (
+            f"No known layout: the first tensors are called {_first_names(raw)}. Headlight opens {known}; "
+            "give the whole folder if there is a config.json."
+        )
+    model_type = str(config.get("model_type"))
+    label = families.get(_SAME_LAYOUT.get(model_type, model_type))
+    if label is not None:
+        return _other_names_than(label, raw)
     return (
-        f"No known layout: the first tensors are called {names}. Headlight opens {known}; give the whole "
-        "folder if there is a config.json."
+        f"config.json says model_type {short(model_type)}, which Headlight does not open: choose a model of "
+        f"one of the kinds that it opens, {known}."
     )
+
+
+def _other_names_than(label: str, raw: RawCheckpoint) -> str:
+    parts = {part for name in raw.tensors for part in name.split(".")}
+    if "decoder" in parts and "encoder" not in parts:
+        return (
+            f"The files hold the decoder of {label} alone, and Headlight opens it with its encoder: give the "
+            "folder of the whole model."
+        )
+    return (
+        f"By its config.json the model is {label}, but its tensors are not called so: the first are "
+        f"{_first_names(raw)}. Give the model as transformers saves it (save_pretrained), neither quantised "
+        "nor converted."
+    )
+
+
+def _first_names(raw: RawCheckpoint) -> str:
+    return ", ".join(short(name) for name in list(raw.tensors)[:3])
 
 
 def _check_cost(config: TransformerConfig) -> None:

@@ -141,9 +141,24 @@ def test_a_layout_nobody_knows_is_refused_with_its_names(tmp_path: Path) -> None
         plan_import(raw, {})
 
 
-def test_a_model_type_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="model_type 'xlnet'"):
-        plan_import(raw_of(tmp_path, {"word.weight": torch.zeros(3, 5)}, {"model_type": "xlnet"}), {})
+BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
+
+
+@pytest.mark.parametrize(
+    "model_type, name, words",
+    [
+        ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
+        (["bart"], "word.weight", "which Headlight does not open"),
+        ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
+        ("mistral", "layers.0.q_proj.qweight", r"is Llama, but its tensors .*qweight.*save_pretrained"),
+    ],
+)
+def test_what_does_not_open_is_told_by_its_type_and_what_to_do(
+    tmp_path: Path, model_type: object, name: str, words: str
+) -> None:
+    with pytest.raises(CheckpointError, match=words) as refused:
+        plan_import(raw_of(tmp_path, {name: torch.zeros(3, 5)}, {"model_type": model_type}), {})
+    assert "Headlight, " not in str(refused.value)
 
 
 @pytest.mark.parametrize(
