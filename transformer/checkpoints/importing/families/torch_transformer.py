@@ -7,8 +7,8 @@ activation there is are arguments of the module and not in its state dict: they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
@@ -18,7 +18,13 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.families._torch_stacks import Parts, final_norm, find_parts
+from transformer.checkpoints.importing.families._torch_stacks import (
+    Ask,
+    Parts,
+    final_norm,
+    find_parts,
+    likeliest,
+)
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
 from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option
@@ -110,21 +116,54 @@ def matches(raw: RawCheckpoint) -> bool:
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
+@dataclass(frozen=True)
+class _Arranged(RawCheckpoint):
+    """A checkpoint under the names of RENAMES.
+
+    Attributes:
+        before: its tensors under the names in the files.
+    """
+
+    before: Mapping[str, StoredTensor]
+
+
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Give stacks, embeddings, positions and generator the names of RENAMES; others keep theirs."""
-    parts = find_parts(raw.tensors)
-    if len(parts.encoders) > 1 or len(parts.decoders) > 1 or not (parts.encoders or parts.decoders):
-        return raw
-    places = {stack: ["decoder"] for stack in parts.decoders}
-    places |= {stack: ["encoder"] if parts.decoders else ["encoder", "causal"] for stack in parts.encoders}
+    """Give stacks, embeddings, positions and generator the names of RENAMES; others keep theirs.
+
+    Where names don't tell it is the likely arrangement, which `read_config` asks about.
+    """
+    tensors = _arranged(raw.tensors, likeliest)
+    return raw if tensors is None else _Arranged(**(vars(raw) | {"tensors": tensors}), before=raw.tensors)
+
+
+def _arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> None:
+    """Put tensors where the answers say."""
+    if isinstance(raw, _Arranged):
+        tensors = _arranged(raw.before, ask)
+        # Names are compared with this very view after the questions.
+        view = cast("dict[str, StoredTensor]", raw.tensors)
+        view.clear()
+        view.update(tensors or {})
+
+
+def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> dict[str, StoredTensor] | None:
+    """The tensors under the names of RENAMES; None without one stack, or one for each side."""
+    parts = find_parts(before, ask)
+    if parts.encoder is None and parts.decoder is None:
+        return None
+    places: dict[str, list[str]] = {}
+    if parts.decoder is not None:
+        places[parts.decoder] = ["decoder"]
+    if parts.encoder is not None:
+        places[parts.encoder] = ["encoder", "causal"] if parts.decoder is None else ["encoder"]
     renamed = _parts_by_name(parts)
     for stack, sides in places.items():
-        norm = final_norm(stack, raw.tensors)
+        norm = final_norm(stack, before)
         if norm is not None:
             for part in ("weight", "bias"):
                 renamed[f"{norm}.{part}"] = [f"{side}.norm.{part}" for side in sides]
     tensors: dict[str, StoredTensor] = {}
-    for name, stored in raw.tensors.items():
+    for name, stored in before.items():
         inside = [
             f"{side}.layers.{name.removeprefix(stack)}"
             for stack, sides in places.items()
@@ -132,7 +171,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
             if name.startswith(stack)
         ]
         tensors |= dict.fromkeys(inside or renamed.get(name, [name]), stored)
-    return replace(raw, tensors=tensors)
+    return tensors
 
 
 def _parts_by_name(parts: Parts) -> dict[str, list[str]]:
@@ -156,6 +195,7 @@ def _parts_by_name(parts: Parts) -> dict[str, list[str]]:
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
+    _arrange_as_answered(raw, sheet.ask)
     depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     sheet.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
