@@ -13,6 +13,9 @@ ASSUMED_LENGTH = 1024
 """Positions of a model whose sinusoids are computed, not stored."""
 _ROUNDING = 2e-3
 """How far tables of sinusoids that were computed in float32 are off, at the most."""
+_COMPARED_ROWS = 2_048
+"""Of a table of positions; a longer one would cost many times its file."""
+_FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Where people put padding."""
 
@@ -82,7 +85,9 @@ def ask_positions(sheet: Sheet, tables: list[str]) -> None:
         )
         return
     sheet.put("max_len", min(lengths), "shapes", f"rows of {sheet.stored_name(tables[0])}")
-    layout = sinusoid_layout(sheet.raw.tensors[tables[0]])
+    layouts = {sinusoid_layout(sheet.raw.tensors[name]) for name in tables}
+    # A learned table beside a computed one: both can be used as they are stored.
+    layout = layouts.pop() if len(layouts) == 1 else None
     why = f"the numbers of {sheet.stored_name(tables[0])}"
     sheet.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
     if layout:
@@ -92,9 +97,9 @@ def ask_positions(sheet: Sheet, tables: list[str]) -> None:
 def sinusoid_layout(table: StoredTensor) -> str | None:
     """Which layout of the paper's sinusoids a table of positions holds, None for one that was learned."""
     d_model = table.shape[-1]
-    if d_model % 2:
+    if d_model % 2 or table.dtype not in _FLOATS:
         return None
-    stored = table.open().reshape(-1, d_model).to(torch.float32)
+    stored = table.open().reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
     encoding = sinusoidal_encoding(len(stored), d_model)
     if _is_close(stored, encoding):
         return "interleaved"
