@@ -101,12 +101,6 @@ class Sheet:
         options = tuple(Option(value, f"{value:g}") for value in likely)
         return self.ask(name, question, "It is not stored with the weights.", options)
 
-    def choice(self, name: str, key: str, choices: Mapping[str, str], default: str) -> str:
-        """Fill in one of our choices: config.json's, or else the family's usual one."""
-        if self.config is not None:
-            return self.put(name, self.config.choice(key, choices, default), "config", f"config.json: {key}")
-        return self.put(name, choices[default], "assumed", "the usual one of this family")
-
     def heads(self, key: str) -> int:
         """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
         if self.config is not None:

@@ -113,7 +113,18 @@ def test_gpt2_without_config(tmp_path: Path) -> None:
     theirs = tiny(*GPT2_CLASSES, **GPT2)
     raw = saved(tmp_path, theirs, with_config=False)
     ours, report = imported(raw, {"n_heads": 3})
-    assert [question.name for question in report.questions] == ["n_heads", "norm_eps"]
+    assert [question.name for question in report.questions] == ["n_heads", "activation", "norm_eps"]
+    ids = random_ids(VOCAB, 2, 13)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_an_uncommon_activation_is_an_answer(tmp_path: Path, activation: str) -> None:
+    theirs = tiny(*GPT2_CLASSES, **(GPT2 | {"activation_function": activation}))
+    raw = saved(tmp_path, theirs, with_config=False)
+    usual = plan_import(raw, {}).report
+    assert next(q for q in usual.questions if q.name == "activation").value == "gelu_tanh"
+    ours, _ = imported(raw, {"n_heads": 3, "activation": activation})
     ids = random_ids(VOCAB, 2, 13)
     assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
 

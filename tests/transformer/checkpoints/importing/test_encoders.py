@@ -59,6 +59,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
     "bert before training": (transformers.BertForPreTraining, transformers.BertConfig, BERT, 0),
     "roberta": (transformers.RobertaForMaskedLM, transformers.RobertaConfig, ROBERTA, 1),
     "distilbert": (transformers.DistilBertForMaskedLM, transformers.DistilBertConfig, DISTILBERT, 0),
+    "distilbert with relu": (
+        transformers.DistilBertForMaskedLM,
+        transformers.DistilBertConfig,
+        DISTILBERT | {"activation": "relu"},
+        0,
+    ),
 }
 HEADLESS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
     "bert": (transformers.BertModel, transformers.BertConfig, BERT, 0),
@@ -87,8 +93,10 @@ def test_parity(tmp_path: Path, case: str) -> None:
     "case,answers",
     [
         ("bert", {"n_heads": HEADS}),
+        ("bert with relu", {"n_heads": HEADS, "activation": "relu", "norm_eps": 1e-3}),
         ("roberta", {"n_heads": HEADS, "norm_eps": 1e-5}),
         ("distilbert", {"n_heads": HEADS}),
+        ("distilbert with relu", {"n_heads": HEADS, "activation": "relu"}),
     ],
 )
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:

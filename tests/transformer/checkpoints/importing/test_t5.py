@@ -99,13 +99,14 @@ def test_older_files_tell_the_version_by_the_tie(tmp_path: Path, case: str, scal
     assert_parity(ours, theirs, start_id=START)
 
 
-@pytest.mark.parametrize("case", ["1.0", "1.1"])
-def test_parity_without_config(tmp_path: Path, case: str) -> None:
-    theirs = tiny(*CLASSES, **CASES[case][1] | {"relative_attention_max_distance": 128})
+@pytest.mark.parametrize("case, answers", [("1.0", {}), ("1.1", {}), ("gelu", {"activation": "gelu"})])
+def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
+    usual = {"relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6}
+    theirs = tiny(*CLASSES, **CASES[case][1] | usual)
     if case == "1.1":
         theirs.lm_head.weight = nn.Parameter(2 * theirs.lm_head.weight.detach())
-    ours, report = imported(saved(tmp_path, theirs, with_config=False))
-    assert [question.name for question in report.questions] == ["norm_eps", "logits_scale"]
+    ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
+    assert [question.name for question in report.questions] == ["activation", "norm_eps", "logits_scale"]
     assert ours.config.n_heads == 3
     assert_parity(ours, theirs, start_id=START)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
 from transformer.checkpoints.importing.families._questions import is_same
 from transformer.checkpoints.importing.family import Into, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -154,7 +154,7 @@ def read_stacks(sheet: Sheet, *, activation: str) -> None:
         sheet.config.only(
             "decoder_ffn_dim", sheet["d_ff"], why=f"another width than the encoder's {sheet['d_ff']}"
         )
-    sheet.choice("activation", "activation_function", ACTIVATIONS, activation)
+    read_activation(sheet, "activation_function", activation)
 
 
 def read_words(sheet: Sheet, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.sheet import Sheet
+
 ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_python": "gelu",
@@ -17,3 +20,36 @@ ACTIVATIONS = {
 CLASSIFIER = "A head for another task than predicting words; Headlight shows the model below it."
 POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
 """Reasons why a tensor is not needed."""
+
+_LABELS = {
+    "gelu": "GELU (gelu)",
+    "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
+    "relu": "ReLU (relu)",
+    "silu": "SiLU, or Swish (silu, swish)",
+}
+
+
+def read_activation(sheet: Sheet, key: str, usual: str) -> None:
+    """Fill in the activation: config.json's, or else the answer to a question.
+
+    Args:
+        sheet: to be filled in.
+        key: the attribute of config.json.
+        usual: the family's usual one, in Hugging Face's words.
+    """
+    if sheet.config is None:
+        ask_activation(sheet, ACTIVATIONS[usual])
+    else:
+        told = sheet.config.choice(key, ACTIVATIONS, usual)
+        sheet.put("activation", told, "config", f"config.json: {key}")
+
+
+def ask_activation(sheet: Sheet, usual: str) -> None:
+    """Ask for the activation, the family's usual one first."""
+    sheet.ask(
+        "activation",
+        "Which activation has the feed-forward?",
+        "config.json tells it, and it is not stored with the weights. With another one nearly all numbers "
+        "are wrong.",
+        tuple(Option(name, _LABELS[name]) for name in sorted(_LABELS, key=lambda name: name != usual)),
+    )

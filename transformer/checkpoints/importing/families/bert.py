@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, POSITION_IDS
+from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, POSITION_IDS, read_activation
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import without_first_rows
@@ -142,7 +142,7 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
             sheet.put("max_len", rows - unused_rows, "config" if sheet.config else "shapes", why)
         sheet.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
         sheet.heads("num_attention_heads")
-        sheet.choice("activation", "hidden_act", ACTIVATIONS, "gelu")
+        read_activation(sheet, "hidden_act", "gelu")
         sheet.number("norm_eps", "layer_norm_eps", (1e-12, 1e-5), "What is added to the variance in a norm?")
         sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
         sheet.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)

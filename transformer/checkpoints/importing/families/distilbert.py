@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, POSITION_IDS
+from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, POSITION_IDS, read_activation
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -64,7 +64,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
     sheet.layers("n_encoder_layers", "n_layers", "transformer.layer.")
     sheet.heads("n_heads")
-    sheet.choice("activation", "activation", ACTIVATIONS, "gelu")
+    read_activation(sheet, "activation", "gelu")
     sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
     sheet.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
     sheet.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)

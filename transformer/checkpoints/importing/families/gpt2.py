@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import three_blocks, three_blocks_of_columns, transposed
@@ -68,7 +68,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layers("n_decoder_layers", "n_layer", "h.")
     sheet.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
     sheet.heads("n_head")
-    sheet.choice("activation", "activation_function", ACTIVATIONS, "gelu_new")
+    read_activation(sheet, "activation_function", "gelu_new")
     sheet.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
     sheet.layout(
         "every GPT-2", norm_position="pre", final_norm=True, positions="learned", embedding_scale=False

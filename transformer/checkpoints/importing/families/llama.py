@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.report import Option
@@ -72,7 +72,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layout("every Llama", gated=True, embedding_scale=False, bias=False)
     has_bias = "layers.0.self_attn.q_proj.bias" in raw.tensors
     sheet.put("attention_bias", has_bias, "shapes", "whether the projections have biases")
-    sheet.choice("activation", "hidden_act", ACTIVATIONS, "silu")
+    read_activation(sheet, "hidden_act", "silu")
     sheet.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
     sheet.pad_id()
     if sheet.config is None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER
+from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, ask_activation
 from transformer.checkpoints.importing.families._questions import is_same
 from transformer.checkpoints.importing.family import Family, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
@@ -118,8 +118,7 @@ def _read_feed_forward(sheet: Sheet) -> None:
     gated = _GATED in sheet.raw.tensors
     sheet.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
     if sheet.config is None:
-        usual = "gelu_tanh" if gated else "relu"
-        sheet.put("activation", usual, "assumed", "the usual one of this version of T5")
+        ask_activation(sheet, "gelu_tanh" if gated else "relu")
         return
     told = sheet.config.get("feed_forward_proj", "relu")
     first, _, name = str(told).rpartition("-")
