@@ -146,6 +146,38 @@ def test_a_model_alone_has_its_embedding_for_a_generator(tmp_path: Path) -> None
     assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
 
 
+BARE: dict[str, tuple[Any, Any]] = {
+    "llama": (transformers.LlamaModel, transformers.LlamaConfig),
+    "qwen2": (transformers.Qwen2Model, transformers.Qwen2Config),
+    "mistral": (transformers.MistralModel, transformers.MistralConfig),
+    "llama, classifier": (transformers.LlamaForSequenceClassification, transformers.LlamaConfig),
+    "llama, tokens": (transformers.LlamaForTokenClassification, transformers.LlamaConfig),
+    "llama, answers": (transformers.LlamaForQuestionAnswering, transformers.LlamaConfig),
+}
+
+
+@pytest.mark.parametrize("with_config", [True, False])
+@pytest.mark.parametrize("case", BARE)
+def test_a_model_without_its_generator_gives_hidden_states(
+    tmp_path: Path, case: str, with_config: bool
+) -> None:
+    theirs = tiny(*BARE[case], **LLAMA)
+    answers = {} if with_config else {"n_heads": 6, "norm_eps": 1e-6, "max_len": LENGTH}
+    ours, report = imported(saved(tmp_path, theirs, with_config=with_config), answers)
+    assert not ours.config.has_generator
+    assert any("proposes no words" in note for note in report.notes)
+    ids = random_ids(VOCAB, 2, 13)
+    assert_same_stack(trace_of(ours, None, ids), "decoder", outputs(theirs, ids, ids >= 0), ids >= 0)
+
+
+def test_a_tied_llama_without_config_has_its_embedding_for_a_generator(tmp_path: Path) -> None:
+    theirs = tiny(*LLAMA_CLASSES, **(LLAMA | {"tie_word_embeddings": True}))
+    weights = {name: weight for name, weight in theirs.state_dict().items() if name != "lm_head.weight"}
+    ours, _ = imported(raw_of(tmp_path, weights), {"n_heads": 6, "norm_eps": 1e-6})
+    ids = random_ids(VOCAB, 2, 13)
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
 def test_a_token_that_also_ends_texts_is_no_padding(tmp_path: Path) -> None:
     theirs = tiny(*GPT2_CLASSES, **(GPT2 | {"pad_token_id": 1}))
     ours, _ = imported(saved(tmp_path, theirs))

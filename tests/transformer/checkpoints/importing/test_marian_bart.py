@@ -9,7 +9,13 @@ import pytest
 import torch
 import transformers
 
-from tests.transformer.checkpoints.importing.foreign import imported, randomized, raw_of
+from tests.transformer.checkpoints.importing.foreign import (
+    close,
+    imported,
+    random_ids,
+    randomized,
+    raw_of,
+)
 from tests.transformer.checkpoints.importing.hugging_face import saved, tiny
 from tests.transformer.checkpoints.importing.sequence_to_sequence import (
     assert_parity,
@@ -65,6 +71,7 @@ CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], int]] = {
     ),
     "bart, untied": (BART_CLASSES, SIZES | {"tie_word_embeddings": False}, 2),
     "mbart": (MBART_CLASSES, SIZES | {"scale_embedding": True}, 5),
+    "mbart, untied": (MBART_CLASSES, SIZES | {"tie_word_embeddings": False}, 5),
     "mbart, relu": (MBART_CLASSES, SIZES | {"activation_function": "relu"}, 5),
 }
 ANY_CASE = pytest.mark.parametrize("case", CASES)
@@ -129,6 +136,18 @@ def test_a_model_alone_has_its_embedding_for_a_generator_and_no_bias(tmp_path: P
     ours, _ = imported(raw_of(tmp_path, theirs.model.state_dict(), theirs.config.to_dict()))
     assert not ours.config.generator_bias
     assert_parity(ours, theirs, start_id=2)
+
+
+@pytest.mark.parametrize("case", ["bart, untied", "mbart, untied", "marian, untied"])
+def test_an_untied_model_alone_has_no_generator(tmp_path: Path, case: str) -> None:
+    theirs = model_of(case)
+    ours, report = imported(raw_of(tmp_path, theirs.model.state_dict(), theirs.config.to_dict()))
+    assert not ours.config.has_generator
+    assert any("proposes no words" in note for note in report.notes)
+    src, tgt = random_ids(VOCAB, 2, 9), random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        expected = theirs.model(input_ids=src, decoder_input_ids=tgt).last_hidden_state
+        assert close(ours(src, tgt), expected)
 
 
 def test_a_classifier_is_shown_without_its_head(tmp_path: Path) -> None:

@@ -122,6 +122,19 @@ def test_an_encoder_alone(tmp_path: Path) -> None:
         assert close(ours(ids)[ids != 0], outputs(theirs, ids, ids != 0).last_hidden_state[ids != 0])
 
 
+@pytest.mark.parametrize("told", [{}, {"tie_word_embeddings": False, "architectures": None}])
+def test_an_untied_model_alone_has_no_generator(tmp_path: Path, told: dict[str, Any]) -> None:
+    theirs = tiny(transformers.T5Model, transformers.T5Config, **V1_1)
+    config = theirs.config.to_dict() | {"architectures": ["T5Model"]} | told
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict(), config))
+    assert not ours.config.has_generator
+    assert any("proposes no words" in note for note in report.notes)
+    ids = random_ids(VOCAB, 2, 11)
+    with torch.no_grad():
+        expected = theirs(input_ids=ids, decoder_input_ids=ids).last_hidden_state
+        assert close(ours(ids, ids), expected)
+
+
 def test_the_bias_that_t5_never_used_is_told_to_be_left_out(tmp_path: Path) -> None:
     theirs = model_of("1.0")
     name = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"

@@ -11,7 +11,11 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
+from transformer.checkpoints.importing.families._hugging_face import (
+    CLASSIFIER,
+    put_no_generator,
+    read_activation,
+)
 from transformer.checkpoints.importing.families._questions import is_same
 from transformer.checkpoints.importing.family import Into, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -174,9 +178,13 @@ def read_words(sheet: Sheet, *, one_vocabulary: bool, target_key: str = "vocab_s
     shared = one_vocabulary and (tied or source == target or is_same(raw, source, target))
     sheet.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
     generator = "lm_head.weight"
-    tied_generator = tied or generator not in raw.tensors or is_same(raw, generator, target)
-    sheet.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
-    has_bias = "final_logits_bias" in raw.tensors
+    alone = config is not None and not tied and generator not in raw.tensors
+    if alone:
+        put_no_generator(sheet)
+    else:
+        tied_generator = tied or generator not in raw.tensors or is_same(raw, generator, target)
+        sheet.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
+    has_bias = not alone and "final_logits_bias" in raw.tensors
     sheet.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
 
 

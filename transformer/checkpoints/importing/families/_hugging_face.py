@@ -53,3 +53,13 @@ def ask_activation(sheet: Sheet, usual: str) -> None:
         "are wrong.",
         tuple(Option(name, _LABELS[name]) for name in sorted(_LABELS, key=lambda name: name != usual)),
     )
+
+
+def put_no_generator(sheet: Sheet) -> None:
+    """Write down that the files have the model alone, without what would make words of its states."""
+    sheet.put("has_generator", False, "shapes", "there is no lm_head.weight")
+    sheet.put("tie_generator", False, "shapes", "there is no lm_head.weight")
+    sheet.note(
+        "There is no language-model head in the files: the model gives hidden states and attention, and "
+        "proposes no words."
+    )

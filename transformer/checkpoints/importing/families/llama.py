@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
+from transformer.checkpoints.importing.families._hugging_face import (
+    CLASSIFIER,
+    put_no_generator,
+    read_activation,
+)
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.report import Option
@@ -45,11 +49,20 @@ RENAMES: Renames = {
     "lm_head.weight": "generator.weight",
 }
 
+_CLASSIFIERS = {
+    "score.weight": CLASSIFIER,
+    "score.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+}
+
 IGNORED = {
     "layers.{}.self_attn.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
     "rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
-    "score.weight": CLASSIFIER,
+    **_CLASSIFIERS,
 }
+
+_HEAD = "lm_head.weight"
 
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
@@ -97,7 +110,10 @@ def _take(sheet: Sheet, config: ForeignConfig) -> None:
     _take_length(sheet, config)
     sheet.put("position_base", _rotary_base(config), "config", "config.json: rope_theta")
     tied = config.flag("tie_word_embeddings", False)
-    sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    if tied or _HEAD in sheet.raw.tensors:
+        sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    else:
+        put_no_generator(sheet)
     config.only("mlp_bias", False, why="biases in the gated feed-forward")
     config.refuse_unknown({"pretraining_tp", "attention_bias", "max_window_layers"})
 
@@ -173,8 +189,19 @@ def _ask(sheet: Sheet) -> None:
         "Rotary positions have no table whose length could be read.",
         (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
     )
-    tied = "lm_head.weight" not in sheet.raw.tensors
-    sheet.put("tie_generator", tied, "shapes", "whether there is lm_head.weight")
+    if _HEAD in sheet.raw.tensors or _is_language_model(sheet.raw):
+        sheet.put("tie_generator", _HEAD not in sheet.raw.tensors, "shapes", f"whether there is {_HEAD}")
+    else:
+        put_no_generator(sheet)
+
+
+def _is_language_model(raw: RawCheckpoint) -> bool:
+    """Whether a model without a generator of its own was saved with its head, which then is the embedding.
+
+    A model saved alone has no "model." before its names, and a classifier has its own head.
+    """
+    is_whole = any("model" in stored.name.split(".")[:-1] for stored in raw.tensors.values())
+    return is_whole and not any(name in raw.tensors for name in _CLASSIFIERS)
 
 
 FAMILY = Family(

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.importing.families._hugging_face import ACTIVATIONS, CLASSIFIER, ask_activation
+from transformer.checkpoints.importing.families._hugging_face import (
+    ACTIVATIONS,
+    CLASSIFIER,
+    ask_activation,
+    put_no_generator,
+)
 from transformer.checkpoints.importing.families._questions import is_same
 from transformer.checkpoints.importing.family import Family, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
@@ -180,6 +185,11 @@ def _read_generator(sheet: Sheet) -> None:
     tied = config.flag("tie_word_embeddings", True)
     # Newer files say it themselves; in older ones an untied generator stands for version 1.1. mT5 is a 1.1.
     scales = config.flag("scale_decoder_outputs", tied) and config.get("model_type") != "mt5"
+    # Newer versions of transformers write that all models are tied, also those that were not.
+    bare = config.get("architectures") in (["T5Model"], ["MT5Model"]) and not scales
+    if "lm_head.weight" not in raw.tensors and (bare or not tied):
+        put_no_generator(sheet)
+        return
     sheet.put(
         "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
     )
