@@ -20,7 +20,6 @@ from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import StoredTensor
 
 _LAYER = re.compile(r"((?:.*\.)?\w+\.)\d+\.self_attn\.in_proj_weight")
-_FINAL_NORMS = ("norm", "ln_f", "final_norm", "layer_norm", "ln")
 _MOST_OPTIONS = 16
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
@@ -88,13 +87,6 @@ def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> Parts:
         tgt_positions=tgt_positions,
         generator=generator,
     )
-
-
-def final_norm(stack: str, tensors: Mapping[str, StoredTensor]) -> str | None:
-    """The name, without weight and bias, of the norm that stands behind a stack; None without one."""
-    parent = stack.removesuffix(".").rpartition(".")[0]
-    names = (f"{parent}.{norm}" if parent else norm for norm in _FINAL_NORMS)
-    return next((name for name in names if f"{name}.weight" in tensors), None)
 
 
 def _is_table(shape: tuple[int, ...]) -> bool:

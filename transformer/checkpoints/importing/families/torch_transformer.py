@@ -7,8 +7,7 @@ activation there is are arguments of the module and not in its state dict: they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
@@ -18,19 +17,13 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.families._torch_stacks import (
-    Ask,
-    Parts,
-    final_norm,
-    find_parts,
-    likeliest,
-)
+from transformer.checkpoints.importing.families._torch_arranging import arrange, arrange_as_answered
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
 from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import table_of_positions, three_blocks
-from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
 """Words of the embeddings that stand in for a bare stack's."""
@@ -95,8 +88,10 @@ RENAMES: Renames = {
     "encoder.norm.bias": "encoder.final_norm.beta",
     "decoder.norm.weight": "decoder.final_norm.gamma",
     "decoder.norm.bias": "decoder.final_norm.beta",
-    "causal.norm.weight": "decoder.final_norm.gamma",
-    "causal.norm.bias": "decoder.final_norm.beta",
+    "src_norm.weight": "src_embedding.norm.gamma",
+    "src_norm.bias": "src_embedding.norm.beta",
+    "tgt_norm.weight": "tgt_embedding.norm.gamma",
+    "tgt_norm.bias": "tgt_embedding.norm.beta",
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
@@ -116,86 +111,10 @@ def matches(raw: RawCheckpoint) -> bool:
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
-@dataclass(frozen=True)
-class _Arranged(RawCheckpoint):
-    """A checkpoint under the names of RENAMES.
-
-    Attributes:
-        before: its tensors under the names in the files.
-    """
-
-    before: Mapping[str, StoredTensor]
-
-
-def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Give stacks, embeddings, positions and generator the names of RENAMES; others keep theirs.
-
-    Where names don't tell it is the likely arrangement, which `read_config` asks about.
-    """
-    tensors = _arranged(raw.tensors, likeliest)
-    return raw if tensors is None else _Arranged(**(vars(raw) | {"tensors": tensors}), before=raw.tensors)
-
-
-def _arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> None:
-    """Put tensors where the answers say."""
-    if isinstance(raw, _Arranged):
-        tensors = _arranged(raw.before, ask)
-        # Names are compared with this very view after the questions.
-        view = cast("dict[str, StoredTensor]", raw.tensors)
-        view.clear()
-        view.update(tensors or {})
-
-
-def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> dict[str, StoredTensor] | None:
-    """The tensors under the names of RENAMES; None without one stack, or one for each side."""
-    parts = find_parts(before, ask)
-    if parts.encoder is None and parts.decoder is None:
-        return None
-    places: dict[str, list[str]] = {}
-    if parts.decoder is not None:
-        places[parts.decoder] = ["decoder"]
-    if parts.encoder is not None:
-        places[parts.encoder] = ["encoder", "causal"] if parts.decoder is None else ["encoder"]
-    renamed = _parts_by_name(parts)
-    for stack, sides in places.items():
-        norm = final_norm(stack, before)
-        if norm is not None:
-            for part in ("weight", "bias"):
-                renamed[f"{norm}.{part}"] = [f"{side}.norm.{part}" for side in sides]
-    tensors: dict[str, StoredTensor] = {}
-    for name, stored in before.items():
-        inside = [
-            f"{side}.layers.{name.removeprefix(stack)}"
-            for stack, sides in places.items()
-            for side in sides
-            if name.startswith(stack)
-        ]
-        tensors |= dict.fromkeys(inside or renamed.get(name, [name]), stored)
-    return tensors
-
-
-def _parts_by_name(parts: Parts) -> dict[str, list[str]]:
-    """Names in the files of what is outside of the stacks -> the names of RENAMES."""
-    renamed: dict[str, list[str]] = {}
-    if parts.generator is not None:
-        module = parts.generator.removesuffix(".weight")
-        renamed[parts.generator] = ["generator.weight"]
-        renamed[f"{module}.bias"] = ["generator.bias"]
-    for place, found in (
-        ("src_embedding", parts.src_embedding),
-        ("tgt_embedding", parts.tgt_embedding),
-        ("src_positions", parts.src_positions),
-        ("tgt_positions", parts.tgt_positions),
-    ):
-        if found is not None:
-            renamed.setdefault(found, []).append(place)
-    return renamed
-
-
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
-    _arrange_as_answered(raw, sheet.ask)
+    arrange_as_answered(raw, sheet.ask)
     depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     sheet.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
@@ -206,6 +125,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     ask_activation(sheet)
     ends_with_norm = any(f"{side}.norm.weight" in raw.tensors for side in depths)
     sheet.put("final_norm", ends_with_norm, "shapes", "whether a stack ends with a norm")
+    has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
+    sheet.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands behind the embeddings")
     sheet.put("norm_eps", 1e-5, "assumed", "torch's own layer_norm_eps")
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
     sheet.put("bias", has_bias, "shapes", "whether linear layers have biases")
@@ -261,6 +182,8 @@ _NORMS = (
     "decoder.layers.{}.cross_attn_norm",
     "decoder.layers.{}.feed_forward_norm",
     "decoder.final_norm",
+    "src_embedding.norm",
+    "tgt_embedding.norm",
 )
 _STAND_IN_BETAS: dict[str, StandIn] = {f"{norm}.beta": "zeros" for norm in _NORMS}
 _ENCODER_MATRICES = (
