@@ -161,7 +161,7 @@ def test_a_packed_matrix_without_two_axes_is_no_known_layout(tmp_path: Path) -> 
 
 def test_long_names_take_no_long_time() -> None:
     start = time.perf_counter()
-    assert not any(is_positions("_" * 480 + str(i)) or is_positions("A" * 480 + "a") for i in range(2_000))
+    assert not any(is_positions("_" * 480 + str(i)) or is_positions("a." * 240 + "b") for i in range(2_000))
     assert time.perf_counter() - start < 1
 
 

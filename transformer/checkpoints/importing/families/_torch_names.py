@@ -7,6 +7,8 @@ from typing import Literal
 
 Side = Literal["src", "tgt"]
 
+_LONGEST = 100
+"""Characters of a name that are looked at, from its end: a hostile file may have very long names."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _BEHIND_SIDE = r"((emb|tok|pos|norm).*)?"
 _SIDES: tuple[tuple[Side, re.Pattern[str]], ...] = (
@@ -28,7 +30,7 @@ _POSITIONS = frozenset(("pe", "wpe", "time"))
 
 def words(name: str) -> list[str]:
     """The words of a name, whether dots, underscores, digits or capitals part them."""
-    return [word.lower() for word in _WORD.findall(name)]
+    return [word.lower() for word in _WORD.findall(name[-_LONGEST:])]
 
 
 def is_positions(name: str) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from string import digits
 from typing import Any
 
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
@@ -19,7 +19,7 @@ from transformer.checkpoints.importing.families._torch_names import (
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import StoredTensor
 
-_LAYER = re.compile(r"((?:.*\.)?\w+\.)\d+\.self_attn\.in_proj_weight")
+_IN_LAYER = ".self_attn.in_proj_weight"
 _MOST_OPTIONS = 16
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
@@ -57,7 +57,9 @@ class Parts:
 
 def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> Parts:
     """Look through names and shapes, and ask where several readings are left."""
-    stacks = {match[1]: name for name in tensors if (match := _LAYER.fullmatch(name))}
+    layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
+    stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
+    stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
     decoders = {stack for stack in stacks if f"{stack}0.multihead_attn.in_proj_weight" in tensors}
     if not stacks or len(decoders) > 1 or len(stacks) - len(decoders) > 1:
         return Parts()
