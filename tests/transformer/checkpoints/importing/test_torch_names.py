@@ -153,8 +153,11 @@ def test_a_learned_table_beside_a_computed_one_is_used_as_it_is_stored(tmp_path:
     assert torch.equal(ours.get_parameter("tgt_embedding.positions.weight"), state["tgt_pos.weight"])
 
 
-def test_a_packed_matrix_without_two_axes_is_no_known_layout(tmp_path: Path) -> None:
-    state = {"layers.0.self_attn.in_proj_weight": torch.tensor(1.0)}
+@pytest.mark.parametrize("layer,shape", [(0, ()), (0, (6,)), (1, (66, 22))])
+def test_layers_without_two_axes_or_a_first_one_are_no_known_layout(
+    tmp_path: Path, layer: int, shape: tuple[int, ...]
+) -> None:
+    state = {f"layers.{layer}.self_attn.in_proj_weight": torch.ones(shape)}
     with pytest.raises(CheckpointError, match="No known layout"):
         plan_import(raw_of(tmp_path, state), {})
 

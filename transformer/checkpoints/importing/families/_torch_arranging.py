@@ -61,7 +61,7 @@ def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, S
     stacks = {side: stack for side, stack in found.items() if stack is not None}
     if not stacks:
         return {}, []
-    norms = find_norms(before, stacks, ask)
+    norms = find_norms(before, stacks, parts.d_model, ask)
     renamed = _parts_by_name(parts)
     for place, module in norms.places.items():
         for part in ("weight", "bias"):

@@ -39,16 +39,18 @@ class Norms:
     homeless: list[str] = field(default_factory=list)
 
 
-def find_norms(tensors: Mapping[str, StoredTensor], stacks: Mapping[str, str], ask: Ask) -> Norms:
+def find_norms(
+    tensors: Mapping[str, StoredTensor], stacks: Mapping[str, str], d_model: int, ask: Ask
+) -> Norms:
     """Look through names, and ask where they don't tell.
 
     Args:
         tensors: all, by name.
         stacks: "encoder", "decoder" -> what the names of its layers begin with.
+        d_model: width of the model.
         ask: gives answers.
     """
     inside = tuple(stacks.values())
-    d_model = tensors[f"{inside[0]}0.self_attn.in_proj_weight"].shape[-1]
     outside = [
         name.removesuffix(".weight")
         for name, stored in tensors.items()

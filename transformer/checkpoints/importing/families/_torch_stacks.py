@@ -41,6 +41,7 @@ class Parts:
     Attributes:
         encoder: beginning of the stack of layers without cross-attention, such as "encoder.layers.".
         decoder: the same of the stack with it.
+        d_model: width of the model.
         src_embedding, tgt_embedding: (V, D) each, the same for both where there is one.
         src_positions, tgt_positions: tables of positions, learned or computed.
         generator: (V, D), a linear layer.
@@ -48,6 +49,7 @@ class Parts:
 
     encoder: str | None = None
     decoder: str | None = None
+    d_model: int = 0
     src_embedding: str | None = None
     tgt_embedding: str | None = None
     src_positions: str | None = None
@@ -83,6 +85,7 @@ def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> Parts:
     return Parts(
         encoder=next(iter(stacks.keys() - decoders), None),
         decoder=next(iter(decoders), None),
+        d_model=d_model,
         src_embedding=src,
         tgt_embedding=tgt,
         src_positions=src_positions,
