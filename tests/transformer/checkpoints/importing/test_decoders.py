@@ -132,8 +132,10 @@ def test_an_uncommon_activation_is_an_answer(tmp_path: Path, activation: str) ->
 def test_llama_without_config(tmp_path: Path) -> None:
     theirs = tiny(*LLAMA_CLASSES, **LLAMA)
     raw = saved(tmp_path, theirs, with_config=False)
-    ours, _ = imported(raw, {"n_heads": 6, "norm_eps": 1e-6, "max_len": LENGTH, "position_base": 10_000})
+    answers = {"n_heads": 6, "norm_eps": 1e-6, "max_len": LENGTH, "position_base": 10_000}
+    ours, report = imported(raw, answers)
     assert ours.config.n_kv_heads == 2
+    assert any("Gemma" in note for note in report.notes)
     ids = random_ids(VOCAB, 2, 13)
     assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
 

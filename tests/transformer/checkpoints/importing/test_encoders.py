@@ -128,6 +128,27 @@ def test_parity_without_a_language_model_head(tmp_path: Path, case: str) -> None
     assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
 
 
+@pytest.mark.parametrize("segments, length", [(1, LENGTH), (2, 514)])
+def test_a_bare_roberta_without_config_is_known_by_its_sizes(
+    tmp_path: Path, segments: int, length: int
+) -> None:
+    sizes = ROBERTA | {"type_vocab_size": segments, "max_position_embeddings": length}
+    theirs = tiny(transformers.RobertaModel, transformers.RobertaConfig, **sizes)
+    raw = saved(tmp_path, theirs, with_config=False)
+    ours, report = imported(raw, {"n_heads": HEADS, "norm_eps": 1e-5})
+    assert report.family == "roberta"
+    assert any("BERT and others" in note for note in report.notes)
+    ids, words = batch(1)
+    assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
+
+
+def test_a_bare_bert_without_config_may_be_another_model(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BertModel, transformers.BertConfig, **BERT)
+    _, report = imported(saved(tmp_path, theirs, with_config=False), {"n_heads": HEADS})
+    assert report.family == "bert"
+    assert any("RoBERTa" in note for note in report.notes)
+
+
 def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> None:
     theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
     raw = saved(tmp_path, theirs)

@@ -125,6 +125,7 @@ def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any
     assert report.family == case.split(",")[0]
     assert {question.name for question in report.questions} == answers.keys() | {"activation"}
     assert ours.config.max_len == 19
+    assert any("Blenderbot" in note for note in report.notes) == ("bart" in case)
     if case.startswith("marian"):  # the files say nothing of padding: the last id is the usual one
         assert ours.config.pad_id == VOCAB - 1
     assert_parity(ours, theirs, start_id=CASES[case][2])

@@ -122,6 +122,13 @@ def test_an_encoder_alone(tmp_path: Path) -> None:
         assert close(ours(ids)[ids != 0], outputs(theirs, ids, ids != 0).last_hidden_state[ids != 0])
 
 
+def test_umt5_has_a_bias_in_each_layer_of_the_decoder_too(tmp_path: Path) -> None:
+    sizes = T5 | {"num_layers": 1, "num_decoder_layers": 2}
+    theirs = tiny(transformers.UMT5ForConditionalGeneration, transformers.UMT5Config, **sizes)
+    with pytest.raises(CheckpointError, match="No known layout"):
+        plan_import(saved(tmp_path, theirs, with_config=False), {})
+
+
 @pytest.mark.parametrize("told", [{}, {"tie_word_embeddings": False, "architectures": None}])
 def test_an_untied_model_alone_has_no_generator(tmp_path: Path, told: dict[str, Any]) -> None:
     theirs = tiny(transformers.T5Model, transformers.T5Config, **V1_1)

@@ -21,6 +21,16 @@ CLASSIFIER = "A head for another task than predicting words; Headlight shows the
 POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
 """Reasons why a tensor is not needed."""
 
+
+def note_on_lookalikes(sheet: Sheet, others: str) -> None:
+    """Say that other models have the same names, where no config.json tells which one it is."""
+    if sheet.config is None:
+        sheet.note(
+            f"{others} have weights of the same names and compute something else. If this is one of them the "
+            "numbers are wrong: open the whole folder with its config.json to be sure."
+        )
+
+
 _LABELS = {
     "gelu": "GELU (gelu)",
     "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",

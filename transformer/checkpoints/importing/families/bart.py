@@ -18,6 +18,7 @@ from transformer.checkpoints.importing.families._fairseq_layout import (
     read_words,
     refuse_other_computations,
 )
+from transformer.checkpoints.importing.families._hugging_face import note_on_lookalikes
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.family import Family, Into, Renames
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
@@ -83,6 +84,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
         why = f"rows of the table of positions, without the first {UNUSED_ROWS}, which stand for none"
         sheet.put("max_len", rows - UNUSED_ROWS, "shapes", why)
         ask_embedding_scale(sheet, likely=pre_norm)
+        note_on_lookalikes(sheet, "Models like Blenderbot, whose positions begin at row 0,")
         return sheet.reading()
     sheet.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)

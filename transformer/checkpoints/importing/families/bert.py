@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, POSITION_IDS, read_activation
+from transformer.checkpoints.importing.families._hugging_face import (
+    CLASSIFIER,
+    POSITION_IDS,
+    note_on_lookalikes,
+    read_activation,
+)
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import without_first_rows
@@ -62,6 +67,8 @@ BERT_RENAMES: Renames = {
 UNUSED_ROBERTA_ROWS = 2
 """RoBERTa numbers positions from its pad_token_id + 1 on."""
 
+_USUAL_LENGTH = 512
+
 ROBERTA_RENAMES: Renames = {
     **ENCODER,
     "embeddings.position_embeddings.weight": Into(
@@ -107,9 +114,18 @@ def is_roberta(raw: RawCheckpoint) -> bool:
         return False
     if "model_type" in raw.json("config.json"):
         return True
-    return "lm_head.dense.weight" in raw.tensors or any(
-        "roberta." in stored.name for stored in raw.tensors.values()
-    )
+    parts = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}
+    if "lm_head" in parts or "roberta" in parts:
+        return True
+    return not parts & {"bert", "cls"} and _has_sizes_of_roberta(raw)
+
+
+def _has_sizes_of_roberta(raw: RawCheckpoint) -> bool:
+    """Whether there is one kind of segment, or two rows of positions more than texts have tokens."""
+    segments = raw.tensors.get("embeddings.token_type_embeddings.weight")
+    positions = raw.tensors["embeddings.position_embeddings.weight"]
+    one_segment = segments is not None and segments.shape[:1] == (1,)
+    return one_segment or positions.shape[:1] == (_USUAL_LENGTH + UNUSED_ROBERTA_ROWS,)
 
 
 def _has_encoder(raw: RawCheckpoint) -> bool:
@@ -149,6 +165,8 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
         sheet.layout("every BERT", positions="learned", final_norm=False)
         _read_head(sheet, head)
         sheet.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+        if not sheet["has_generator"]:
+            note_on_lookalikes(sheet, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
         _refuse_other_computations(sheet)
         return sheet.reading()
 

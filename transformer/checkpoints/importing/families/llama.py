@@ -12,6 +12,7 @@ from typing import Any
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._hugging_face import (
     CLASSIFIER,
+    note_on_lookalikes,
     put_no_generator,
     read_activation,
 )
@@ -166,6 +167,7 @@ def _rotary_base(config: ForeignConfig) -> float:
 
 def _ask(sheet: Sheet) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
+    note_on_lookalikes(sheet, "Gemma, Granite and other models")
     q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
     k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
     n_heads = sheet.ask(

@@ -87,10 +87,9 @@ _UNGATED = "encoder.block.0.layer.1.DenseReluDense.wi.weight"
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are T5's names, and the bias of the scores in the first layer alone."""
     model_type = raw.json("config.json").get("model_type")
-    second = _BIAS.replace("block.0", "block.1")
-    return (
-        {_Q, _BIAS} <= raw.tensors.keys() and second not in raw.tensors and model_type in (None, "t5", "mt5")
-    )
+    _, _, bias = _BIAS.partition("block.0.")
+    in_each_layer = any(name.endswith(bias) and "block.0." not in name for name in raw.tensors)
+    return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and model_type in (None, "t5", "mt5")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
