@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
+_LARGEST_SIZE = 2**28
+"""Of one number of a model; finding the divisors of a larger one could take for ever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
 
@@ -69,13 +72,13 @@ class Sheet:
         """Fill in a size: config.json's, or else the length of an axis of a tensor.
 
         Raises:
-            CheckpointError: when neither is there.
+            CheckpointError: when neither is there, or no model has such a size.
         """
         if self.config is not None and (key in self.config or default is not None):
-            return self.put(name, self.config.integer(key, default), "config", f"config.json: {key}")
-        return self.put(
-            name, self.length(tensor, axis), "shapes", f"axis {axis} of {self.stored_name(tensor)}"
-        )
+            told = _checked_size(name, self.config.integer(key, default))
+            return self.put(name, told, "config", f"config.json: {key}")
+        length = _checked_size(name, self.length(tensor, axis))
+        return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
     def layers(self, name: str, key: str, prefix: str) -> int:
         """Fill in a number of layers: config.json's, or else how many the names of tensors count.
@@ -89,8 +92,8 @@ class Sheet:
         told = self.config.integer(key)
         if told > 2 * found + 8:
             raise CheckpointError(
-                f"config.json says {key} {told:,}, but the files have weights of {found} layers: they belong "
-                "to two different models."
+                f"config.json says {key} {short(told)}, but the files have weights of {found} layers: they "
+                "belong to two different models."
             )
         return self.put(name, told, "config", f"config.json: {key}")
 
@@ -194,8 +197,15 @@ class Sheet:
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
         """An answer as one of the options, or another number where the options are numbers."""
+        offered = ", ".join(str(option.value) for option in options)
+        try:
+            text = str(given).strip().lower()
+        except ValueError as error:  # Python writes no whole number of more than some thousand digits
+            raise CheckpointError(
+                f"The answer to {name} is too large a number: choose one of {offered}."
+            ) from error
         for option in options:
-            if str(given).strip().lower() == str(option.value).lower():
+            if text == str(option.value).lower():
                 return option.value
         kind = type(options[0].value)
         if kind in (int, float):
@@ -203,10 +213,18 @@ class Sheet:
                 value = kind(given)
             except (TypeError, ValueError, OverflowError):
                 value = math.nan
-            if math.isfinite(value):
+            if abs(value) <= sys.float_info.max:
                 return value
-        offered = ", ".join(str(option.value) for option in options)
         raise CheckpointError(f"{short(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def _checked_size(name: str, size: int) -> int:
+    if not 1 <= size <= _LARGEST_SIZE:
+        raise CheckpointError(
+            f"The checkpoint describes a model with {name} {short(size)}: at least 1 is needed, and at most "
+            f"{_LARGEST_SIZE:,} is opened."
+        )
+    return size
 
 
 def likely_heads(d_model: int) -> list[int]:

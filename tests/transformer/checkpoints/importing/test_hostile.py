@@ -11,6 +11,7 @@ import torch
 import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from tests.transformer.checkpoints.importing.foreign import raw_of
 from transformer.checkpoints._files import CheckpointError
@@ -108,3 +109,30 @@ def test_sizes_beyond_counting_are_refused_before_anything_is_made(
     raw = raw_of(tmp_path, model.state_dict(), model.config.to_dict() | {attribute: value})
     with pytest.raises(CheckpointError, match="at most 268,435,456"):
         plan_import(raw, {})
+
+
+@pytest.mark.parametrize("d_model", [10**18, 0, -5])
+def test_a_width_that_no_model_has_is_refused_beside_torchs_weights(tmp_path: Path, d_model: int) -> None:
+    """The likely numbers of heads are divisors of the width, which are not looked for in vain."""
+    raw = raw_of(tmp_path, nn.Transformer(6, 2, 1, 1, 5).state_dict(), {"d_model": d_model})
+    with pytest.raises(CheckpointError, match="d_model"):
+        plan_import(raw, {})
+
+
+@pytest.mark.parametrize("n_heads", [10**400, 10**5000, "1" * 5000], ids=["large", "larger", "text"])
+def test_an_answer_too_large_to_be_written_is_refused(
+    tmp_path: Path, models: dict[str, Any], n_heads: object
+) -> None:
+    raw = raw_of(tmp_path, models["bert"].state_dict())
+    with pytest.raises(CheckpointError, match="n_heads") as error:
+        plan_import(raw, {"n_heads": n_heads})
+    assert len(str(error.value)) < 300
+
+
+def test_a_number_of_layers_with_thousands_of_digits_is_cut_short(
+    tmp_path: Path, models: dict[str, Any]
+) -> None:
+    raw = raw_of(
+        tmp_path, models["gpt2"].state_dict(), models["gpt2"].config.to_dict() | {"n_layer": 10**4200}
+    )
+    assert len(words_on(raw)) < 300
