@@ -148,6 +148,22 @@ def test_a_model_alone_has_its_embedding_for_a_generator(tmp_path: Path) -> None
     assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
 
 
+def test_heads_without_config_are_those_that_leave_whole_heads_of_keys(tmp_path: Path) -> None:
+    raw = saved(tmp_path, tiny(*LLAMA_CLASSES, **LLAMA), with_config=False)
+    question = plan_import(raw, {}).report.questions[2]
+    assert question.name == "n_heads"
+    assert {option.value for option in question.options} == {3, 6, 15, 30}
+    with pytest.raises(CheckpointError, match="60 rows of queries and 20 rows of keys"):
+        plan_import(raw, {"n_heads": 1})
+
+
+def test_keys_that_make_no_head_are_refused(tmp_path: Path) -> None:
+    weights = tiny(*LLAMA_CLASSES, **LLAMA).state_dict()
+    weights["model.layers.0.self_attn.k_proj.weight"] = torch.zeros(7, 60)
+    with pytest.raises(CheckpointError, match="heads of one even width"):
+        plan_import(raw_of(tmp_path, weights), {})
+
+
 BARE: dict[str, tuple[Any, Any]] = {
     "llama": (transformers.LlamaModel, transformers.LlamaConfig),
     "qwen2": (transformers.Qwen2Model, transformers.Qwen2Config),
@@ -210,6 +226,7 @@ def test_a_window_bounds_the_length_and_changes_nothing_within(tmp_path: Path) -
         ({"layer_types": ["linear_attention"]}, "layer_types"),
         ({"num_key_value_heads": 4}, "n_kv_heads"),
         ({"logit_cap": 30.0}, "logit_cap"),
+        ({"rope_parameters": {"rope_theta": 10**400}}, "rope_theta"),
     ],
 )
 def test_a_llama_that_ours_does_not_compute_is_refused_by_name(

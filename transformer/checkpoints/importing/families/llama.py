@@ -6,6 +6,7 @@ and values than of queries. Its files keep the two halves of each rotated pair h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,6 +65,8 @@ IGNORED = {
 }
 
 _HEAD = "lm_head.weight"
+_WIDEST = 2**28
+"""Rows of queries or keys."""
 
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
@@ -162,7 +165,10 @@ def _rotary_base(config: ForeignConfig) -> float:
     base = told.get("rope_theta")
     if base is not None and (isinstance(base, bool) or not isinstance(base, int | float)):
         raise CheckpointError(f"config.json says rope_theta {short(base)}: it must be a number.")
-    return 10_000.0 if base is None else float(base)
+    try:
+        return 10_000.0 if base is None else float(base)
+    except OverflowError as error:
+        raise CheckpointError(f"config.json says rope_theta {short(base)}: that is too large.") from error
 
 
 def _ask(sheet: Sheet) -> None:
@@ -170,15 +176,21 @@ def _ask(sheet: Sheet) -> None:
     note_on_lookalikes(sheet, "Gemma, Granite and other models")
     q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
     k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
+    possible = _possible_heads(q_rows, k_rows)
     n_heads = sheet.ask(
         "n_heads",
         "How many attention heads has each layer?",
         f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
-        tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in likely_heads(q_rows)),
+        tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in possible),
     )
-    d_head = q_rows // max(n_heads, 1)
+    d_head = q_rows // n_heads if n_heads > 0 else 0
+    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
+        raise CheckpointError(
+            f"{short(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
+            f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
+        )
     sheet.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    sheet.put("n_kv_heads", k_rows // max(d_head, 1), "shapes", "rows of k_proj over the width of a head")
+    sheet.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
     sheet.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
@@ -195,6 +207,23 @@ def _ask(sheet: Sheet) -> None:
         sheet.put("tie_generator", _HEAD not in sheet.raw.tensors, "shapes", f"whether there is {_HEAD}")
     else:
         put_no_generator(sheet)
+
+
+def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
+    """The numbers of heads of queries, likely ones first, that leave whole heads of keys, of an even width.
+
+    Raises:
+        CheckpointError: when there is none.
+    """
+    widest = math.gcd(q_rows, k_rows)
+    likely = likely_heads(widest) if 0 < widest <= _WIDEST else []
+    possible = [q_rows // widest * n for n in likely if widest // n % 2 == 0]
+    if not possible:
+        raise CheckpointError(
+            f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width: "
+            "this is no Llama. Open the whole folder with its config.json."
+        )
+    return possible
 
 
 def _is_language_model(raw: RawCheckpoint) -> bool:
