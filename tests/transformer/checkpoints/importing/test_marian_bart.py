@@ -198,6 +198,7 @@ def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
     [
         ("marian", {"normalize_before": False, "static_position_embeddings": True, "num_hidden_layers": 2}),
         ("bart", {"normalize_embedding": True, "extra_pos_embeddings": 2, "activation_dropout": 0.1}),
+        ("bart", {"logits_bias": True}),
         ("mbart", {"normalize_before": True, "add_final_layer_norm": True, "save_step": 19}),
     ],
 )
