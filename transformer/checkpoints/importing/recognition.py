@@ -52,7 +52,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> PlannedImport
     reading = found.family.read_config(found.raw, answers)
     _check_cost(reading.config)
     model = skeleton(reading.config)
-    plan = make_plan(found.raw, found.family, model)
+    plan = make_plan(reading.raw or found.raw, found.family, model)
     return PlannedImport(_report(found.family, reading, plan), plan, model)
 
 

@@ -24,12 +24,13 @@ TYPICAL_D_HEAD = 64
 
 
 class ConfigReading(NamedTuple):
-    """A configuration, how it came about, and whole sentences about it."""
+    """A configuration, how it came about, whole sentences about it, and the tensors as answers name them."""
 
     config: TransformerConfig
     settings: tuple[Setting, ...]
     questions: tuple[Question, ...]
     notes: tuple[str, ...] = ()
+    raw: RawCheckpoint | None = None
 
 
 class Sheet:
@@ -191,7 +192,11 @@ class Sheet:
         except ConfigError as error:
             raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
         return ConfigReading(
-            config, tuple(self._settings.values()), tuple(self._questions.values()), tuple(self._notes)
+            config,
+            tuple(self._settings.values()),
+            tuple(self._questions.values()),
+            tuple(self._notes),
+            self.raw,
         )
 
     @staticmethod

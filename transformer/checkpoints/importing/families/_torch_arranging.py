@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._torch_norms import find_norms
@@ -33,14 +32,14 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return _Arranged(**(vars(raw) | {"tensors": tensors}), before=raw.tensors) if tensors else raw
 
 
-def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> None:
+def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
     """Put the tensors of what `arrange` gave where answers say.
 
     Raises:
         CheckpointError: for a norm at a place where our model has none.
     """
     if not isinstance(raw, _Arranged):
-        return
+        return raw
     tensors, homeless = _arranged(raw.before, ask)
     if homeless:
         raise CheckpointError(
@@ -48,10 +47,7 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> None:
             "last layer of each stack and one behind the embeddings. If yours works without it, save the "
             "weights again without it."
         )
-    # Names are compared with this very view after the questions.
-    view = cast("dict[str, StoredTensor]", raw.tensors)
-    view.clear()
-    view.update(tensors)
+    return replace(raw, tensors=tensors)
 
 
 def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, StoredTensor], list[str]]:

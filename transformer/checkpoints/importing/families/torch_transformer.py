@@ -114,7 +114,7 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
     """From the shapes, and answers to what they don't tell."""
     sheet = Sheet(raw, answers)
-    arrange_as_answered(raw, sheet.ask)
+    raw = sheet.raw = arrange_as_answered(raw, sheet.ask)
     depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     sheet.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
