@@ -69,8 +69,9 @@ def tied_findings(keys: KeyReport, raw: RawCheckpoint) -> list[Finding]:
             "Tied weights that are not",
             f"largest difference {max(copy.largest for copy in differing):.3g}, the numbers themselves are "
             f"up to {max(copy.scale for copy in differing):.3g}",
-            "The configuration says that these are one matrix, but the files hold two different ones. The "
-            "second of each pair is used, the first is not.",
+            "The configuration says that these are one matrix, but the files hold two different ones. Here "
+            "and in older versions of transformers the second of each pair is used alone; transformers 5 has "
+            "both, so its numbers are others.",
             "If the model was trained with two matrices, say so in its config.json (tie_word_embeddings: "
             "false). If it was trained with one, the other is a stale copy: save the model again.",
             places(f"{copy.name} and {copy.to}" for copy in differing),

@@ -13,14 +13,12 @@ from transformer.checkpoints.importing.foreign_config import ForeignConfig, shor
 from transformer.checkpoints.importing.mapping import Plan, make_plan, skeleton
 from transformer.checkpoints.importing.names import shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.importing.sheet import ConfigReading
+from transformer.checkpoints.importing.sheet import LARGEST_SIZE, ConfigReading
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import TransformerConfig
 from transformer.model import Transformer
 
 _MOST_LAYERS = 1_000
-_LARGEST_SIZE = 2**28
-"""Of any one number of a configuration; the product of two such sizes can still be counted."""
 _LARGEST_TABLE = 2**23
 """Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
 _LONGEST_DISTANCE = 2**20
@@ -53,7 +51,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> PlannedImport
     _check_cost(reading.config)
     model = skeleton(reading.config)
     plan = make_plan(reading.raw or found.raw, found.family, model)
-    return PlannedImport(_report(found.family, reading, plan), plan, model)
+    return PlannedImport(_report(found, reading, plan), plan, model)
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def _check_cost(config: TransformerConfig) -> None:
     layers = config.n_encoder_layers + config.n_decoder_layers
     if layers > _MOST_LAYERS:
         raise CheckpointError(f"The checkpoint describes {layers} layers; at most {_MOST_LAYERS} are opened.")
-    limits = {name: _LARGEST_SIZE for name, value in config.to_dict().items() if type(value) is int}
+    limits = {name: LARGEST_SIZE for name, value in config.to_dict().items() if type(value) is int}
     limits["max_position_distance"] = _LONGEST_DISTANCE
     if config.positions == "sinusoidal":
         limits["max_len"] = _LARGEST_TABLE // config.d_model
@@ -146,16 +144,22 @@ def _check_cost(config: TransformerConfig) -> None:
             )
 
 
-def _report(family: Family, reading: ConfigReading, plan: Plan) -> ImportReport:
+def _report(found: Recognised, reading: ConfigReading, plan: Plan) -> ImportReport:
     return ImportReport(
-        family=family.name,
-        family_label=family.label,
+        family=found.family.name,
+        family_label=found.family.label,
         config=reading.config,
         settings=reading.settings,
         questions=reading.questions,
         keys=plan.keys,
-        notes=(*reading.notes, *_notes_on_stand_ins(plan)),
+        notes=(*_notes_on_config(found.raw), *reading.notes, *_notes_on_stand_ins(plan)),
     )
+
+
+def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
+    if not (raw.path.is_file() and raw.path.with_name("config.json").is_file()):
+        return ()
+    return ("A config.json lies beside this file and was not read: open the folder, and it tells much more.",)
 
 
 def _notes_on_stand_ins(plan: Plan) -> tuple[str, ...]:

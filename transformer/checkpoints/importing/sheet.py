@@ -17,7 +17,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
-_LARGEST_SIZE = 2**28
+LARGEST_SIZE = 2**28
 """Of one number of a model; finding the divisors of a larger one could take for ever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
@@ -224,10 +224,10 @@ class Sheet:
 
 
 def _checked_size(name: str, size: int) -> int:
-    if not 1 <= size <= _LARGEST_SIZE:
+    if not 1 <= size <= LARGEST_SIZE:
         raise CheckpointError(
             f"The checkpoint describes a model with {name} {short(size)}: at least 1 is needed, and at most "
-            f"{_LARGEST_SIZE:,} is opened."
+            f"{LARGEST_SIZE:,} is opened."
         )
     return size
 

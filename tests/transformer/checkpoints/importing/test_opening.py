@@ -68,6 +68,15 @@ def test_a_trainers_file_with_its_optimizer(tmp_path: Path, key: str | None) -> 
     assert not any(parameter.requires_grad for parameter in imported.loaded.model.parameters())
 
 
+def test_a_configuration_that_was_left_out_is_named(tmp_path: Path) -> None:
+    gpt2().save_pretrained(tmp_path)
+    (note,) = (
+        note for note in open_checkpoint(tmp_path / "model.safetensors").report.notes if "config.json" in note
+    )
+    assert "open the folder" in note
+    assert not any("was not read" in note for note in open_checkpoint(tmp_path).report.notes)
+
+
 def test_nobodys_home_is_said() -> None:
     with pytest.raises(CheckpointError, match=r"'~nobody-at-all/x' begins in nobody's home"):
         open_checkpoint("~nobody-at-all/x")
