@@ -14,6 +14,7 @@ HOSTILE_NAMES = (
     "**bold** $x$ :red[a]",
     "cat\u202egod",
 )
+HOSTILE_NORM = "![norm](http://example.com/x.png)"
 D_MODEL, N_HEADS, N_ENCODER_LAYERS, N_DECODER_LAYERS = 16, 4, 1, 2
 SRC_VOCAB_SIZE, TGT_VOCAB_SIZE = 23, 29
 
@@ -69,6 +70,7 @@ def broken_file(path: Path) -> Path:
 
 
 def hostile_file(path: Path) -> Path:
-    """Tensors of no use, by names that are markup."""
-    save_file({**weights(), **{name: torch.ones(2) for name in HOSTILE_NAMES}}, path)
+    """Tensors of no use by names that are markup, and a norm with such a name, which is asked about."""
+    of_no_use = {name: torch.ones(2) for name in HOSTILE_NAMES}
+    save_file({**weights(), **of_no_use, f"{HOSTILE_NORM}.weight": torch.ones(D_MODEL)}, path)
     return path

@@ -93,6 +93,11 @@ def buttons(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
+def questions(app: AppTest) -> dict[str, Any]:
+    """What is asked, by its name, as Markdown shows it."""
+    return {select.label.replace("\\", ""): select for select in app.selectbox}
+
+
 def models(app: AppTest) -> list[str]:
     return list(app.radio(key="model").options)
 
@@ -165,7 +170,7 @@ def test_a_file_opens_by_its_path(tmp_path: Path, views: Views) -> None:
 
 def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
-    asked = {select.label: select for select in app.selectbox}
+    asked = questions(app)
     assert {"n_heads", "norm_position", "activation"} <= asked.keys()
     asked["n_heads"].set_value(N_HEADS)
     press(app, "Open it again with these answers")
@@ -187,7 +192,7 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> N
 def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")
-    next(select for select in app.selectbox if select.label == "n_heads").set_value(2)
+    questions(app)["n_heads"].set_value(2)
     press(app, "Open it again with these answers")
     assert "2 heads" in app.sidebar.caption[0].value
     assert "All pages use it" in buttons(app)
@@ -321,6 +326,8 @@ def test_names_out_of_a_file_are_text(tmp_path: Path, views: Views) -> None:
     listed = set(table(app, "looks like")["tensor"])
     assert set(HOSTILE_NAMES[:3]) <= listed
     assert "\u202e" not in "".join(listed)
+    (question,) = (select.label for select in app.selectbox if "place" in select.label)
+    assert question == r"place\_of\_\!\[norm\](http\://example\_com/x\_png)"
     elsewhere = "\n".join(element.value for element in (*app.markdown, *app.caption))
     assert not any(name in elsewhere for name in HOSTILE_NAMES)
     found = json.dumps(views.data("findings"), ensure_ascii=False)

@@ -13,7 +13,7 @@ from transformer.checkpoints.importing.report import Imported, KeyProblem, Quest
 from viz.checkpoint_session import Subject
 from viz.figures.labels import visible
 from viz.opened_models import is_opened
-from viz.pages._refusal import literal, refused
+from viz.pages._refusal import escaped, literal, refused
 from viz.pages._sidebar import count
 from viz.session import current_choice, shelf, use_next
 
@@ -86,10 +86,10 @@ def _answer(model: str, question: Question) -> object:
     options = list(labels)
     literal(f"{question.text} {question.why}")
     return st.selectbox(
-        question.name,
+        escaped(question.name),
         options,
         index=options.index(question.value) if question.value in options else 0,
-        format_func=lambda value: labels[value],
+        format_func=lambda value: visible(labels[value], _NAME),
         key=f"answer {question.name} {model}",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from viz.figures.labels import visible
@@ -17,6 +19,11 @@ def refused(title: str, error: Exception) -> None:
     with st.container(border=True):
         st.warning(title)
         literal(str(error))
+
+
+def escaped(text: str) -> str:
+    """Text of a file for a label, which is Markdown: shown as it is, what is invisible made visible."""
+    return re.sub(r"([\\`*_{}\[\]#~|<>$:!])", r"\\\1", visible(text, len(text) * 10))
 
 
 def literal(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding import DecodingStep
 from transformer.run import Run, SentenceError
 from viz.pages._kinds import kind_examples, source_label, source_placeholder, target_label, typing_note
+from viz.pages._refusal import escaped
 from viz.session import current_choice, current_model, run_of
 from viz.text_session import (
     Boxes,
@@ -81,14 +81,9 @@ def example_pills(sentences: Sequence[str], boxes: Boxes) -> None:
             key="example",
             on_change=_take_example,
             args=(boxes,),
-            format_func=_literal,
+            format_func=escaped,
             label_visibility="collapsed",
         )
-
-
-def _literal(text: str) -> str:
-    """Text that Markdown shows as it is: a mask token comes from the checkpoint."""
-    return re.sub(r"([\\`*_{}\[\]#~|<>$:])", r"\\\1", text)
 
 
 def _take_example(boxes: Boxes) -> None:
