@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,10 @@ def views(monkeypatch: pytest.MonkeyPatch) -> Views:
 
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_is_left_open() -> Iterator[None]:
+    main = sys.modules["__main__"]
     yield
     start(PATH)
+    sys.modules["__main__"] = main  # as tests/conftest.py does behind each test
 
 
 def start(where: str | None = None, **address: str) -> AppTest:
