@@ -23,7 +23,7 @@ def refused(title: str, error: Exception) -> None:
 
 def escaped(text: str) -> str:
     """Text of a file for a label, which is Markdown: shown as it is, what is invisible made visible."""
-    return re.sub(r"([\\`*_{}\[\]#~|<>$:!])", r"\\\1", visible(text, len(text) * 10))
+    return re.sub(r"([\\`*_{}\[\]#~|<>$:])", r"\\\1", visible(text, len(text) * 10))
 
 
 def literal(text: str) -> None:
