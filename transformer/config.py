@@ -66,6 +66,11 @@ class TransformerConfig:
             to the scores of self-attention by distance (Raffel et al. 2020, arXiv:1910.10683), "rotary" turns
             queries and keys (Su et al. 2021, arXiv:2104.09864).
         position_base: the 10000 of section 3.5's wavelengths; of sinusoidal and rotary positions.
+        rotary_stretch: how many times longer rotary wavelengths are made, for longer texts than those first
+            trained on (position interpolation, Chen et al. 2023, arXiv:2306.15595); 1 for not at all.
+        stretch_start: rotary wavelengths up to this one stay as they are ("NTK by parts", Peng et al. 2023,
+            arXiv:2309.00071, section 3.2).
+        stretch_full: from this one on they are stretched in full, and between the two in part.
         sinusoid_layout: "interleaved" as in section 3.5; or "halves": all sines, then all cosines.
         n_position_buckets: distances that have a relative bias of their own, near ones each, far ones shared.
         max_position_distance: from it on all distances share the last bucket.
@@ -106,6 +111,9 @@ class TransformerConfig:
     norm_eps: float = 1e-5
     positions: Literal["sinusoidal", "learned", "relative", "rotary", "none"] = "sinusoidal"
     position_base: float = 10_000.0
+    rotary_stretch: float = 1.0
+    stretch_start: float = 0.0
+    stretch_full: float = 0.0
     sinusoid_layout: Literal["interleaved", "halves"] = "interleaved"
     n_position_buckets: int = 32
     max_position_distance: int = 128
@@ -224,6 +232,17 @@ class TransformerConfig:
         if self.positions == "rotary" and self.d_head % 2:
             raise ConfigError(
                 f"d_head {self.d_head} is odd: rotary positions turn pairs of numbers, make it even."
+            )
+        if not 1 <= self.rotary_stretch < math.inf:
+            raise ConfigError(
+                f"rotary_stretch is {self.rotary_stretch}: it must be finite and at least 1, which "
+                "stretches nothing."
+            )
+        start, full = self.stretch_start, self.stretch_full
+        if not 0 <= start <= full < math.inf or (full and not start):
+            raise ConfigError(
+                f"stretch_start is {start} and stretch_full {full}: they must be wavelengths, the first "
+                "above 0 and not longer than the second, or both 0, which stretches all."
             )
         if self.positions == "relative":
             if self.n_position_buckets < 4 or self.n_position_buckets % 2:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from transformer.config import TransformerConfig
 from transformer.positions import wavelengths
 
 
@@ -22,20 +23,40 @@ class Rotation(NamedTuple):
     sin: Tensor
 
 
-def rotation(start: int, length: int, d_head: int, base: float, like: Tensor) -> Rotation:
-    """The angles position / base^(2i / d_head) of the positions start, ..., start + length - 1.
+def rotary_wavelengths(config: TransformerConfig) -> Tensor:
+    """Positions until each pair of a head has turned once: 2 pi base^(2i / d_head), stretched if so said.
+
+    From config.stretch_full on the speed 1 / wavelength is divided by config.rotary_stretch, up to
+    config.stretch_start it stays, and between the two it is mixed, in proportion to the speed ("NTK by
+    parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
+
+    Returns:
+        (d_head / 2,) float64.
+    """
+    trained = wavelengths(config.d_head, config.position_base)
+    if config.rotary_stretch == 1:
+        return trained
+    start, full = config.stretch_start, config.stretch_full
+    if start == full:
+        kept = (trained < full).double()
+    else:
+        kept = ((1 / trained - 1 / full) / (1 / start - 1 / full)).clamp(0, 1)
+    return 1 / ((1 - kept) / (config.rotary_stretch * trained) + kept / trained)
+
+
+def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rotation:
+    """The angles 2 pi position / wavelength of the positions start, ..., start + length - 1.
 
     Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
 
     Args:
         start: the first position.
         length: T, how many there are.
-        d_head: width of a head, even.
-        base: of the wavelengths.
+        wavelengths: (d_head / 2,) positions until each pair has turned once, float64.
         like: a tensor whose device and dtype the numbers get.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (T, 1)
-    angle = position * (2 * math.pi / wavelengths(d_head, base))  # (T, d_head / 2)
+    angle = position * (2 * math.pi / wavelengths)  # (T, d_head / 2)
     return Rotation(*(part.to(like.dtype).to(like.device) for part in (angle.cos(), angle.sin())))
 
 

@@ -11,7 +11,7 @@ from transformer.config import TransformerConfig
 from transformer.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
 from transformer.normalization import norm_of
 from transformer.relative_positions import RelativeBias
-from transformer.rotary import rotation
+from transformer.rotary import rotary_wavelengths, rotation
 from transformer.trace import NO_TAP, Tap
 
 
@@ -27,8 +27,7 @@ class _Stack(nn.Module):
             if config.positions == "relative"
             else None
         )
-        self.rotary_base = config.position_base if config.positions == "rotary" else None
-        self.d_head = config.d_head
+        self.wavelengths = rotary_wavelengths(config) if config.positions == "rotary" else None
         self.layers = nn.ModuleList(layers)
         self.final_norm = norm_of(config) if config.final_norm else None
 
@@ -36,8 +35,8 @@ class _Stack(nn.Module):
         """Where tokens x (B, T, D) stand whose first is at position `start`."""
         if self.relative_bias is not None:
             return Places(bias=self.relative_bias(start, x.shape[1]))
-        if self.rotary_base is not None:
-            return Places(rotation=rotation(start, x.shape[1], self.d_head, self.rotary_base, like=x))
+        if self.wavelengths is not None:
+            return Places(rotation=rotation(start, x.shape[1], self.wavelengths, like=x))
         return NO_PLACES
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:

@@ -40,6 +40,20 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         "position_base is inf: it must be above 1 and finite; the paper's is 10000.",
     ),
     ({"activation": "swish"}, "activation is 'swish': choose one of relu, gelu, gelu_tanh, silu."),
+    (
+        {"rotary_stretch": 0.5},
+        "rotary_stretch is 0.5: it must be finite and at least 1, which stretches nothing.",
+    ),
+    (
+        {"stretch_start": 8.0, "stretch_full": 4.0},
+        "stretch_start is 8.0 and stretch_full 4.0: they must be wavelengths, the first above 0 and not "
+        "longer than the second, or both 0, which stretches all.",
+    ),
+    (
+        {"stretch_full": 4.0},
+        "stretch_start is 0.0 and stretch_full 4.0: they must be wavelengths, the first above 0 and not "
+        "longer than the second, or both 0, which stretches all.",
+    ),
     ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
     (
         {"positions": "alibi"},

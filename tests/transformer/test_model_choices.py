@@ -77,6 +77,12 @@ FORMS: dict[str, dict[str, object]] = {
     },
     "no positions": {"positions": "none", "activation": "gelu_tanh", "generator_bias": False},
     "relative and grouped, with biases": {"positions": "relative", "n_kv_heads": 1, "gated": True},
+    "rotary, stretched": {
+        "positions": "rotary",
+        "rotary_stretch": 2.5,
+        "stretch_start": 9.0,
+        "stretch_full": 50.0,
+    },
     "rotary, with biases": {"positions": "rotary", "position_base": 100.0, "norm": "rms"},
     "hidden states": {"has_generator": False, "embedding_norm": True},
     "no padding": {"pad_id": -1},

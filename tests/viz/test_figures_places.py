@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from viz.figures.dot_product import dot_product_terms
-from viz.figures.places import before_and_after, bias_by_distance, rotary_angles
+from viz.figures.places import before_and_after, bias_by_distance, rotary_angles, rotary_wavelengths
 from viz.theme import palette
 
 LIGHT = palette("light")
@@ -32,6 +32,17 @@ def test_a_pair_that_is_turned_once_looks_as_if_not_turned() -> None:
     np.testing.assert_allclose(figure.data[0].customdata, turns)
     frame = figure.layout.shapes[0]
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
+
+
+def test_stretched_wavelengths_stand_beside_those_first_trained() -> None:
+    trained = np.array([6.0, 60.0, 600.0])
+    stretched = trained * [1, 2, 4]
+    figure = rotary_wavelengths(stretched, trained, 17, theme=LIGHT)
+    assert [line.name for line in figure.data] == ["as the model turns", "before stretching"]
+    np.testing.assert_allclose(figure.data[0].y, stretched)
+    np.testing.assert_allclose(figure.data[1].y, trained)
+    np.testing.assert_allclose(figure.data[1].customdata, [1, 2, 4])
+    assert len(rotary_wavelengths(trained, trained, 17, theme=LIGHT).data) == 1
 
 
 def test_products_before_and_after_stand_side_by_side() -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from viz.figures._finish import bar_marker, color_bar, finish, legend_above
 from viz.figures.labels import numbered, set_ticks
+from viz.figures.positions import wavelengths
 from viz.theme import Theme, color_scale
 
 Array = NDArray[np.floating]
@@ -79,6 +80,41 @@ def rotary_angles(turns: Array, *, theme: Theme, marked: tuple[int, int], title:
     figure.update_xaxes(title="pair of a head's numbers (0 to d_head / 2 − 1)", showgrid=False)
     figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
     return finish(figure, theme, title, 420)
+
+
+def rotary_wavelengths(
+    lengths: Array, trained: Array, sentence_length: int, *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Positions until each pair of a head has turned once, beside what they were before they were stretched.
+
+    Args:
+        lengths: (d_head / 2,) as the model turns.
+        trained: (d_head / 2,) before stretching; the same where nothing is stretched, and then not drawn.
+        sentence_length: positions in use.
+        theme: the look.
+        title: of the figure.
+    """
+    figure = wavelengths(
+        lengths, sentence_length, theme=theme, title=title, roles=("", " of the head"), width="d_head"
+    )
+    if np.array_equal(lengths, trained):
+        return figure
+    figure.data[0].name = "as the model turns"
+    figure.add_trace(
+        go.Scatter(
+            x=np.arange(len(trained), dtype=np.int32),
+            y=trained.astype(np.float32),
+            customdata=lengths / trained,
+            mode="lines+markers",
+            line={"color": theme.color(1), "width": 2, "dash": "dot"},
+            marker={"size": 7, "symbol": "circle-open"},
+            name="before stretching",
+            hovertemplate="pair i = %{x}<br>before stretching, every <b>%{y:.4s}</b> positions; made "
+            "%{customdata:.3f} times longer<extra></extra>",
+        )
+    )
+    legend_above(figure)
+    return figure
 
 
 def before_and_after(

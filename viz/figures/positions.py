@@ -134,14 +134,24 @@ def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go
     return finish(figure, theme, title, 460)
 
 
-def wavelengths(lengths: Array, sentence_length: int, *, theme: Theme, title: str = "") -> go.Figure:
+def wavelengths(
+    lengths: Array,
+    sentence_length: int,
+    *,
+    theme: Theme,
+    title: str = "",
+    roles: tuple[str, str] = (" (sine)", " (cosine)"),
+    width: str = "d_model",
+) -> go.Figure:
     """Draw the wavelength of each pair of dimensions, with the sentence's length marked.
 
     Args:
-        lengths: (D / 2,) positions until the pair's sine and cosine repeat.
+        lengths: (D / 2,) positions until the pair repeats.
         sentence_length: positions in use; pairs above the line turn less than once over the whole sentence.
         theme: the look.
         title: of the figure.
+        roles: what the first and the second dimension of a pair are.
+        width: name of D.
     """
     pairs = np.arange(len(lengths), dtype=np.int32)
     turns = sentence_length / lengths
@@ -154,7 +164,8 @@ def wavelengths(lengths: Array, sentence_length: int, *, theme: Theme, title: st
             line={"color": theme.color(0), "width": 2},
             marker={"size": 7},
             name="wavelength",
-            hovertemplate="pair i = %{x}: dimensions %{customdata[1]} (sine), %{customdata[2]} (cosine)<br>"
+            hovertemplate=f"pair i = %{{x}}: dimensions %{{customdata[1]}}{roles[0]}, "
+            f"%{{customdata[2]}}{roles[1]}<br>"
             "repeats every <b>%{y:.4s}</b> positions<br>turns %{customdata[0]:.3f} times within the sentence"
             "<extra></extra>",
         )
@@ -173,7 +184,7 @@ def wavelengths(lengths: Array, sentence_length: int, *, theme: Theme, title: st
         font={"color": theme.warning},
         showarrow=False,
     )
-    figure.update_xaxes(title="pair of dimensions i (0 to d_model / 2 − 1)")
+    figure.update_xaxes(title=f"pair of dimensions i (0 to {width} / 2 − 1)")
     figure.update_yaxes(title="wavelength (positions, logarithmic)", type="log", dtick=1)
     return finish(figure, theme, title, 400)
 

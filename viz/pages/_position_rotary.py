@@ -8,13 +8,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.config import TransformerConfig
 from transformer.positions import wavelengths
-from transformer.rotary import rotate
+from transformer.rotary import rotary_wavelengths, rotate
 from transformer.run import Run
 from viz.arrays import attention_record, attentions, n_layers
 from viz.figures import places
 from viz.figures.labels import visible
-from viz.figures.positions import wavelengths as wavelengths_figure
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.session import clamp_choice, current_model, current_theme
@@ -27,14 +27,18 @@ def rotary_section(run: Run) -> None:
     attention = attentions(run.trace)[0]
     layer, head, query, pair = _pick(run, n_layers(run.trace, attention))
     record = attention_record(run.trace, attention, layer)
-    lengths = wavelengths(config.d_head, config.position_base).numpy()
+    lengths = rotary_wavelengths(config).numpy()
+    trained = wavelengths(config.d_head, config.position_base).numpy()
     before = run.trace[f"{record.path}.q_unrotated"][0, head, query].numpy()
     angle = query * 2 * math.pi / float(lengths[pair])
+    stretch = float(lengths[pair] / trained[pair])
     explain(
         what="Each head's numbers are taken in pairs, and each pair of a query or key is turned by an angle: "
         "the position times the pair's own speed (Su et al. 2021). The product of two turned vectors depends "
         "on how far apart they stand, and not on where.",
-        formula=_formula(before, record.q[0, head, query].numpy(), angle, query, pair, config.position_base),
+        formula=_formula(
+            before, record.q[0, head, query].numpy(), angle, query, pair, config.position_base, stretch
+        ),
         look="the first pairs, which turn from one token to the next, and the last ones, which hardly turn "
         "in a whole sentence: products of those say what a token is, and those of the first where it stands.",
         computed=rotate,
@@ -51,9 +55,10 @@ def rotary_section(run: Run) -> None:
         key="rotary_angles",
     )
     show(
-        wavelengths_figure(lengths, n_tokens, theme=current_theme()),
+        places.rotary_wavelengths(lengths, trained, n_tokens, theme=current_theme()),
         name="rotary-wavelengths",
-        caption="Positions until a pair has turned once; the dashed line is the length of this sentence.",
+        caption="Positions until a pair has turned once; the dashed line is the length of this sentence."
+        + _on_stretching(config),
         key="rotary_wavelengths",
     )
     _products(run, record.path, head, query)
@@ -85,6 +90,20 @@ def _pick(run: Run, layers: int) -> tuple[int, int, int, int]:
     return layer, head, query, pair
 
 
+def _on_stretching(config: TransformerConfig) -> str:
+    """Why pairs turn more slowly than they were first trained to; empty where none does."""
+    if config.rotary_stretch == 1:
+        return ""
+    times = f"{config.rotary_stretch:g} times longer than the base makes them"
+    which = (
+        f"wavelengths of {config.stretch_full:,.0f} positions and more are {times}, those up to "
+        f"{config.stretch_start:,.0f} stay, and between the two they are mixed (Peng et al. 2023)"
+        if config.stretch_full
+        else f"all wavelengths are {times} (Chen et al. 2023)"
+    )
+    return f" So that the model can read longer texts than it was first trained on, {which}."
+
+
 def _formula(
     before: NDArray[np.float32],
     after: NDArray[np.float32],
@@ -92,13 +111,15 @@ def _formula(
     position: int,
     pair: int,
     base: float,
+    stretch: float,
 ) -> str:
-    """One pair of a query turned, with its numbers, in LaTeX."""
+    """One pair of a query turned, with its numbers, in LaTeX; `stretch` is how many times slower it turns."""
     (x, y), (new_x, new_y) = (numbers[2 * pair : 2 * pair + 2].tolist() for numbers in (before, after))
     d_head = len(before)
+    name, number = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
     return (
-        rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{head}}}} = "
-        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}} = {angle:.4f} \\ "
+        rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{head}}}}{name} = "
+        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}}{number} = {angle:.4f} \\ "
         r"\begin{pmatrix} \cos \theta & -\sin \theta \\ \sin \theta & \cos \theta \end{pmatrix} "
         rf"\begin{{pmatrix}} {x:.4f} \\ {y:.4f} \end{{pmatrix}} = "
         rf"\begin{{pmatrix}} {new_x:.4f} \\ {new_y:.4f} \end{{pmatrix}} \end{{gathered}}"

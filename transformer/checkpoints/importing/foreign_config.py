@@ -37,13 +37,19 @@ _ABSENT = object()
 
 
 class ForeignConfig:
-    """The values of a config.json.
+    """The values of a config.json, or of an object inside it."""
 
-    Raises:
-        CheckpointError: when it is no JSON object.
-    """
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        self._read: set[str] = set()
 
-    def __init__(self, text: str | bytes) -> None:
+    @classmethod
+    def parse(cls, text: str | bytes) -> ForeignConfig:
+        """The values in the file's text.
+
+        Raises:
+            CheckpointError: when it is no JSON object.
+        """
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -52,8 +58,7 @@ class ForeignConfig:
             ) from error
         if not isinstance(values, dict):
             raise CheckpointError("config.json holds no JSON object: copy it again.")
-        self._values: dict[str, Any] = values
-        self._read: set[str] = set()
+        return cls(values)
 
     @classmethod
     def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
@@ -63,7 +68,7 @@ class ForeignConfig:
             CheckpointError: when it is no JSON object.
         """
         text = raw.texts.get("config.json")
-        return None if text is None else cls(text)
+        return None if text is None else cls.parse(text)
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None

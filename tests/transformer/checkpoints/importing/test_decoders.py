@@ -51,6 +51,15 @@ LLAMA = {
     "eos_token_id": 1,
 }
 GPT2_CLASSES = transformers.GPT2LMHeadModel, transformers.GPT2Config
+STRETCHED = {
+    "rope_type": "llama3",
+    "rope_theta": 500.0,
+    "factor": 3.0,
+    "low_freq_factor": 0.5,
+    "high_freq_factor": 2.0,
+    "original_max_position_embeddings": 17,
+}
+OLD_WORDS = {"type": "linear", "factor": 2.5}
 LLAMA_CLASSES = transformers.LlamaForCausalLM, transformers.LlamaConfig
 CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
     "gpt2": (GPT2_CLASSES, GPT2),
@@ -65,6 +74,15 @@ CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
     "llama, base": (
         LLAMA_CLASSES,
         LLAMA | {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}},
+    ),
+    "llama, stretched": (
+        LLAMA_CLASSES,
+        LLAMA | {"rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 2.5}},
+    ),
+    "llama 3": (LLAMA_CLASSES, LLAMA | {"rope_parameters": STRETCHED}),
+    "llama, dynamic": (
+        LLAMA_CLASSES,
+        LLAMA | {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 500.0, "factor": 2.0}},
     ),
     "qwen2": (
         (transformers.Qwen2ForCausalLM, transformers.Qwen2Config),
@@ -215,10 +233,33 @@ def test_a_window_bounds_the_length_and_changes_nothing_within(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    "rope",
+    [
+        {"rope_scaling": OLD_WORDS, "rope_theta": 500.0},
+        {"rope_scaling": {"rope_type": "linear", "factor": 2.5}, "rope_theta": 500.0},
+        {"rope_parameters": {"rope_type": "linear", "factor": 2.5, "rope_theta": 500.0}},
+        {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "rope_scaling": OLD_WORDS},
+    ],
+)
+def test_rotary_positions_are_read_as_every_version_tells_them(tmp_path: Path, rope: dict[str, Any]) -> None:
+    theirs = tiny(*LLAMA_CLASSES, **LLAMA)
+    told = {name: value for name, value in theirs.config.to_dict().items() if name != "rope_parameters"}
+    config = plan_import(raw_of(tmp_path, theirs.state_dict(), told | rope), {}).skeleton.config
+    assert (config.rotary_stretch, config.position_base) == (2.5, 500.0)
+
+
+@pytest.mark.parametrize(
     "attributes,words",
     [
-        ({"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}}, "linear"),
-        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "dynamic"),
+        ({"rope_scaling": {"type": "yarn", "factor": 2.0}}, "yarn"),
+        ({"rope_scaling": {"type": "linear"}}, "factor"),
+        ({"rope_scaling": {"type": "linear", "factor": 0}}, "rotary_stretch"),
+        ({"rope_scaling": {"type": "linear", "factor": 10**400}}, "factor"),
+        ({"rope_parameters": STRETCHED | {"factor": "3"}}, "factor"),
+        ({"rope_parameters": STRETCHED | {"low_freq_factor": 0}}, "low_freq_factor 0.0"),
+        ({"rope_parameters": STRETCHED | {"low_freq_factor": 3}}, "larger than the second"),
+        ({"rope_parameters": STRETCHED | {"original_max_position_embeddings": 10**400}}, "original_max"),
+        ({"rope_parameters": STRETCHED | {"rope_type": ["llama3"]}}, "rope_type"),
         ({"rope_scaling": "linear"}, "rope_scaling"),
         ({"partial_rotary_factor": 0.5}, "0.5"),
         ({"mlp_bias": True}, "mlp_bias"),

@@ -231,11 +231,13 @@ def test_the_nearest_names_share_their_parts() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"a": 1'])
 def test_a_configuration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(CheckpointError, match=r"config\.json"):
-        ForeignConfig(text)
+        ForeignConfig.parse(text)
 
 
 def test_attributes_that_nobody_knows_are_refused_by_name() -> None:
-    config = ForeignConfig('{"hidden_size": 5, "memory_tokens": 3, "is_decoder": false, "use_cache": true}')
+    config = ForeignConfig.parse(
+        '{"hidden_size": 5, "memory_tokens": 3, "is_decoder": false, "use_cache": true}'
+    )
     assert config.integer("hidden_size") == 5
     with pytest.raises(CheckpointError, match=r"'memory_tokens' \(3\)"):
         config.refuse_unknown()

@@ -17,6 +17,7 @@ from transformer.checkpoints.importing.families._hugging_face import (
     put_no_generator,
     read_activation,
 )
+from transformer.checkpoints.importing.families._rotary import put_rotary
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.report import Option
@@ -112,7 +113,7 @@ def _take(sheet: Sheet, config: ForeignConfig) -> None:
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
     sheet.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
     _take_length(sheet, config)
-    sheet.put("position_base", _rotary_base(config), "config", "config.json: rope_theta")
+    put_rotary(sheet, config)
     tied = config.flag("tie_word_embeddings", False)
     if tied or _HEAD in sheet.raw.tensors:
         sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
@@ -136,39 +137,6 @@ def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
         sheet.put(
             "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
         )
-
-
-def _rotary_base(config: ForeignConfig) -> float:
-    """The base of the wavelengths, from either of the two places where it is told.
-
-    Raises:
-        CheckpointError: for scaled rotary positions.
-    """
-    told: dict[str, Any] = {"rope_theta": config.get("rope_theta")}
-    for name in ("rope_parameters", "rope_scaling"):
-        parameters = config.get(name, {})
-        if not isinstance(parameters, dict):
-            raise CheckpointError(f"config.json says {name} {short(parameters)}: it must be an object.")
-        kind = parameters.get("rope_type", parameters.get("type", "default"))
-        if kind not in ("default", None):
-            raise CheckpointError(
-                f"config.json says {name} of type {short(kind)}: Headlight's model turns by "
-                "unscaled angles only."
-            )
-        told |= parameters
-    rotated = told.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
-    if rotated != 1:
-        raise CheckpointError(
-            f"config.json says that {short(rotated)} of each head is rotated: Headlight's model turns "
-            "whole heads."
-        )
-    base = told.get("rope_theta")
-    if base is not None and (isinstance(base, bool) or not isinstance(base, int | float)):
-        raise CheckpointError(f"config.json says rope_theta {short(base)}: it must be a number.")
-    try:
-        return 10_000.0 if base is None else float(base)
-    except OverflowError as error:
-        raise CheckpointError(f"config.json says rope_theta {short(base)}: that is too large.") from error
 
 
 def _ask(sheet: Sheet) -> None:
