@@ -120,7 +120,7 @@ def prompted() -> LoadedModel:
 
 
 def rotary() -> LoadedModel:
-    """Decoder-only as Llama is: rotary positions, grouped keys and values, RMS norms, SwiGLU, two ends."""
+    """Decoder-only as Llama 3 is: stretched rotary positions, grouped keys and values, RMS norms, SwiGLU."""
     return _loaded(
         "rotary",
         None,
@@ -131,6 +131,9 @@ def rotary() -> LoadedModel:
         n_kv_heads=2,
         d_head=14,
         positions="rotary",
+        rotary_stretch=4.0,
+        stretch_start=50.0,
+        stretch_full=400.0,
         norm="rms",
         norm_position="pre",
         final_norm=True,

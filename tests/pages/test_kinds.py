@@ -195,20 +195,26 @@ def test_shared_keys_and_turned_queries_are_told() -> None:
 # Positions
 
 
-def test_rotary_positions_turn_a_pair_as_written() -> None:
-    app = opened("rotary", "positions", layer="1", head="5", rotary_pair="2")
+@pytest.mark.parametrize("pair, times", [(0, 1.0), (2, 1.57787), (4, 4.0)])
+def test_rotary_positions_turn_a_pair_as_written(pair: int, times: float) -> None:
+    """The third pair's 87 positions lie between the 50 that stay and the 400 that are made 4 times longer."""
+    app = opened("rotary", "positions", layer="1", head="5", rotary_pair=str(pair))
     app.selectbox(key="query").set_value(3).run()
     (formula,) = [text for text in formulas(app) if "pmatrix" in text]
     vectors = re.findall(rf"pmatrix\}} {NUMBER} \\\\ {NUMBER} ", formula)
     (x, y), (new_x, new_y) = ((float(a), float(b)) for a, b in vectors)
-    angle = 3 / 10_000 ** (4 / 14)
+    angle = 3 / 10_000 ** (2 * pair / 14) / times
     assert new_x == pytest.approx(x * np.cos(angle) - y * np.sin(angle), abs=2e-4)
     assert new_y == pytest.approx(x * np.sin(angle) + y * np.cos(angle), abs=2e-4)
     records = run_of("rotary").trace
-    turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 4:6].numpy()
+    turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 2 * pair : 2 * pair + 2].numpy()
     np.testing.assert_allclose([new_x, new_y], turned, atol=1e-4)
     turns = array(figure(app, "rotary_angles")["data"][0]["customdata"])
-    assert turns[3, 2] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
+    assert turns[3, pair] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
+    assert ("stretch" in formula) == (times != 1)
+    drawn = figure(app, "rotary_wavelengths")["data"]
+    assert array(drawn[0]["y"])[pair] / array(drawn[1]["y"])[pair] == pytest.approx(times, rel=1e-4)
+    assert "400 positions and more are 4 times longer" in texts(app)
 
 
 def test_turning_changes_no_product_with_the_own_position() -> None:
