@@ -120,7 +120,10 @@ def prompted() -> LoadedModel:
 
 
 def rotary() -> LoadedModel:
-    """Decoder-only as Llama 3 is: stretched rotary positions, grouped keys and values, RMS norms, SwiGLU."""
+    """Decoder-only as Llama 3 and Qwen 3 are.
+
+    Stretched rotary positions, grouped keys, RMS norms (of queries and keys too), SwiGLU, two ends.
+    """
     return _loaded(
         "rotary",
         None,
@@ -134,6 +137,7 @@ def rotary() -> LoadedModel:
         rotary_stretch=4.0,
         stretch_start=50.0,
         stretch_full=400.0,
+        query_key_norm=True,
         norm="rms",
         norm_position="pre",
         final_norm=True,
@@ -213,6 +217,7 @@ def languages() -> LoadedModel:
         norm_position="pre",
         final_norm=True,
         embedding_norm=True,
+        query_key_norm=True,
         activation="gelu",
     )
 

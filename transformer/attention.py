@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transformer.cache import KeyValueCache
+from transformer.normalization import Norm
 from transformer.rotary import Rotation, rotate
 from transformer.trace import NO_TAP, Tap
 
@@ -136,6 +137,7 @@ class MultiHeadAttention(nn.Module):
         d_head: width of a head; D / H when 0.
         scaled: whether products are divided by sqrt(d_head).
         transposed: whether heads are transposed back before they are merged; see `TransformerConfig`.
+        q_norm, k_norm: norms over d_head of each head's queries and keys, one for all heads; None for none.
     """
 
     def __init__(
@@ -148,6 +150,8 @@ class MultiHeadAttention(nn.Module):
         d_head: int = 0,
         scaled: bool = True,
         transposed: bool = True,
+        q_norm: Norm | None = None,
+        k_norm: Norm | None = None,
     ) -> None:
         super().__init__()
         self.n_heads = n_heads
@@ -155,6 +159,7 @@ class MultiHeadAttention(nn.Module):
         self.d_head = d_head or d_model // n_heads
         self.scaled = scaled
         self.transposed = transposed
+        self.q_norm, self.k_norm = q_norm, k_norm
         self.w_q = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
         self.w_k = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.w_v = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
@@ -176,7 +181,8 @@ class MultiHeadAttention(nn.Module):
             memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend.
             tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there are
-                such places, q_unrotated and k_unrotated, or position_bias.
+                such places, q_unrotated and k_unrotated, or position_bias; where there are such norms, what
+                they show under q_norm and k_norm, (B, H, T, d_head).
             cache: keys and values of what memory held in earlier calls.
             places: where the tokens stand; in self-attention only.
 
@@ -184,6 +190,8 @@ class MultiHeadAttention(nn.Module):
             (B, Q, D).
         """
         q = self.split_heads(self.w_q(x))  # (B, H, Q, d_head)
+        if self.q_norm is not None:
+            q = self.q_norm(q, tap.at("q_norm"))
         if places.rotation is not None:
             q = rotate(tap("q_unrotated", q), places.rotation)
         q = tap("q", q)
@@ -202,6 +210,8 @@ class MultiHeadAttention(nn.Module):
         if kept is not None and memory.shape[1] == 0:
             return kept
         k = self.split_heads(self.w_k(memory))
+        if self.k_norm is not None:
+            k = self.k_norm(k, tap.at("k_norm"))
         if places.rotation is not None:
             k = rotate(tap("k_unrotated", k), places.rotation)
         k = tap("k", k)

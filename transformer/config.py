@@ -47,6 +47,8 @@ class TransformerConfig:
             "untransposed", as published by mistake and trained with: they are only reshaped, which deals the
             rows of each head out to other tokens, by a rule that depends on the length of the sentence.
         attention_scale: whether q k is divided by sqrt(d_head) (equation 1; T5 trains without).
+        query_key_norm: whether each head's queries and keys go through a norm of their own, before rotary
+            positions turn them (Henry et al. 2020, arXiv:2010.04245; Dehghani et al. 2023, arXiv:2302.05442).
         n_encoder_layers: the paper's N for the encoder; 0 makes a decoder-only model.
         n_decoder_layers: N for the decoder, independent of the encoder's; 0 makes an encoder-only model.
         d_ff: hidden width of the position-wise feed-forward (section 3.3: 2048).
@@ -103,6 +105,7 @@ class TransformerConfig:
     d_head: int = 0
     merge_heads: Literal["transposed", "untransposed"] = "transposed"
     attention_scale: bool = True
+    query_key_norm: bool = False
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     gated: bool = False
     norm: Literal["layer", "rms", "layer_unbiased"] = "layer"

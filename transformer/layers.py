@@ -51,6 +51,8 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         d_head=config.d_head,
         scaled=config.attention_scale,
         transposed=config.merge_heads == "transposed",
+        q_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
+        k_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
     )
 
 

@@ -92,6 +92,6 @@ Norm = LayerNorm | UnbiasedLayerNorm | RMSNorm
 _NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "layer_unbiased": UnbiasedLayerNorm, "rms": RMSNorm}
 
 
-def norm_of(config: TransformerConfig) -> Norm:
-    """A fresh norm of the configuration's kind and width."""
-    return _NORMS[config.norm](config.d_model, config.norm_eps)
+def norm_of(config: TransformerConfig, width: int = 0) -> Norm:
+    """A fresh norm of the configuration's kind, over `width` numbers; over d_model when 0."""
+    return _NORMS[config.norm](width or config.d_model, config.norm_eps)

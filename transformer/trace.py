@@ -113,7 +113,7 @@ class AttentionRecord:
 
 @dataclass(frozen=True)
 class NormRecord:
-    """One norm of one run: (B, T, D), mean and scale (B, T, 1).
+    """One norm of one run: (B, T, D), mean and scale (B, T, 1); (B, H, T, ...) in each head by itself.
 
     `scale` is what was divided by: sqrt(variance + eps), or the root mean square of a norm without `mean`.
     """
@@ -124,6 +124,17 @@ class NormRecord:
     scale: Tensor
     normalized: Tensor
     result: Tensor
+
+    def of_head(self, head: int) -> NormRecord:
+        """What a norm inside of heads did in one of them: (B, H, T, ...) -> (B, T, ...)."""
+        return NormRecord(
+            self.path,
+            self.input[:, head],
+            None if self.mean is None else self.mean[:, head],
+            self.scale[:, head],
+            self.normalized[:, head],
+            self.result[:, head],
+        )
 
 
 @dataclass(frozen=True)

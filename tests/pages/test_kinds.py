@@ -318,6 +318,38 @@ def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
     assert not app.exception
 
 
+@pytest.mark.parametrize(
+    "kind, path, head",
+    [
+        ("rotary", "decoder.layers.1.self_attn.q_norm", 5),
+        ("rotary", "decoder.layers.0.self_attn.k_norm", 1),
+        ("languages", "decoder.layers.2.cross_attn.q_norm", 2),
+        ("languages", "decoder.layers.2.cross_attn.k_norm", 1),
+    ],
+)
+def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, head: int) -> None:
+    app = opened(kind, "layer_norm")
+    app.selectbox(key="norm").set_value(path).run()
+    app.selectbox(key="norm_head").set_value(head).run()
+    assert not app.exception
+    record = run_of(kind).trace.norm(path).of_head(head)
+    rms = record.input[0].square().mean(dim=-1).sqrt()
+    deviation = record.input[0].std(dim=-1, correction=0)
+    _, spread = (
+        array(drawn["y"]) for drawn in figure(app, "norm_statistics")["data"] if drawn["name"] == "before"
+    )
+    np.testing.assert_allclose(spread, (rms if kind == "rotary" else deviation).numpy(), atol=1e-4)
+    assert f"numbers each in head {head}" in texts(app)
+    tokens = run_of(kind).trace
+    seen = tokens.src_tokens if path.endswith("cross_attn.k_norm") else tokens.tgt_tokens
+    assert len(app.selectbox(key="norm_token").options) == 1 + len(seen[0])
+
+
+def test_the_page_says_that_queries_and_keys_were_normed() -> None:
+    assert "queries and keys were normed first" in texts(opened("rotary"))
+    assert "normed first" not in texts(opened("prompted"))
+
+
 @pytest.mark.parametrize("kind, why", [("masked", "an encoder alone"), ("stacks", "has no generator")])
 def test_what_makes_no_sentences_says_so_on_decode(kind: str, why: str) -> None:
     app = opened(kind, "decode")

@@ -77,6 +77,13 @@ FORMS: dict[str, dict[str, object]] = {
     },
     "no positions": {"positions": "none", "activation": "gelu_tanh", "generator_bias": False},
     "relative and grouped, with biases": {"positions": "relative", "n_kv_heads": 1, "gated": True},
+    "normed queries and keys": {"query_key_norm": True, "n_kv_heads": 1},
+    "rotary, normed queries and keys": {
+        "query_key_norm": True,
+        "positions": "rotary",
+        "norm": "rms",
+        "norm_position": "pre",
+    },
     "rotary, stretched": {
         "positions": "rotary",
         "rotary_stretch": 2.5,
@@ -143,7 +150,9 @@ def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tap
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         largest = parameter.grad.abs().max()
-        if name.endswith("w_k.bias") and ("cross_attn" in name or model.config.positions != "rotary"):
+        is_turned = "cross_attn" not in name and model.config.positions == "rotary"
+        added_to_keys = "k_norm.beta" if model.config.query_key_norm else "w_k.bias"
+        if name.endswith(added_to_keys) and not is_turned:
             assert largest < 1e-10, "it adds the same to all of a query's scores: the softmax takes it away"
         else:
             assert largest > 1e-10, name

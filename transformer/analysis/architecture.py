@@ -75,7 +75,8 @@ def _make(part: Part) -> tuple[object, ...]:
 def _detail(config: TransformerConfig, part: Part) -> str:
     if part.name.endswith("_attn"):
         shared = f", {config.n_kv_heads} of keys and values" if config.n_kv_heads < config.n_heads else ""
-        return f"{config.n_heads} heads of {config.d_head}{shared}"
+        normed = ", normed queries and keys" if config.query_key_norm else ""
+        return f"{config.n_heads} heads of {config.d_head}{shared}{normed}"
     if part.name == "feed_forward":
         gate = "gated " if config.gated else ""
         return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {gate}{config.activation}"

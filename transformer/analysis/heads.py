@@ -23,6 +23,7 @@ from torch import Tensor
 from transformer.analysis.findings import Finding, fine, head_places, places
 from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
+from transformer.normalization import Norm
 
 DEAD = 1e-3
 """A head is dead whose W_O W_V has a norm below this part of the median head's."""
@@ -44,6 +45,8 @@ class HeadWeights:
 def attentions(model: Transformer) -> Iterator[HeadWeights]:
     """The heads of every attention of a model; heads that share keys and values have the same ones.
 
+    Where queries and keys are normed, their rows are weighed by gamma.
+
     Where heads are merged untransposed no column of W_O belongs to one of them: there are none then.
     """
     for path, module in model.named_modules():
@@ -51,10 +54,15 @@ def attentions(model: Transformer) -> Iterator[HeadWeights]:
             n_heads = module.n_heads
             q = module.w_q.weight.detach().unflatten(0, (n_heads, -1))
             k = module.w_k.weight.detach().unflatten(0, (-1, q.shape[1]))
+            q, k = _weighed(q, module.q_norm), _weighed(k, module.k_norm)
             v = module.w_v.weight.detach().unflatten(0, (-1, q.shape[1]))
             o = module.w_o.weight.detach().unflatten(1, (n_heads, -1)).transpose(0, 1)
             group = n_heads // len(k)
             yield HeadWeights(path, q, k.repeat_interleave(group, 0), v.repeat_interleave(group, 0), o)
+
+
+def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
+    return rows if norm is None else rows * norm.gamma.detach()[:, None]
 
 
 def dead_findings(model: Transformer) -> list[Finding]:

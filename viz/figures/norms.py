@@ -134,7 +134,7 @@ def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "
         )
         figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
-    figure.update_xaxes(title="dimension (0 to d_model − 1)", row=len(learned), col=1)
+    figure.update_xaxes(title=f"dimension (0 to {len(gamma) - 1:,})", row=len(learned), col=1)
     legend_above(figure)
     return finish(figure, theme, title, 400)
 

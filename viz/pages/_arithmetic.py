@@ -93,6 +93,8 @@ def _what_is_special(
         notes.append(
             f"b is what this head learned to add for a key {_distance(j - i)}, whatever the tokens are."
         )
+    if f"{record.path}.q_norm.result" in trace:
+        notes.append("Each head's queries and keys were normed first (page Layer norm).")
     if not scaled:
         notes.append("This model was trained without the division by √d_head.")
     if before is not None:

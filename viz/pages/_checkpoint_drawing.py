@@ -116,6 +116,7 @@ class _Drawn:
         looks = "each position looks at itself and those before it" if is_causal else looks
         grouped = config.n_kv_heads < config.n_heads
         shared = f" They share {config.n_kv_heads} heads of keys and values." if grouped else ""
+        normed = " Queries and keys go through a norm of their own." if config.query_key_norm else ""
         return self._block(
             "attention",
             "cross-attention" if is_cross else "causal self-attention" if is_causal else "self-attention",
@@ -123,7 +124,7 @@ class _Drawn:
             detail=f"{config.n_heads} heads of {config.d_head}"
             + (f", {config.n_kv_heads} of keys and values" if grouped else "")
             + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
-            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}",
+            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}{normed}",
             reads=is_cross,
         )
 

@@ -29,6 +29,10 @@ NAMES = {
     "cross_attn_norm": "norm of cross-attention",
     "feed_forward_norm": "norm of feed-forward",
     "final_norm": "final norm",
+    "self_attn.q_norm": "norm of self-attention's queries",
+    "self_attn.k_norm": "norm of self-attention's keys",
+    "cross_attn.q_norm": "norm of cross-attention's queries",
+    "cross_attn.k_norm": "norm of cross-attention's keys",
 }
 OUTSIDE = {
     "src_embedding.norm": "Encoder: norm behind the embeddings",
@@ -44,6 +48,10 @@ def norm_section(run: Run) -> None:
     st.subheader("One norm")
     records = {record.path: record for record in run.trace.norms()}
     record, tokens, token = _pick(run, records)
+    head = _pick_head(record)
+    inside = "" if head is None else f" in head {head}, as every head's by the same γ"
+    if head is not None:
+        record = record.of_head(head)
     model = current_model().model
     words, norm = NORMS[model.config.norm], model.get_submodule(record.path)
     stages = {
@@ -56,14 +64,15 @@ def norm_section(run: Run) -> None:
     position = max(token, 0)
     dimension = _pick_dimension(len(gamma))
     explain(
-        what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each. It "
+        what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each{inside}. It "
         f"{words.what}: no token knows of another, and no sentence of the batch of another.",
         formula=_formula(record, words.formula, gamma, beta, position, dimension),
         look=f"the squares and diamonds: {words.look}. {words.made}",
         computed=type(norm).forward,
         path=record.path,
     )
-    _figures(record, stages, gamma, beta, tokens, token, words)
+    name = record.path.replace(".", "-") + ("" if head is None else f"-head{head}")
+    _figures(name, stages, gamma, beta, tokens, token, words)
 
 
 def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
@@ -84,9 +93,20 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tupl
     return records[path], tokens, token
 
 
+def _pick_head(record: NormRecord) -> int | None:
+    """The head to look at of a norm inside of heads; None for one of whole vectors."""
+    if record.input.dim() == 3:
+        return None
+    heads = range(record.input.shape[1])
+    clamp_choice("norm_head", heads)
+    label = "Head of keys and values" if record.path.endswith("k_norm") else "Head"
+    return st.selectbox(label, heads, key="norm_head", bind="query-params")
+
+
 def _tokens(run: Run, path: str) -> tuple[str, ...]:
     """The tokens that a norm sees; those of the last stack for the one before the generator."""
-    is_source = path.startswith(("encoder", "src_embedding")) or run.decoder_input is None
+    is_source = path.startswith(("encoder", "src_embedding")) or path.endswith("cross_attn.k_norm")
+    is_source = is_source or run.decoder_input is None
     return (run.trace.src_tokens if is_source else run.trace.tgt_tokens)[0]
 
 
@@ -94,9 +114,10 @@ def _in_words(path: str) -> str:
     """A norm's path as a person says it: encoder.layers.0.self_attn_norm and so on."""
     if path in OUTSIDE:
         return OUTSIDE[path]
-    parts = path.split(".")
-    layer = f", layer {parts[2]}" if "layers" in parts else ""
-    return f"{parts[0].capitalize()}{layer}: {NAMES[parts[-1]]}"
+    stack, *parts = path.split(".")
+    layer = f", layer {parts[1]}" if "layers" in parts else ""
+    name = ".".join(parts[2:]) if layer else parts[0]
+    return f"{stack.capitalize()}{layer}: {NAMES[name]}"
 
 
 def _token_in_words(position: int, tokens: Sequence[str]) -> str:
@@ -128,7 +149,7 @@ def _formula(
 
 
 def _figures(
-    record: NormRecord,
+    slug: str,
     stages: Mapping[str, NDArray[np.float32]],
     gamma: NDArray[np.float32],
     beta: NDArray[np.float32] | None,
@@ -136,7 +157,7 @@ def _figures(
     token: int,
     words: NormWords,
 ) -> None:
-    theme, slug = current_theme(), record.path.replace(".", "-")
+    theme = current_theme()
     means = {stage: values.mean(axis=1) for stage, values in stages.items()}
     spreads = {stage: SPREADS[words.spread](values) for stage, values in stages.items()}
     show(

@@ -82,7 +82,7 @@ def recognise(raw: RawCheckpoint) -> Recognised:
     raise CheckpointError(_unknown(raw))
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "mt5": "t5"}
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
 """Types of models -> the family that has their names."""
 
 

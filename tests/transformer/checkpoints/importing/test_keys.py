@@ -150,7 +150,7 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
         ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
-        ("mistral", "layers.0.q_proj.qweight", r"is Llama, but its tensors .*qweight.*save_pretrained"),
+        ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),
     ],
 )
 def test_what_does_not_open_is_told_by_its_type_and_what_to_do(

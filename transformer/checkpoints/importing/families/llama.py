@@ -1,7 +1,8 @@
 """Llama (Touvron et al. 2023) and models built like it, as Hugging Face's transformers saves them.
 
 A decoder with RMS norms before the sublayers, rotary positions, a gated feed-forward, and fewer heads of keys
-and values than of queries. Its files keep the two halves of each rotated pair half a head apart.
+and values than of queries; Qwen 3 has norms of queries and keys, too. The files keep the two halves of each
+rotated pair half a head apart.
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ RENAMES: Renames = {
     "layers.{}.self_attn.k_proj.bias": Into(
         rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.bias"
     ),
+    "layers.{}.self_attn.q_norm.weight": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.q_norm.gamma"
+    ),
+    "layers.{}.self_attn.k_norm.weight": Into(
+        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.k_norm.gamma"
+    ),
     "layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
     "layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
     "layers.{}.self_attn.o_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
@@ -65,6 +72,7 @@ IGNORED = {
     **_CLASSIFIERS,
 }
 
+_Q_NORM = "layers.0.self_attn.q_norm.weight"
 _HEAD = "lm_head.weight"
 _WIDEST = 2**28
 """Rows of queries or keys."""
@@ -75,7 +83,7 @@ _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are Llama's names, and no more than that in each layer."""
     names = {"embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.0.mlp.gate_proj.weight"}
-    return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2")
+    return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
@@ -90,6 +98,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layout("every Llama", gated=True, embedding_scale=False, bias=False)
     has_bias = "layers.0.self_attn.q_proj.bias" in raw.tensors
     sheet.put("attention_bias", has_bias, "shapes", "whether the projections have biases")
+    has_norms = _Q_NORM in raw.tensors
+    sheet.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
     read_activation(sheet, "hidden_act", "silu")
     sheet.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
     sheet.pad_id()
@@ -108,7 +118,10 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
 
 def _take(sheet: Sheet, config: ForeignConfig) -> None:
     n_heads = sheet.heads("num_attention_heads")
-    d_head = config.integer("head_dim", sheet["d_model"] // n_heads if n_heads > 0 else 0)
+    usual = sheet["d_model"] // n_heads if n_heads > 0 else 0
+    if sheet["query_key_norm"]:
+        usual = sheet.length(_Q_NORM, 0)
+    d_head = config.integer("head_dim", usual)
     sheet.put("d_head", d_head, "config", "config.json: head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
     sheet.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
@@ -142,23 +155,7 @@ def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
 def _ask(sheet: Sheet) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
     note_on_lookalikes(sheet, "Gemma, Granite and other models")
-    q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
-    k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
-    possible = _possible_heads(q_rows, k_rows)
-    n_heads = sheet.ask(
-        "n_heads",
-        "How many attention heads has each layer?",
-        f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
-        tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in possible),
-    )
-    d_head = q_rows // n_heads if n_heads > 0 else 0
-    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
-        raise CheckpointError(
-            f"{short(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
-            f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
-        )
-    sheet.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    sheet.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
+    _put_heads(sheet)
     sheet.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
@@ -175,6 +172,35 @@ def _ask(sheet: Sheet) -> None:
         sheet.put("tie_generator", _HEAD not in sheet.raw.tensors, "shapes", f"whether there is {_HEAD}")
     else:
         put_no_generator(sheet)
+
+
+def _put_heads(sheet: Sheet) -> None:
+    """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
+
+    Raises:
+        CheckpointError: when they can't be cut so.
+    """
+    q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
+    k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
+    possible = _possible_heads(q_rows, k_rows)
+    if sheet["query_key_norm"]:
+        n_heads = q_rows // max(1, sheet.length(_Q_NORM, 0))
+        sheet.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
+    else:
+        n_heads = sheet.ask(
+            "n_heads",
+            "How many attention heads has each layer?",
+            f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
+            tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in possible),
+        )
+    d_head = q_rows // n_heads if n_heads > 0 else 0
+    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
+        raise CheckpointError(
+            f"{short(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
+            f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
+        )
+    sheet.put("d_head", d_head, "shapes", "rows of q_proj over heads")
+    sheet.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
@@ -205,7 +231,7 @@ def _is_language_model(raw: RawCheckpoint) -> bool:
 
 FAMILY = Family(
     name="llama",
-    label="Llama",
+    label="Llama-like",
     matches=matches,
     read_config=read_config,
     renames=RENAMES,
