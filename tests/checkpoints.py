@@ -55,6 +55,14 @@ def torch_file(path: Path) -> Path:
     return path
 
 
+def numberless_file(path: Path) -> Path:
+    """One weight is NaN, so that everything that comes out is."""
+    tensors = weights()
+    tensors[MISSING][3, 4] = torch.nan
+    torch.save(tensors, path)
+    return path
+
+
 def whole_module(path: Path) -> Path:
     """What torch.save makes of a module: a pickle that names classes, which is refused."""
     torch.save(translator(), path)

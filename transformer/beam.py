@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.decoding import room_behind
+from transformer.decoding import refuse_no_numbers, room_behind
 from transformer.model import Transformer
 
 
@@ -142,7 +142,11 @@ class BeamSearch:
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
-        """Search, a step for each length; sentences whose search is over leave the batch."""
+        """Search, a step for each length; sentences whose search is over leave the batch.
+
+        Raises:
+            SentenceError: when logits are no numbers.
+        """
         sentences = list(range(len(self.found)))
         state = self._model.start(self._src)
         begin = self._begin.expand(len(sentences), -1)
@@ -175,6 +179,7 @@ class BeamSearch:
         n = self.n_listed
         logits = logits.float().index_fill_(-1, self._never, -math.inf)
         best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
+        refuse_no_numbers(best.values[:, 0])
         shifted = best.values - best.values[:, :1]
         # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
         log_sum = logits.sub_(best.values[:, :1]).exp_().sum(dim=-1, keepdim=True).log()
@@ -244,6 +249,9 @@ def beam_search(
     """The `n_best` targets of each source, best first: see `BeamSearch`.
 
     There are fewer than `n_best` only where the model knows no more words to go on with.
+
+    Raises:
+        SentenceError: when logits are no numbers.
     """
     search = BeamSearch(
         model,

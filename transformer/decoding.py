@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.foreign_text.sentence_error import SentenceError
 from transformer.model import Transformer
 
 
@@ -58,6 +59,19 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
         top_ids=tuple(top.indices.tolist()),
         top_probabilities=tuple(top.values.tolist()),
     )
+
+
+def refuse_no_numbers(best: Tensor) -> None:
+    """Refuse to choose among logits whose best is NaN or infinite, as those of broken weights are.
+
+    Raises:
+        SentenceError: that says so.
+    """
+    if not bool(best.isfinite().all()):
+        raise SentenceError(
+            "The model's scores for the next token are no numbers (NaN or infinite), so no token can be "
+            "chosen: look for weights that are none on the page Checkpoint, or with `python -m transformer inspect`."
+        )
 
 
 def room_behind(model: Transformer, start_ids: Sequence[int]) -> int:
@@ -120,6 +134,9 @@ def greedy_batch(
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
         start_ids, end_ids, max_new_tokens, never: as in `greedy`.
+
+    Raises:
+        SentenceError: when logits are no numbers.
     """
     closed = torch.tensor(never, dtype=torch.long, device=src.device)
     targets: list[list[int]] = [[] for _ in range(len(src))]
@@ -129,6 +146,7 @@ def greedy_batch(
     for _ in range(min(max_new_tokens, room_behind(model, start_ids))):
         logits = model.step(tokens, state)[:, -1].index_fill_(-1, closed, -math.inf)  # (B, V)
         tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+        refuse_no_numbers(logits.gather(1, tokens))
         chosen = tokens[:, 0].tolist()
         kept = [row for row, token in enumerate(chosen) if token not in end_ids]
         for row in kept:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from transformer.decoding import room_behind
+from transformer.decoding import refuse_no_numbers, room_behind
 from transformer.model import Transformer
 
 
@@ -84,6 +84,9 @@ def sample(
 
     Returns:
         ids of each target, the prefix included, without what begins and ends it.
+
+    Raises:
+        SentenceError: when logits are no numbers.
     """
     device = model.generator.weight.device
     n_rows = 1 if src is None else len(src)
@@ -93,6 +96,7 @@ def sample(
     tokens = torch.tensor([[*start_ids, *prefix]] * n_rows, device=device)
     for _ in range(min(max_new_tokens, room_behind(model, start_ids) - len(prefix))):
         logits = model.step(tokens, state)[:, -1]
+        refuse_no_numbers(logits.amax(dim=-1))
         probabilities = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p, never=never)
         drawn = torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0].tolist()
         kept = [row for row, token in enumerate(drawn) if token not in end_ids]

@@ -24,6 +24,7 @@ from tests.checkpoints import (
     TGT_VOCAB_SIZE,
     broken_file,
     hostile_file,
+    numberless_file,
     torch_file,
     translator,
     whole_module,
@@ -421,3 +422,14 @@ def test_all_weights_are_drawn_once(norm_position: str) -> None:
         drawn += stack.n_layers * sum(block.parameters for block in inside)
     model = Transformer(config, torch.Generator().manual_seed(0))
     assert drawn == sum(p.numel() for p in model.parameters())
+
+
+def test_a_model_that_gives_no_numbers_is_shown_on_every_page(tmp_path: Path) -> None:
+    app = opened(numberless_file(tmp_path / "mine.pt"))
+    assert "1 problem found" in texts(app)
+    press(app, "Use it on all pages")
+    for page in PAGES:
+        app = open_app(page, model=OPENED)
+        assert not app.exception
+    refused = [warning.value for warning in open_app("decode", model=OPENED).warning]
+    assert any("no numbers" in sentence and "Checkpoint" in sentence for sentence in refused)

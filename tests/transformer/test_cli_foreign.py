@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
+from tests.checkpoints import numberless_file
 from transformer.__main__ import main
 from transformer.model_input import MOST_CONTINUED
 
@@ -55,6 +56,17 @@ def test_a_line_that_is_no_prompt_is_told_and_left_empty(
     assert printed.out.split("\n")[0] == ""
     assert printed.out.split("\n")[1].startswith("5 ")
     assert "came without a tokenizer" in printed.err
+
+
+@pytest.mark.parametrize("beam", ["1", "3"])
+def test_a_model_that_gives_no_numbers_translates_nothing(
+    tmp_path: Path, beam: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(numberless_file(tmp_path / "mine.pt"))
+    assert main(["translate", "--model", model, "--beam", beam, "--device", "cpu", "5 6 7"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "\n"
+    assert "no numbers (NaN or infinite)" in printed.err
 
 
 def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -17,8 +20,11 @@ from tests.transformer.core import (
     tiny_config,
     tiny_transformer,
 )
+from transformer.beam import beam_search
 from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
+from transformer.foreign_text.sentence_error import SentenceError
 from transformer.model import DecoderState, SequenceTooLongError, Transformer
+from transformer.sampling import sample
 
 NEVER = (PAD_ID, BOS_ID)
 ENDLESS = -1
@@ -155,3 +161,20 @@ def test_decoding_that_makes_no_sense_is_refused() -> None:
         tiny_transformer(**KINDS["encoder-only"]).start(src)
     with pytest.raises(SequenceTooLongError, match="14 tokens"):
         tiny_transformer().start(random_ids(29, 1, 14))
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf])
+def test_nothing_is_chosen_where_there_are_no_numbers(number: float) -> None:
+    model, src = tiny_transformer(), random_ids(29, 2, 7)
+    with torch.no_grad():
+        model.get_parameter("decoder.layers.1.feed_forward.w_2.weight")[3, 4] = number
+    frame: dict[str, Any] = {"start_ids": [BOS_ID], "end_ids": [EOS_ID], "max_new_tokens": 5, "never": NEVER}
+    generator = torch.Generator().manual_seed(0)
+    choosers: list[Callable[[], object]] = [
+        lambda: greedy_batch(model, src, **frame),
+        lambda: beam_search(model, src, **frame, beam_size=3),
+        lambda: sample(model, src, **frame, generator=generator),
+    ]
+    for choose in choosers:
+        with pytest.raises(SentenceError, match="NaN or infinite"):
+            choose()

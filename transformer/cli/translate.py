@@ -20,6 +20,7 @@ from transformer.checkpoints.folder import (
 )
 from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError
+from transformer.decoding import refuse_no_numbers
 from transformer.device import choose_device
 from transformer.evaluation import translate_all
 from transformer.run import SentenceError, encode_sentence, run_sentence, search
@@ -92,7 +93,9 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
         (text,) = translate_all(loaded, [sentence], beam_size=command.beam, alpha=command.length_penalty)
         return text
     if kind == "encoder-only" or command.beam == 1:
-        return run_sentence(loaded, sentence).translation
+        run = run_sentence(loaded, sentence)
+        refuse_no_numbers(run.trace["logits"])
+        return run.translation
     prompt = encode_sentence(loaded, loaded.source, sentence, "sentence")
     tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.beam_tree import BeamNode
-from transformer.run import Run
+from transformer.run import Run, SentenceError
 from transformer.sampling import reshape
 from viz.components.decoding_steps import decoding_steps
 from viz.components.next_tokens import (
@@ -130,9 +130,13 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
         )
         st.button("Draw another", key="sample_again", on_click=_next_seed, args=(seed,))
     choice, (text, _) = current_choice(), current_texts()
-    ids, ended = drawn_target(
-        choice, text, prefix, settings.temperature, settings.top_k, settings.top_p, seed
-    )
+    try:
+        ids, ended = drawn_target(
+            choice, text, prefix, settings.temperature, settings.top_k, settings.top_p, seed
+        )
+    except SentenceError as error:
+        st.warning(str(error))
+        return
     run = run_of_ids(choice, text, ids, ends=ended)
     with st.container(border=True):
         st.text(visible(run.translation, len(run.translation)) if run.translation else "(nothing)")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.beam_tree import BeamNode, BeamTree
+from transformer.run import SentenceError
 from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.decoding_session import (
     begin_anew,
@@ -57,7 +58,11 @@ class Search:
 def search_section() -> None:
     """Draw the section; what is chosen in it draws only this section again."""
     st.subheader("The search")
-    search = _search()
+    try:
+        search = _search()
+    except SentenceError as error:
+        st.warning(str(error))
+        return
     _prefix_line(search)
     node = _tree(search)
     if node.parent is None:
