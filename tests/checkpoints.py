@@ -55,10 +55,10 @@ def torch_file(path: Path) -> Path:
     return path
 
 
-def numberless_file(path: Path) -> Path:
-    """One weight is NaN, so that everything that comes out is."""
+def numberless_file(path: Path, name: str = MISSING, number: float = torch.nan) -> Path:
+    """One weight is NaN or infinite, so that what comes out is no number."""
     tensors = weights()
-    tensors[MISSING][3, 4] = torch.nan
+    tensors[name][5] = number
     torch.save(tensors, path)
     return path
 

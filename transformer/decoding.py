@@ -12,6 +12,11 @@ from torch import Tensor
 from transformer.foreign_text.sentence_error import SentenceError
 from transformer.model import Transformer
 
+NO_NUMBERS = (
+    "The model's scores for the next token are no numbers (NaN or infinite), so no token can be chosen: look "
+    "for weights that are none on the page Checkpoint, or with `python -m transformer inspect`."
+)
+
 
 @dataclass(frozen=True)
 class DecodingStep:
@@ -68,10 +73,7 @@ def refuse_no_numbers(best: Tensor) -> None:
         SentenceError: that says so.
     """
     if not bool(best.isfinite().all()):
-        raise SentenceError(
-            "The model's scores for the next token are no numbers (NaN or infinite), so no token can be "
-            "chosen: look for weights that are none on the page Checkpoint, or with `python -m transformer inspect`."
-        )
+        raise SentenceError(NO_NUMBERS)
 
 
 def room_behind(model: Transformer, start_ids: Sequence[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -77,6 +78,11 @@ class Run:
     def target_ids(self) -> tuple[int, ...]:
         """The decoder's input: T ids that begin with <bos>, or with the prompt."""
         return () if self.decoder_input is None else self.decoder_input.ids
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the model's scores were numbers at every step: those of broken weights are NaN."""
+        return all(math.isfinite(step.probability) for step in self.steps)
 
     @property
     def target_logits(self) -> Tensor:

@@ -20,7 +20,7 @@ from transformer.checkpoints.folder import (
 )
 from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError
-from transformer.decoding import refuse_no_numbers
+from transformer.decoding import NO_NUMBERS
 from transformer.device import choose_device
 from transformer.evaluation import translate_all
 from transformer.run import SentenceError, encode_sentence, run_sentence, search
@@ -94,7 +94,8 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
         return text
     if kind == "encoder-only" or command.beam == 1:
         run = run_sentence(loaded, sentence)
-        refuse_no_numbers(run.trace["logits"])
+        if not run.has_numbers:
+            raise SentenceError(NO_NUMBERS)
         return run.translation
     prompt = encode_sentence(loaded, loaded.source, sentence, "sentence")
     tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)

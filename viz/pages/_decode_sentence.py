@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.decoding import NO_NUMBERS
 from transformer.run import Run, SentenceError
 from viz.pages._kinds import kind_examples
 from viz.pages._sentence import example_pills, source_input
@@ -22,7 +23,11 @@ def source_box() -> Run | None:
     texts_to_address()
     try:
         with st.spinner("Running the model …", show_time=True):
-            return run_of(current_choice(), current_texts()[0])
+            run = run_of(current_choice(), current_texts()[0])
     except SentenceError as error:
         st.warning(str(error))
         return None
+    if not run.has_numbers:
+        st.warning(NO_NUMBERS)
+        return None
+    return run

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding import DecodingStep
+from transformer.decoding import NO_NUMBERS, DecodingStep
 from transformer.model_input import Input
 from transformer.run import Run
 from transformer.subwords import SubwordCoder
@@ -52,6 +52,9 @@ def in_and_out(run: Run) -> None:
     st.subheader("What comes out")
     if not run.steps:
         st.markdown(WORDLESS.format(d_model=config.d_model))
+        return
+    if not run.has_numbers:
+        st.warning(NO_NUMBERS)
         return
     _translation(run, loaded)
     decoding_steps(
