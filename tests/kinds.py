@@ -223,9 +223,11 @@ def languages() -> LoadedModel:
 
 
 def stacks() -> LoadedModel:
-    """Encoder-decoder without a generator and without positions: bare stacks."""
+    """Encoder-decoder without a generator, positions and final norms: bare stacks."""
     source, target = RenumberedCoder(ENGLISH, behind=[EOS_ID]), RenumberedCoder(ITALIAN)
-    return _loaded("stacks", source, target, (2, 3), positions="none", has_generator=False)
+    return _loaded(
+        "stacks", source, target, (2, 3), positions="none", norm_position="pre", has_generator=False
+    )
 
 
 KINDS: dict[str, Callable[[], LoadedModel]] = {

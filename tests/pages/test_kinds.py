@@ -318,6 +318,29 @@ def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
     assert not app.exception
 
 
+def test_embeddings_that_are_not_multiplied_are_not_called_so() -> None:
+    app = opened("prompted", "positions")
+    names = [drawn["name"] for drawn in figure(app, "pe_sizes")["data"]]
+    assert names == ["embedding", "position encoding"]
+    assert "√d_model" not in texts(app).split("The encoding of the paper")[0]
+
+
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("prompted", "the final norm brings it back"),
+        ("stacks", "no final norm brings it back"),
+        ("rotary", "the final norm brings it back"),
+        ("masked", "by γ and β alone"),
+    ],
+)
+def test_the_page_names_the_norms_that_the_model_has(kind: str, said: str) -> None:
+    app = opened(kind, "layer_norm")
+    assert said in texts(app)
+    (formula,) = [text for text in formulas(app) if "leftarrow" in text]
+    assert ("RMSNorm" if kind == "rotary" else "LayerNorm") in formula
+
+
 @pytest.mark.parametrize(
     "kind, path, head",
     [

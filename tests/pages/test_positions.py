@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -71,6 +72,14 @@ def test_sizes_are_those_of_the_loaded_model(side: str, label: str) -> None:
     drawn = array(trace(app, "pe_sizes", "position encoding")["y"])
     np.testing.assert_allclose(drawn, run.trace[f"{side}.positions"][0].norm(dim=-1).numpy(), rtol=1e-5)
     assert f"recorded as `{side}.tokens, {side}.positions`" in texts(app)
+    said = re.search(
+        r"([\d.]+) times as long as the encodings.*they would be ([\d.]+) times as long", texts(app)
+    )
+    assert said is not None
+    sizes = [run.trace[f"{side}.{part}"][0].norm(dim=-1).mean() for part in ("tokens", "positions")]
+    ratio = float(sizes[0] / sizes[1])
+    assert float(said[1]) == pytest.approx(ratio, abs=0.006)
+    assert float(said[2]) == pytest.approx(ratio / math.sqrt(128), abs=0.006)
 
 
 def test_the_address_restores_the_sliders() -> None:

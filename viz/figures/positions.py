@@ -190,19 +190,27 @@ def wavelengths(
 
 
 def embedding_vs_position_norms(
-    token_norms: Array, position_norms: Array, tokens: Sequence[str], *, theme: Theme, title: str = ""
+    token_norms: Array,
+    position_norms: Array,
+    tokens: Sequence[str],
+    *,
+    theme: Theme,
+    scaled: bool = True,
+    title: str = "",
 ) -> go.Figure:
     """Draw the size of each token's embedding beside the size of the encoding that is added to it.
 
     Args:
-        token_norms: (T,) Euclidean length of embedding * sqrt(d_model).
+        token_norms: (T,) Euclidean length of what the embedding gives.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
         theme: the look.
+        scaled: whether that is the embedding times sqrt(d_model).
         title: of the figure.
     """
     figure = go.Figure()
-    series = (("embedding · √d_model", token_norms, False), ("position encoding", position_norms, True))
+    embedding = "embedding · √d_model" if scaled else "embedding"
+    series = ((embedding, token_norms, False), ("position encoding", position_norms, True))
     for index, (name, norms, striped) in enumerate(series):
         figure.add_trace(
             go.Bar(

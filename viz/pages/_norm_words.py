@@ -12,6 +12,7 @@ class NormWords:
     """What there is to say of a kind of norm.
 
     Attributes:
+        name: as formulas call it.
         introduction: what it does to a token.
         what: what it takes of a token's own numbers.
         normalized: the stage before gamma and beta.
@@ -23,6 +24,7 @@ class NormWords:
         learned: what is drawn of them.
     """
 
+    name: str
     introduction: str
     what: str
     normalized: str
@@ -41,6 +43,7 @@ LAYER_NORM = (
 GAMMA_BETA = "The learned scale γ and shift β of each dimension; the dashed lines are where training starts."
 NORMS = {
     "layer": NormWords(
+        name="LayerNorm",
         introduction=LAYER_NORM,
         what="takes the mean μ and the deviation σ over a token's own numbers",
         normalized="normalized: (x − μ) / σ",
@@ -52,6 +55,7 @@ NORMS = {
         learned=GAMMA_BETA,
     ),
     "layer_unbiased": NormWords(
+        name="LayerNorm",
         introduction=f"{LAYER_NORM} This model does it as the Annotated Transformer wrote it: by the "
         "unbiased deviation (its squares are divided by one less than there are numbers), and with ε "
         "outside of the root.",
@@ -65,6 +69,7 @@ NORMS = {
         learned=GAMMA_BETA,
     ),
     "rms": NormWords(
+        name="RMSNorm",
         introduction="RMS norm takes each token by itself, divides its numbers by their root mean square, "
         "and then scales each dimension by a learned γ: a layer norm without the mean and without β "
         "(Zhang and Sennrich 2019).",

@@ -53,17 +53,19 @@ def sizes_section(run: Run) -> None:
     config = current_model().model.config
     times = ", times √d_model," if config.embedding_scale else ""
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
+    ratio = float(token_norms.mean() / position_norms.mean())
     explain(
         what=f"The model that is loaded adds the two: each token's embedding{times} and the "
         f"{config.positions} encoding of its place. Here the embeddings are "
-        f"{token_norms.mean() / position_norms.mean():.2f} times as long as the encodings on average. "
-        f"{_remarks(config)}",
+        f"{ratio:.2f} times as long as the encodings on average. {_remarks(config, ratio)}",
         formula=_formula(vectors[token], encodings[token], token, is_scaled=config.embedding_scale),
         look=LOOK[config.positions],
         computed=Embedding.forward,
         path=f"{side}.tokens, {side}.positions",
     )
-    figure = figures.embedding_vs_position_norms(token_norms, position_norms, tokens, theme=current_theme())
+    figure = figures.embedding_vs_position_norms(
+        token_norms, position_norms, tokens, theme=current_theme(), scaled=config.embedding_scale
+    )
     show(
         figure,
         name=f"embedding-and-position-sizes-{side}",
@@ -73,11 +75,12 @@ def sizes_section(run: Run) -> None:
     )
 
 
-def _remarks(config: TransformerConfig) -> str:
-    """What else there is to say of how this model makes its input."""
+def _remarks(config: TransformerConfig, ratio: float) -> str:
+    """What else is to be said of how this model makes its input; `ratio`: embeddings over encodings."""
     remarks = []
     if config.embedding_scale:
-        remarks.append("Without the factor √d_model the tokens would drown.")
+        without = ratio / math.sqrt(config.d_model)
+        remarks.append(f"Without the factor √d_model they would be {without:.2f} times as long.")
     if config.sinusoid_layout == "halves" and config.positions == "sinusoidal":
         remarks.append("This model keeps all sines before all cosines.")
     if config.n_segments:

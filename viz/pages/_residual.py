@@ -8,12 +8,14 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.config import TransformerConfig
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.run import Run
 from transformer.trace import ResidualRecord, Stack
 from viz.figures.norms import growth
 from viz.pages._explain import explain
 from viz.pages._figure import show
+from viz.pages._norm_words import NORMS
 from viz.session import (
     current_choice,
     current_model,
@@ -28,19 +30,6 @@ POINTS = {
     "resid_mid_cross": "after cross-attention",
     "resid_post": "after feed-forward",
 }
-NORM_PLACES = {
-    "post": (
-        "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after each "
-        "sublayer the length of a token's vector is set by γ and β alone (√d_model while γ is 1 and β is 0).",
-        r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
-    ),
-    "pre": (
-        "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
-        "normalized, so the stream may grow from layer to layer; the final norm brings it back.",
-        r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
-    ),
-}
-"""What the place of the norms means, and the formula of one sublayer (section 3.1)."""
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 MOST_PARAMETERS = 100_000_000
 """Models up to this size are made twice more, with random weights: two larger ones would fill the memory."""
@@ -68,11 +57,29 @@ def _point(record: ResidualRecord) -> str:
     )
 
 
+def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
+    """What the place of the norms means, and the formula of one sublayer (section 3.1)."""
+    words = NORMS[config.norm]
+    if config.norm_position == "post":
+        learned, at_first = ("γ", "γ is 1") if config.norm == "rms" else ("γ and β", "γ is 1 and β is 0")
+        return (
+            "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after each "
+            f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
+            rf"x \leftarrow \text{{{words.name}}}(x + \text{{Sublayer}}(x))",
+        )
+    end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
+    return (
+        "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
+        f"normalized, so the stream may grow from layer to layer; {end}.",
+        rf"x \leftarrow x + \text{{Sublayer}}(\text{{{words.name}}}(x))",
+    )
+
+
 @st.fragment
 def residual_section(run: Run) -> None:
     """Draw how the stream of this run grows through both stacks."""
     st.subheader("The residual stream along the layers")
-    what, formula = NORM_PLACES[current_model().model.config.norm_position]
+    what, formula = _place_of_norms(current_model().model.config)
     stacks = stacks_of(run)
     _, lengths = stream(run, stacks[0])
     explain(
