@@ -12,7 +12,7 @@ from transformer.data import pad
 from transformer.decoding import room_behind
 from transformer.foreign_text.ids import IdCoder
 from transformer.foreign_text.sentence_error import SentenceError
-from transformer.text import Coder, EncodedSentence, clean
+from transformer.text import Coder, EncodedSentence
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a model of language may never end by itself."""
@@ -128,7 +128,7 @@ def reads_as(
         if loaded.model.config.n_encoder_layers:
             typed = encode_sentence(loaded, loaded.target, target, "target")
         else:
-            typed = encode_continuation(loaded, source, text, clean(target))
+            typed = encode_continuation(loaded, source, text, target)
     except SentenceError:
         return False
     return typed.ids == list(ids)

@@ -114,7 +114,7 @@ def run_sentence(
             return force(loaded, source, loaded.target.of_ids([]))
         return _generate(loaded, source, top_k, on_step)
     if loaded.model.config.kind == "decoder-only":
-        given = encode_continuation(loaded, source, clean(text), clean(target))
+        given = encode_continuation(loaded, source, text, target)
         return force(loaded, source, given, top_k=top_k, ends=False)
     given = encode_sentence(loaded, loaded.target, target, "target sentence")
     return force(loaded, source, given, top_k=top_k)

@@ -40,7 +40,8 @@ def clean(text: str) -> str:
 
     Lone surrogates become U+FFFD, every run of white space (tabs and new lines too) one space, and other
     control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is brought
-    into Unicode's composed form, NFC. Nothing visible is lost. `clean(clean(text)) == clean(text)`.
+    into Unicode's composed form, NFC. What joiners held together comes apart: an emoji of a family becomes
+    its members. `clean(clean(text)) == clean(text)`.
     """
     spaced = "".join(map(_clean_character, text))
     return unicodedata.normalize("NFC", " ".join(spaced.split()))

@@ -13,6 +13,7 @@ import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.foreign_text.ids import IdCoder
+from transformer.foreign_text.spelling import SURROGATES
 from transformer.text import clean
 from viz.session import current_choice, current_model
 
@@ -58,8 +59,7 @@ def texts_from_address() -> None:
             # Set again, or the box of the page that is opened next would begin empty.
             st.session_state[key] = st.session_state[key]
         else:
-            lines = st.query_params.get(key, default).split("\n")
-            st.session_state[key] = "\n".join(map(clean, lines))
+            st.session_state[key] = _typed(st.query_params.get(key, default))
 
 
 def texts_to_address() -> None:
@@ -78,9 +78,17 @@ def use_sentence(boxes: Boxes, text: str, target: str = "") -> None:
 
 
 def current_texts() -> tuple[str, str]:
-    """What was typed for the current model: source and target; blank targets are the model's to make."""
+    """What was typed for the current model: source and target; blank targets are the model's to make.
+
+    Just as typed: each model's coder reads spaces and invisible characters in its own way.
+    """
     boxes = boxes_of(current_model())
-    return clean(st.session_state[boxes.text]), clean(st.session_state[boxes.target])
+    return _typed(st.session_state[boxes.text]), _typed(st.session_state[boxes.target])
+
+
+def _typed(text: str) -> str:
+    """Without lone surrogates, which neither an address nor a cache can hold."""
+    return SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def current_sentence() -> str:
@@ -96,7 +104,7 @@ def current_symbols() -> str:
 def current_batch() -> list[str]:
     """The sentences of the Masks page, one a line, without the blank lines."""
     lines = st.session_state[boxes_of(current_model()).batch].splitlines()
-    return [sentence for line in lines if (sentence := clean(line).strip())]
+    return [_typed(line) for line in lines if clean(line)]
 
 
 def examples() -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from tests.checkpoints import (
     HOSTILE_NAMES,
@@ -32,6 +33,7 @@ from tests.checkpoints import (
 )
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.views import Views
+from tests.transformer.foreign_text.folders import byte_level
 from transformer.analysis.examine import examination
 from transformer.checkpoints.folder import MODELS
 from transformer.config import TransformerConfig, preset
@@ -449,3 +451,17 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
             assert any("are no numbers" in words for words in warned) == (
                 page in ("explore", "decode", "masks")
             )
+
+
+@pytest.mark.parametrize("text", ["a  black\u200bcat ", " cafe\u0301"])
+def test_a_foreign_tokenizer_reads_what_was_typed(tmp_path: Path, views: Views, text: str) -> None:
+    """Two spaces, invisible characters and uncomposed accents have tokens of their own in it."""
+    tokenizer = byte_level(tmp_path, like_roberta=False)
+    config = GPT2Config(vocab_size=len(tokenizer), n_embd=24, n_head=3, n_layer=1, n_positions=80)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    press(opened(tmp_path), "Use it on all pages")
+    app = open_app(model=OPENED)
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    shown = [token[1] for token in views.data("source_strip")["tokens"]]
+    assert shown == tokenizer(text, add_special_tokens=False)["input_ids"]
