@@ -34,8 +34,8 @@ whole words in lower case: {n_source} of English and {n_target} of Italian, all 
 
     {command}
 
-- Data: {n_pairs:,} generated sentence pairs (seed {seed}), each seen once; in {unknown:.0%} of them one
-  content word and its translation are `<unk>`.
+- Data: {n_pairs:,} generated sentence pairs (seed {seed}), {n_different:,} of them different; in
+  {unknown:.0%} of them one content word and its translation are `<unk>`.
 - Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
   d_ff {d_ff}, {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters in float32.
 - Training: {n_steps:,} updates of up to {batch_tokens:,} positions; Adam (0.9, 0.98); learning rate up to
@@ -69,6 +69,7 @@ class Making:
         command: that made it.
         seed: of data and weights.
         recipe: the choices.
+        n_different: training pairs without repetitions.
         n_steps: updates.
         wall_seconds: from the first sentence pair to the last update.
         cpu_seconds: of all threads in the same time.
@@ -82,6 +83,7 @@ class Making:
     command: str
     seed: int
     recipe: Recipe
+    n_different: int
     n_steps: int
     wall_seconds: float
     cpu_seconds: float

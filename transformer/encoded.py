@@ -65,6 +65,10 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return len(self._source.offsets) - 1
 
+    def n_labels(self) -> int:
+        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
+        return int(self.lengths()[1].sum())
+
     def example(self, index: int) -> Example:
         """Read one pair."""
         source, target = self._source.sentence(index), self._target.sentence(index)

@@ -77,7 +77,7 @@ def prepare(
 ) -> Training:
     """Get everything ready: vocabularies of the pairs' words, batches, and a model with fresh weights.
 
-    Dropout is 0: each pair is seen once, so there is nothing to learn by heart.
+    Dropout is 0: the task makes ever new pairs, few of them twice, so there is little to learn by heart.
     """
     source, target = (
         SentenceCoder(WordTokenizer(language, lowercase=True), build_vocabulary(sentences))

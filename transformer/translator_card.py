@@ -49,7 +49,7 @@ Licence: {license}
   d_ff {d_ff}, {norm_position}-norm, {positions} positions up to {max_len}; {n_parameters:,} parameters, saved
   in {dtype}.
 - Training: {steps:,} updates of {batches} of up to {batch_tokens:,} positions, {tokens:,} target sub-words in
-  {epochs:.1f} rounds through the data; Adam (0.9, 0.98); learning rate: {rate}; label smoothing {smoothing},
+  {rounds:.1f} rounds through the data; Adam (0.9, 0.98); learning rate: {rate}; label smoothing {smoothing},
   dropout {dropout}, {precision}, seed {seed}.
 - Time: {time} for the updates, on {hardware}, with PyTorch {torch}.
 
@@ -68,6 +68,7 @@ class Making:
         plan: all choices.
         progress: where it stood at the end.
         n_pairs: pairs that were learnt, repeated ones included.
+        n_labels: tokens to be predicted in one round through them.
         data: the description of the encoded corpus.
         device: that it ran on.
         n_threads: of PyTorch.
@@ -78,6 +79,7 @@ class Making:
     plan: TrainingPlan
     progress: Progress
     n_pairs: int
+    n_labels: int
     data: Mapping[str, Any]
     device: torch.device
     n_threads: int
@@ -117,7 +119,7 @@ def translator_card(
         dtype=str(result.dtype).removeprefix("torch."),
         batches=_batches(making),
         tokens=making.progress.tokens,
-        epochs=making.progress.epoch + 1,
+        rounds=making.progress.tokens / making.n_labels,
         rate=_rate(plan),
         time=_time(making.progress.seconds),
         hardware=_hardware(making),

@@ -158,6 +158,7 @@ def making(other_load: float | None) -> Making:
         command="python -m transformer train",
         seed=5,
         recipe=Recipe(n_pairs=300),
+        n_different=287,
         n_steps=12,
         wall_seconds=100.0,
         cpu_seconds=180.0,
@@ -178,6 +179,7 @@ def test_the_card_tells_how_it_was_made_and_what_it_scores(trained: LoadedModel)
     assert "    python -m transformer train\n" in card
     assert "100 s of wall time and 180 s of CPU time" in card
     assert "otherwise quiet" in card
+    assert "300 generated sentence pairs (seed 5), 287 of them different" in card
     assert f"→ no (expected: {word_coder(trained.target).tokenizer.join(pairs[3].target)})" in card
     assert f"head {heads[0].head} of decoder layer {heads[0].layer}" in card
 

@@ -110,6 +110,14 @@ def test_the_last_weights_are_kept_and_averaged(folder: Path) -> None:
     )
 
 
+def test_the_card_tells_how_often_the_data_was_gone_through(folder: Path) -> None:
+    corpus = EncodedCorpus(folder / "model" / "training" / "corpus")
+    one_round = sum(len(corpus.example(index).tgt) - 1 for index in range(len(corpus)))
+    learnt = [line for line in metrics(folder / "model") if "loss" in line][-1]["tokens"]
+    card = (folder / "model" / "README.md").read_text(encoding="utf-8")
+    assert f"{learnt:,} target sub-words in\n  {learnt / one_round:.1f} rounds through the data" in card
+
+
 def test_snapshots_can_be_opened(folder: Path) -> None:
     snapshots = open_snapshots(str(folder / "model"))
     assert snapshots.steps == (0, 5, 10, 20)

@@ -231,6 +231,7 @@ def _finish(
         plan=plan,
         progress=training.progress,
         n_pairs=len(training.corpus),
+        n_labels=training.corpus.n_labels(),
         data=training.corpus.description,
         device=loaded.model.generator.weight.device,
         n_threads=torch.get_num_threads(),

@@ -142,6 +142,7 @@ def _train(command: Train, device: torch.device) -> tuple[LoadedModel, Course]:
         command=_spelled(command),
         seed=command.seed,
         recipe=recipe,
+        n_different=len({(pair.source, pair.target) for pair in pairs}),
         n_steps=training.n_steps,
         wall_seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu_started,

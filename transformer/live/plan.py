@@ -138,7 +138,7 @@ class LivePlan:
             n_decoder_layers=self.n_layers,
             d_ff=4 * self.d_model,
             max_len=MAX_LEN[self.task],
-            dropout=0.0,  # no sentence comes twice, so there is nothing to learn by heart
+            dropout=0.0,  # few sentences come twice, so there is little to learn by heart
             norm_position=self.norm_position,
             final_norm=self.norm_position == "pre",
         )
