@@ -103,7 +103,8 @@ def _id_coders(config: TransformerConfig, generation: Generation, rows: int, tar
     start = generation.start or (min(BOS_ID, target_rows - 1),)
     ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
     eos = next(iter(ends), None)
-    specials = Specials(pad=config.pad_id, bos=start[0], eos=eos, unk=None, never=generation.never)
+    pad = None if config.pad_id < 0 else config.pad_id
+    specials = Specials(pad=pad, bos=start[0], eos=eos, unk=None, never=generation.never)
     source, target = (IdCoder(rows=size, specials=specials) for size in (rows, target_rows))
     return source, target, start, ends
 

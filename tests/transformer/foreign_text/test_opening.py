@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 from tests.models import tiny_model
 from tests.transformer.foreign_text import folders
 from tests.transformer.foreign_text.folders import texts_of
+from transformer.analysis.vocabulary import special_findings
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints._vocabularies import to_plain
+from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import TransformerConfig
 from transformer.foreign_text.opening import coders_of
+from transformer.model import Transformer
 from transformer.text import BOS_ID, EOS_ID
 
 
@@ -134,6 +138,17 @@ def test_ids_that_the_model_has_no_row_for_are_unknown(tmp_path: Path, family: s
     assert any(encoded.unknown)
     whole, _, _, _ = coders_of(raw(texts_of(tmp_path)), config(n_tokens, n_tokens), family)
     assert sum(whole.encode("the cat isn't in the garden: perché no?").unknown) < sum(encoded.unknown)
+
+
+@pytest.mark.parametrize("pad_id, n_ids", [(-1, 4), (0, 6)])
+def test_without_a_tokenizer_the_models_padding_counts_if_it_has_any(pad_id: int, n_ids: int) -> None:
+    """Beginning and end on either side; the doctor counts no id that stands for "no padding"."""
+    small = replace(config(37, 41), pad_id=pad_id)
+    source, target, start, ends = coders_of(raw({}), small, "torch")
+    assert source.specials.pad == target.specials.pad == (None if pad_id < 0 else pad_id)
+    loaded = LoadedModel("small", Transformer(small), source, target, "", start, ends)
+    (finding,) = special_findings(loaded)
+    assert (finding.severity, finding.number) == ("ok", f"{n_ids} ids")
 
 
 def test_without_a_tokenizer_ids_are_typed() -> None:
