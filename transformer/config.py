@@ -63,7 +63,8 @@ class TransformerConfig:
             x + Sublayer(LayerNorm(x)).
         final_norm: one more norm after the last layer of each stack (needed by pre-norm, harmless in
             post-norm).
-        norm_eps: added to the variance under the root.
+        norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
+            deviation itself.
         positions: sinusoidal (section 3.5), learned, or none at the embedding; "relative" adds a learned bias
             to the scores of self-attention by distance (Raffel et al. 2020, arXiv:1910.10683), "rotary" turns
             queries and keys (Su et al. 2021, arXiv:2104.09864).

@@ -25,8 +25,8 @@ class Filters:
         min_words: leave out pairs with fewer words on a side (separated by white space).
         max_words: leave out pairs with more words on a side.
         max_characters: leave out pairs with more characters on a side.
-        max_ratio: leave out pairs of which one side has more than so many times the words of the other; one
-            word against five or fewer is never too uneven.
+        max_ratio: leave out pairs of which one side has more than so many times the words of the other; a
+            side of five words or fewer is never too long.
         duplicates: learn from a pair each time that it comes.
         faults: learn from text with faults of its encoding too.
     """

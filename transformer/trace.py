@@ -115,7 +115,8 @@ class AttentionRecord:
 class NormRecord:
     """One norm of one run: (B, T, D), mean and scale (B, T, 1); (B, H, T, ...) in each head by itself.
 
-    `scale` is what was divided by: sqrt(variance + eps), or the root mean square of a norm without `mean`.
+    `scale` is what was divided by: sqrt(variance + eps); of norm "rms", which has no `mean`, sqrt(mean square
+    + eps); of norm "layer_unbiased" the unbiased deviation + eps.
     """
 
     path: str

@@ -81,6 +81,11 @@ def test_settings() -> None:
     assert run([("a b c d e f", "g h i")], Filters(max_ratio=1.9))[0] == []
 
 
+def test_a_side_of_five_words_or_fewer_is_never_too_long() -> None:
+    pairs = [("a b c d e", "f"), ("a b", "c d e f g"), ("a b c d e f", "g h")]
+    assert run(pairs, Filters(max_ratio=1.0))[0] == pairs[:2]
+
+
 @given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9))))
 def test_every_pair_is_kept_or_counted(pairs: list[tuple[str, str]]) -> None:
     kept, report = run(pairs)

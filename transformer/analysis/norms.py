@@ -3,8 +3,7 @@
 Gammas start at 1 and stay positive in almost every trained model; a few come near zero or below it, and some
 dimensions of BERT, GPT-2 and their like have gammas some ten times the others' ("outlier dimensions",
 Kovaleva et al. 2021, arXiv:2105.06990). Those are notes. A warning is due where a norm as a whole can't have
-been
-meant: the shipped models' gammas lie between 0.14 and 2.6.
+been meant: the shipped models' gammas lie between 0.14 and 2.6.
 """
 
 from __future__ import annotations
@@ -139,8 +138,7 @@ def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "Gammas that are huge",
             f"up to {max(norm.largest for norm in some):,.3g} in {len(some):,} of {len(norms):,} norms",
             "One dimension drowns all others behind the norm.",
-            "Look for a learning rate that was too high, and leave norms out of none of your gradient "
-            "clipping.",
+            "Look for a learning rate that was too high, and include the norms in gradient clipping.",
             places(f"{norm.path} ({norm.largest:,.3g})" for norm in some),
         )
     ]

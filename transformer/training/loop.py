@@ -37,7 +37,7 @@ class Validated:
     Attributes:
         step: after which update.
         scores: of the model then.
-        is_best: whether no validation before had a better BLEU.
+        is_best: whether its BLEU is better than that of every validation before.
     """
 
     step: int
