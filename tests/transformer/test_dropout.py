@@ -1,5 +1,9 @@
+import math
+
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from transformer.dropout import Dropout
 
@@ -11,6 +15,23 @@ def test_a_share_of_p_becomes_zero_and_the_mean_stays(p: float) -> None:
     assert (x == 0).double().mean().item() == pytest.approx(p, abs=0.004)
     assert x.mean().item() == pytest.approx(1, abs=0.02)
     assert x.unique().tolist() == pytest.approx([0, 1 / (1 - p)], rel=1e-6)
+
+
+@given(st.floats(0, 1, exclude_max=True))
+@example(0.99)
+@example(0.999)
+@example(1 - 2**-17)  # rounds to a threshold that 16 bits don't hold
+@example(0.999999)
+@example(math.nextafter(1, 0))
+def test_every_p_below_1_is_met(p: float) -> None:
+    """As many numbers are kept as coins say: within six deviations, and half a step of 2^-16."""
+    n = 2**16
+    torch.manual_seed(5)
+    x = Dropout(p)(torch.ones(n))
+    n_kept = int(x.count_nonzero())
+    assert abs(n_kept - n * (1 - p)) <= 6 * math.sqrt(n * p * (1 - p)) + 1
+    if n_kept:
+        assert x.max().item() == pytest.approx(1 / (1 - p), rel=1e-6)
 
 
 def test_places_are_independent_of_each_other() -> None:
