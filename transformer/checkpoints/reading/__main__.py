@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,11 +64,7 @@ def _read(path: Path, folder: Path | None, limits: Limits) -> dict[str, Any]:
 
 
 def take_limits(limits: Limits, folder: Path | None) -> None:
-    """Have the system end this process when it takes more than it may; where it knows such limits."""
-    try:
-        import resource
-    except ImportError:  # Windows: the clock of the process that asks is left
-        return
+    """Have the system end this process when it takes more than it may."""
     most = {
         resource.RLIMIT_AS: limits.memory_bytes,
         resource.RLIMIT_CPU: int(limits.seconds) + 1,
