@@ -34,12 +34,6 @@ class Input:
     tokens: tuple[str, ...]
     first: int
 
-    @property
-    def is_special(self) -> list[bool]:
-        """Which of the tokens frame the sentence."""
-        behind = self.first + len(self.sentence.ids)
-        return [not self.first <= position < behind for position in range(len(self.ids))]
-
     def followed_by(self, more: EncodedSentence) -> Input:
         """Go on with more tokens of the same sentence; behind it nothing may stand yet."""
         return replace(

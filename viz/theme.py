@@ -143,18 +143,6 @@ def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
     return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
 
 
-def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two #rrggbb colours, 1 to 21, as WCAG 2.1 defines it ("relative luminance")."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(color: str) -> float:
-    channels = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def template(theme: Theme) -> go.layout.Template:
     """Build the plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours."""
     axis = {

@@ -9,8 +9,16 @@ import torch
 from torch import Tensor
 
 from tests.models import tiny_model, tiny_subword_model
-from tests.transformer.patients import Weights, broken, complaints, imported, pre_norm_model, with_model
-from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination, examine
+from tests.transformer.patients import (
+    Weights,
+    broken,
+    complaints,
+    examine,
+    imported,
+    pre_norm_model,
+    with_model,
+)
+from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination
 from transformer.analysis.findings import places, share
 from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from tests.models import tiny_model
-from tests.transformer.patients import imported
+from tests.transformer.patients import examine, imported
 from transformer.analysis import keys as key_module
 from transformer.analysis import weights as weight_module
-from transformer.analysis.examine import examine
 from transformer.analysis.parts import Part, parts_of, total
 from transformer.analysis.weights import constant_findings, finite_findings, measure
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey

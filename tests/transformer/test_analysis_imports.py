@@ -19,7 +19,7 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from transformer.analysis.examine import examine
+from tests.transformer.patients import examine
 from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.importing.opening import open_checkpoint
 

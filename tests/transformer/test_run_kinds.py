@@ -59,7 +59,8 @@ def test_a_prompt_is_gone_on_with(name: str) -> None:
     assert run.trace.tgt_tokens[0][len(prompt) - 1] == "."
     assert run.translation.startswith("yesterday i saw the dog.")
     assert run.decoder_input is not None
-    assert run.decoder_input.is_special == [token == BOS_ID for token in run.target_ids]
+    assert run.decoder_input.first == run.target_ids.count(BOS_ID)
+    assert run.decoder_input.ids[run.decoder_input.first :] == tuple(run.decoder_input.sentence.ids)
     assert run.decoder_input.sentence.word_of == list(range(len(run.source.ids) + len(run.target.ids)))
 
 

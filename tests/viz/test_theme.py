@@ -3,9 +3,21 @@ from itertools import pairwise
 import plotly.graph_objects as go
 import pytest
 
-from viz.theme import PALETTES, Theme, color_scale, contrast, palette, template
+from viz.theme import PALETTES, Theme, color_scale, palette, template
 
 THEMES = list(PALETTES.values())
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two #rrggbb colours, 1 to 21, as WCAG 2.1 defines it ("relative luminance")."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: str) -> float:
+    channels = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def luminance_order(stops: tuple[str, ...]) -> list[float]:

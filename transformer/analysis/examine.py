@@ -245,14 +245,3 @@ def _not_made(why_not: str, questions: list[str]) -> Finding:
     return Finding(
         NOT_MADE, "note", f"{checks} not made", "", f"{why_not} Not looked at: {' '.join(questions)}"
     )
-
-
-def examine(imported: Imported, text: str = "") -> Diagnosis:
-    """Examine a checkpoint: arguments as in `examination`."""
-    going_on = examination(imported, text)
-    while True:
-        try:
-            next(going_on)
-        except StopIteration as end:
-            diagnosis: Diagnosis = end.value
-            return diagnosis

@@ -73,10 +73,6 @@ class ForeignConfig:
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
-    def has_key(self, name: str) -> bool:
-        """Whether the attribute is there, be it null."""
-        return name in self._values
-
     def get(self, name: str, default: Any = None) -> Any:
         """The value, or the default where it is missing or null."""
         self._read.add(name)

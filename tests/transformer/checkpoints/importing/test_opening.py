@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.hugging_face import saved, tiny
-from transformer.analysis.examine import examine
+from tests.transformer.patients import examine
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.folder import model_folder, open_model
 from transformer.checkpoints.importing.opening import import_raw, open_checkpoint
