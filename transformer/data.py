@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 import torch
@@ -97,10 +98,23 @@ def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Genera
     """
     order = torch.randperm(len(examples), generator=generator).tolist()
     order.sort(key=lambda index: (examples[index].length, len(examples[index].src), len(examples[index].tgt)))
-    groups: list[list[Example]] = [[]]
-    for index in order:  # ever longer examples: the newest is the longest
-        if groups[-1] and examples[index].length * (len(groups[-1]) + 1) > tokens:
-            groups.append([])
-        groups[-1].append(examples[index])
+    starts = batch_starts((examples[index].length for index in order), tokens)
+    groups = [order[start:end] for start, end in pairwise([*starts, len(order)])]
     for group in torch.randperm(len(groups), generator=generator).tolist():
-        yield make_batch(groups[group])
+        yield make_batch([examples[index] for index in groups[group]])
+
+
+def batch_starts(lengths: Iterable[int], tokens: int) -> list[int]:
+    """Where batches begin in a row of ever longer examples, so that none has more than so many positions.
+
+    An example that is longer makes a batch of its own.
+
+    Args:
+        lengths: in positions, ascending: the newest example of a batch is its longest.
+        tokens: the most positions of a batch, padding included.
+    """
+    starts = [0]
+    for place, length in enumerate(lengths):
+        if place > starts[-1] and length * (place + 1 - starts[-1]) > tokens:
+            starts.append(place)
+    return starts

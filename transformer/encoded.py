@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from transformer.data import Batch, Example, make_batch
+from transformer.data import Batch, Example, batch_starts, make_batch
 from transformer.text import BOS_ID, EOS_ID
 
 _ID = np.dtype("<i4")
@@ -140,11 +140,7 @@ def epoch_batches(
     longest = np.maximum(source, target)
     order = rng.permutation(len(corpus))
     order = order[np.lexsort((target[order], source[order], longest[order]))]
-    starts = [0]
-    for place, length in enumerate(longest[order].tolist()):  # ever longer pairs: the newest is the longest
-        if place > starts[-1] and length * (place + 1 - starts[-1]) > tokens:
-            starts.append(place)
-    groups = np.split(order, starts[1:])
+    groups = np.split(order, batch_starts(longest[order].tolist(), tokens)[1:])
     return [groups[number] for number in rng.permutation(len(groups))]
 
 

@@ -5,6 +5,7 @@ import torch
 
 from transformer.data import (
     Example,
+    batch_starts,
     batches,
     build_vocabulary,
     encode_pair,
@@ -90,6 +91,11 @@ def test_batches_hold_every_example_once_and_few_paddings() -> None:
         seen += [tuple(token for token in row if token != PAD_ID) for row in batch.src.tolist()]
     assert sorted(seen) == sorted(example.src for example in data)
     assert padding < 0.1 * positions
+
+
+def test_a_batch_is_as_full_as_its_longest_example_lets_it_be() -> None:
+    assert batch_starts([1, 2, 3, 3, 9, 9], tokens=6) == [0, 2, 4, 5]
+    assert batch_starts([1, 2, 3, 3, 9, 9], tokens=54) == [0]
 
 
 def test_an_example_longer_than_a_batch_makes_its_own() -> None:
