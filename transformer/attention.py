@@ -30,18 +30,19 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """
     if mask is None or bool(mask.all()):
         return scores.softmax(dim=-1)
-    if bool(mask.any(dim=-1).all()):  # then minus infinity makes zeros, and none has to be written
+    empty = _empty_rows(mask)
+    if not bool(empty.any()):  # then minus infinity makes zeros, and none has to be written
         return torch.where(mask, scores, -math.inf).softmax(dim=-1)
-    weights = torch.where(open_empty_rows(mask), scores, -math.inf).softmax(dim=-1)
+    weights = torch.where(mask | empty, scores, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
 
-def open_empty_rows(mask: Tensor) -> Tensor:
-    """The mask with every row that is closed throughout opened, so that its softmax and its gradient exist.
+def _empty_rows(mask: Tensor) -> Tensor:
+    """Which rows are closed throughout: (..., Q, 1).
 
-    What comes out of such a row is to be zeroed afterwards.
+    They are opened before a softmax, so that it and its gradient exist, and what comes out is zeroed.
     """
-    return mask | ~mask.any(dim=-1, keepdim=True)
+    return ~mask.any(dim=-1, keepdim=True)
 
 
 def scaled_dot_product_attention(
@@ -102,7 +103,7 @@ def fused_attention(
         return functional.scaled_dot_product_attention(
             q, k, v, attn_mask=added, scale=scale, enable_gqa=shared
         )
-    empty = ~mask.any(dim=-1, keepdim=True)
+    empty = _empty_rows(mask)
     opened = mask | empty
     kept = opened if added is None else added.masked_fill(~opened, -math.inf)
     z = functional.scaled_dot_product_attention(q, k, v, attn_mask=kept, scale=scale, enable_gqa=shared)

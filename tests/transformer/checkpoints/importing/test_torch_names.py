@@ -170,6 +170,8 @@ def test_long_names_take_no_long_time() -> None:
 
 def test_a_table_of_positions_is_compared_as_far_as_any_sentence_goes(tmp_path: Path) -> None:
     table = sinusoidal_encoding(2_100, D_MODEL)
-    raw = raw_of(tmp_path, {"table": table, "whole": table.to(torch.int64)})
+    halves = torch.cat((table[:, ::2], table[:, 1::2]), dim=1)
+    raw = raw_of(tmp_path, {"table": table, "halves": halves, "whole": table.to(torch.int64)})
     assert sinusoid_layout(raw.tensors["table"]) == "interleaved"
+    assert sinusoid_layout(raw.tensors["halves"]) == "halves"
     assert sinusoid_layout(raw.tensors["whole"]) is None

@@ -100,10 +100,10 @@ def sinusoid_layout(table: StoredTensor) -> str | None:
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
     stored = table.open().reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
-    encoding = sinusoidal_encoding(len(stored), d_model)
-    if _is_close(stored, encoding):
+    if _is_close(stored, sinusoidal_encoding(len(stored), d_model)):
         return "interleaved"
-    return "halves" if _is_close(stored, torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=1)) else None
+    halves = sinusoidal_encoding(len(stored), d_model, layout="halves")
+    return "halves" if _is_close(stored, halves) else None
 
 
 def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
