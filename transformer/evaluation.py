@@ -58,7 +58,7 @@ def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tu
     Raises:
         SentenceError: for no words at all, or too many; `what` names the sentence in the message.
     """
-    return loaded.source.frame(encode_sentence(loaded, loaded.source, sentence, what).ids)
+    return loaded.source.frame(encode_sentence(loaded, "source", sentence, what).ids)
 
 
 def translate_ids(

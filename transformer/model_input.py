@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from torch import Tensor
 
@@ -64,12 +65,15 @@ class Beginning:
         return [] if self.encoder is None else [self.encoder]
 
 
-def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> EncodedSentence:
+def encode_sentence(
+    loaded: LoadedModel, side: Literal["source", "target"], text: str, what: str
+) -> EncodedSentence:
     """The tokens and ids of a typed sentence.
 
     Args:
         loaded: the model that is to read it.
-        coder: of the side that it is for: `loaded.source` for a source or a prompt, `loaded.target`.
+        side: "source" for a source or a prompt, which the coder frames; "target" for a target, which stands
+            behind `start_ids`.
         text: as typed.
         what: names the sentence in the message of an error.
 
@@ -77,9 +81,10 @@ def encode_sentence(loaded: LoadedModel, coder: Coder, text: str, what: str) -> 
         SentenceError: for no words at all, or too many, or a token that the model has no embedding for, or
             a text that the tokenizer fails on.
     """
+    is_source = side == "source"
+    coder = loaded.source if is_source else loaded.target
     encoded = coder.encode(text)
     config = loaded.model.config
-    is_source = coder is loaded.source
     if isinstance(coder, IdCoder) and all(encoded.unknown):
         raise SentenceError(
             f"This model came without a tokenizer: as the {what} type the numbers of tokens, such as 5 17 4."
@@ -105,11 +110,11 @@ def encode_continuation(
         SentenceError: when both together are too long.
     """
     space = " " if continuation[:1].isalnum() else ""
-    whole = encode_sentence(loaded, loaded.target, f"{text}{space}{continuation}", "text")
+    whole = encode_sentence(loaded, "source", f"{text}{space}{continuation}", "text")
     n = len(prompt.ids)
     if whole.ids[:n] == prompt.ids and len(whole.ids) > n:
         return _behind(whole, n)
-    alone = encode_sentence(loaded, loaded.target, continuation, "continuation")
+    alone = encode_sentence(loaded, "source", continuation, "continuation")
     _check_length(_joined(prompt, alone), loaded.target, loaded.model.config.max_len, "text")
     return alone
 
@@ -120,7 +125,7 @@ def reads_as(
     """Whether a target, typed behind a typed source or prompt, would be read as these ids."""
     try:
         if loaded.model.config.n_encoder_layers:
-            typed = encode_sentence(loaded, loaded.target, target, "target")
+            typed = encode_sentence(loaded, "target", target, "target")
         else:
             typed = encode_continuation(loaded, source, text, target)
     except SentenceError:

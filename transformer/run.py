@@ -106,7 +106,7 @@ def run_sentence(
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
-    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    source = encode_sentence(loaded, "source", text, "sentence")
     if loaded.model.config.kind == "encoder-only":
         return read(loaded, source, top_k=top_k)
     if not clean(target).strip():
@@ -116,7 +116,7 @@ def run_sentence(
     if loaded.model.config.kind == "decoder-only":
         given = encode_continuation(loaded, source, text, target)
         return force(loaded, source, given, top_k=top_k, ends=False)
-    given = encode_sentence(loaded, loaded.target, target, "target sentence")
+    given = encode_sentence(loaded, "target", target, "target sentence")
     return force(loaded, source, given, top_k=top_k)
 
 

@@ -38,7 +38,7 @@ def search_of(
         SentenceError: for a sentence that can't be run.
     """
     loaded = load_model(choice)
-    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    source = encode_sentence(loaded, "source", text, "sentence")
     return search(loaded, source, beam_size=beam_size, alpha=alpha, prefix=prefix)
 
 
@@ -58,7 +58,7 @@ def drawn_target(
         SentenceError: for a sentence that can't be run.
     """
     loaded = load_model(choice)
-    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    source = encode_sentence(loaded, "source", text, "sentence")
     ids, ended = draw_target(
         loaded, source, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix
     )
@@ -78,7 +78,7 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bo
         SentenceError: for a sentence that can't be run; the message is for people.
     """
     loaded = load_model(choice)
-    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    source = encode_sentence(loaded, "source", text, "sentence")
     return run_cache().get(
         ("ids", choice, text, ids, ends),
         lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K, ends=ends),
@@ -97,7 +97,7 @@ def longest_prefix(choice: ModelChoice, text: str) -> int:
         SentenceError: for a sentence that can't be run.
     """
     loaded = load_model(choice)
-    return beginning(loaded, encode_sentence(loaded, loaded.source, text, "sentence")).limit - 1
+    return beginning(loaded, encode_sentence(loaded, "source", text, "sentence")).limit - 1
 
 
 def remembered(name: str, default: str, subject: Hashable) -> str:

@@ -121,7 +121,7 @@ def look(training: LiveTraining, text: str, moment: int | None) -> Look | None:
     right = right_answer(training.plan, text, own.source.tokens)
     given = None
     if right is not None:
-        target = encode_sentence(loaded, loaded.target, right, "right answer")
+        target = encode_sentence(loaded, "target", right, "right answer")
         given = force(loaded, own.source, target, top_k=TOP_K)
     made = Look(step, right, own, given)
     st.session_state[_LOOK] = (key, made)

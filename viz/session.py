@@ -291,7 +291,7 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
     loaded = load_model(choice)
     sources = []
     for number, text in enumerate(texts, start=1):
-        sources.append(encode_sentence(loaded, loaded.source, text, f"sentence {number}"))
+        sources.append(encode_sentence(loaded, "source", text, f"sentence {number}"))
     if not sources:
         raise SentenceError("Type at least one sentence.")
     return run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))

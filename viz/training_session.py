@@ -80,7 +80,7 @@ def snapshot_runs(name: str, snapshots: Snapshots, step: int, text: str) -> Snap
     loaded = snapshot_model(name, step, current_choice().device)
     given: Run = run_cache().get(
         ("snapshot, given", name, step, current_choice().device, text),
-        lambda: force(loaded, encode_sentence(loaded, loaded.source, text, "sentence"), finished.target),
+        lambda: force(loaded, encode_sentence(loaded, "source", text, "sentence"), finished.target),
     )
     return SnapshotRuns(own=_own_run(name, step, text), given=given, finished=finished)
 

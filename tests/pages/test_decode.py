@@ -36,7 +36,7 @@ def open_decode(**address: str) -> AppTest:
 
 def tree_of(beam_size: int = 4, alpha: float = 1.0, prefix: tuple[int, ...] = ()) -> BeamTree:
     loaded = open_model("toy-en-it")
-    source = encode_sentence(loaded, loaded.source, SENTENCE, "sentence")
+    source = encode_sentence(loaded, "source", SENTENCE, "sentence")
     return search(loaded, source, beam_size=beam_size, alpha=alpha, prefix=prefix)
 
 
@@ -219,7 +219,7 @@ def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
     settings = [address[f"sample_{name}"] for name in ("temperature", "top_k", "top_p")]
     assert settings == ["2.0", "50", "0.95"]
     loaded = open_model("toy-en-it")
-    source = encode_sentence(loaded, loaded.source, SENTENCE, "sentence")
+    source = encode_sentence(loaded, "source", SENTENCE, "sentence")
     ids, _ = draw_target(loaded, source, seed=3, temperature=2.0, top_k=50, top_p=0.95)
     assert loaded.target.decode(ids) in [text.value for text in app.text]
     app.button(key="sample_again").click().run()

@@ -28,7 +28,7 @@ ENDS = {
 
 
 def searched(loaded: LoadedModel, text: str, beam_size: int, prefix: tuple[int, ...] = ()) -> BeamTree:
-    source = encode_sentence(loaded, loaded.source, text, "sentence")
+    source = encode_sentence(loaded, "source", text, "sentence")
     return search(loaded, source, beam_size=beam_size, alpha=1.0, prefix=prefix)
 
 

@@ -21,7 +21,7 @@ SENTENCES = ["the cat saw a dog.", "i see.", "yesterday i saw a cat."]
 @pytest.fixture(scope="module")
 def batch() -> Trace:
     model = tiny_model()
-    return trace_batch(model, [encode_sentence(model, model.source, text, "sentence") for text in SENTENCES])
+    return trace_batch(model, [encode_sentence(model, "source", text, "sentence") for text in SENTENCES])
 
 
 def test_padding_is_read_from_the_models_masks(batch: Trace) -> None:
@@ -67,7 +67,7 @@ def test_the_softmax_is_the_models_own(attention: Attention) -> None:
     assert not app.exception
     model = open_model("toy-en-it")
     lines = ["i like the cats.", "my favourite animal is the raccoon."]
-    run = trace_batch(model, [encode_sentence(model, model.source, line, "sentence") for line in lines])
+    run = trace_batch(model, [encode_sentence(model, "source", line, "sentence") for line in lines])
     stack, name = MODULES[attention]
     record = run.attention(stack, 1, name)
     drawn = array(trace(app, "mask_softmax", "softmax with the mask")["y"])

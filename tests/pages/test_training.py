@@ -132,7 +132,7 @@ def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) ->
     snapshots = open_snapshots("toy-en-it")
     assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
     loaded, finished = snapshots.open(step), snapshots.open(LAST)
-    source = encode_sentence(loaded, loaded.source, DEFAULT_SENTENCE, "sentence")
+    source = encode_sentence(loaded, "source", DEFAULT_SENTENCE, "sentence")
     expected = force(loaded, source, run_sentence(finished, DEFAULT_SENTENCE).target)
     weights = expected.trace.attention("decoder", 1, "cross_attn").weights[0]
     drawn = unpack_frame(frames["snapshots_head"])[1]["values"]

@@ -45,7 +45,7 @@ def test_a_beam_is_the_beam_search() -> None:
     loaded = some_end()
     translated = translate_all(loaded, SENTENCES, beam_size=3, alpha=0.6)
     for text, translation in zip(SENTENCES, translated, strict=True):
-        ids = [*encode_sentence(loaded, loaded.source, text, "sentence").ids, EOS_ID]
+        ids = [*encode_sentence(loaded, "source", text, "sentence").ids, EOS_ID]
         ((best,),) = beam_search(
             loaded.model,
             torch.tensor([ids]),

@@ -79,7 +79,7 @@ def test_every_step_is_reported_with_the_limit() -> None:
 def test_padding_a_batch_changes_nothing() -> None:
     loaded = tiny_model(5)
     sentences = ["i saw a cat.", "yesterday i saw the dog.", "cat"]
-    encoded = [encode_sentence(loaded, loaded.source, text, "sentence") for text in sentences]
+    encoded = [encode_sentence(loaded, "source", text, "sentence") for text in sentences]
     batch = trace_batch(loaded, encoded)
     for i, text in enumerate(sentences):
         alone = run_sentence(loaded, text)
@@ -113,7 +113,7 @@ def test_sub_words_label_the_positions() -> None:
 
 def test_a_batch_of_sub_words_is_labelled_and_padded() -> None:
     loaded = tiny_subword_model()
-    sources = [encode_sentence(loaded, loaded.source, text, "sentence") for text in ("cat", "the dog’s 🦝")]
+    sources = [encode_sentence(loaded, "source", text, "sentence") for text in ("cat", "the dog’s 🦝")]
     trace = trace_batch(loaded, sources)
     longest = len(sources[1].tokens)
     assert trace.src_tokens[1] == (*sources[1].tokens, "<eos>")
@@ -169,7 +169,7 @@ def test_a_search_of_one_is_the_greedy_run() -> None:
 
 def test_a_search_goes_on_behind_a_prefix_and_keeps_to_the_limit() -> None:
     loaded = tiny_subword_model(1)
-    source = encode_sentence(loaded, loaded.source, "the zebra", "sentence")
+    source = encode_sentence(loaded, "source", "the zebra", "sentence")
     limit = target_limit(loaded, len(source.ids) + 1)
     for length in (2, limit - 1):
         prefix = tuple(range(270, 275)) * 20

@@ -9,6 +9,7 @@ import torch
 
 from tests.kinds import BOS_ID, EOS_ID, KINDS, LANGUAGE, MASK, PAD_ID, masked, prompted, reader, rotary
 from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.foreign_text.ids import IdCoder
 from transformer.model import Transformer
 from transformer.model_input import beginning
 from transformer.run import (
@@ -21,6 +22,7 @@ from transformer.run import (
     search,
     trace_batch,
 )
+from transformer.text import Specials
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]
@@ -86,6 +88,26 @@ def test_a_prompt_and_its_continuation_together_are_not_longer_than_the_model() 
     assert len(run_sentence(rotary(), "cat " * 30, "dog " * 10).target_ids) == 41
 
 
+def test_a_target_has_the_room_behind_its_first_tokens_though_both_sides_share_a_coder() -> None:
+    """The source is framed by one token, the target begins with two."""
+    loaded = replace(KINDS["relative"](), start_ids=(PAD_ID, BOS_ID))
+    assert loaded.source is loaded.target
+    run = run_sentence(loaded, "cat " * 40, "dog " * 39)
+    assert run.encoder_input is not None
+    assert (len(run.encoder_input.ids), len(run.target_ids)) == (41, 41)
+    with pytest.raises(SentenceError, match="at most 39"):
+        run_sentence(loaded, "cat " * 40, "dog " * 40)
+
+
+def test_a_continuation_has_all_the_room_behind_its_prompt_though_each_side_has_a_coder() -> None:
+    """What a target begins with stands before neither of them."""
+    coders = [IdCoder(rows=13, specials=Specials(pad=None, bos=1, eos=2, unk=None)) for _ in range(2)]
+    loaded = replace(prompted(), source=coders[0], target=coders[1])
+    assert len(run_sentence(loaded, "5 " * 30, "7 " * 11).target_ids) == 41
+    with pytest.raises(SentenceError, match="at most 41"):
+        run_sentence(loaded, "5 " * 30, "7 " * 12)
+
+
 def test_the_longest_prompt_still_gets_one_token() -> None:
     run = run_sentence(prompted(), "cat " * 41)
     assert len(run.steps) == 1
@@ -149,7 +171,7 @@ def test_searching_and_drawing_begin_behind_the_prompt(name: str) -> None:
 
 def test_every_end_ends_a_search() -> None:
     loaded = rotary()
-    source = encode_sentence(loaded, loaded.source, TEXT, "sentence")
+    source = encode_sentence(loaded, "source", TEXT, "sentence")
     ends = {
         node.token_id
         for size in (2, 3, 5)
@@ -163,7 +185,7 @@ def test_every_end_ends_a_search() -> None:
 def test_a_batch_is_its_sentences(name: str) -> None:
     loaded = KINDS[name]()
     texts = ("the cat", "yesterday i saw the dog.")
-    batch = trace_batch(loaded, [encode_sentence(loaded, loaded.source, text, "sentence") for text in texts])
+    batch = trace_batch(loaded, [encode_sentence(loaded, "source", text, "sentence") for text in texts])
     stack = "decoder" if loaded.model.config.n_decoder_layers else "encoder"
     path = f"{stack}.layers.1.resid_post"
     for row, text in enumerate(texts):

@@ -65,7 +65,7 @@ def test_softmax_of_the_masked_scores_is_the_weights() -> None:
 
 def test_a_sentence_of_a_batch_has_its_own_mask() -> None:
     loaded = tiny_model()
-    sources = [encode_sentence(loaded, loaded.source, text, "sentence") for text in ("cat", "i saw the dog.")]
+    sources = [encode_sentence(loaded, "source", text, "sentence") for text in ("cat", "i saw the dog.")]
     trace = trace_batch(loaded, sources)
     first, second = (attention_maps(trace, "cross", "weights", sentence) for sentence in (0, 1))
     assert first.key_tokens == ("cat", "<eos>", *["<pad>"] * (len(second.key_tokens) - 2))

@@ -97,7 +97,7 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
         if not run.has_numbers:
             raise SentenceError(NO_NUMBERS)
         return run.translation
-    prompt = encode_sentence(loaded, loaded.source, sentence, "sentence")
+    prompt = encode_sentence(loaded, "source", sentence, "sentence")
     tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
 

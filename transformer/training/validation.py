@@ -96,6 +96,6 @@ class Validation:
 
 
 def _example(loaded: LoadedModel, source: str, target: str, place: str) -> Example:
-    src = encode_sentence(loaded, loaded.source, source, f"source at {place}").ids
-    tgt = encode_sentence(loaded, loaded.target, target, f"translation at {place}").ids
+    src = encode_sentence(loaded, "source", source, f"source at {place}").ids
+    tgt = encode_sentence(loaded, "target", target, f"translation at {place}").ids
     return Example((*src, EOS_ID), (BOS_ID, *tgt, EOS_ID))
