@@ -230,9 +230,10 @@ def test_turning_changes_no_product_with_the_own_position() -> None:
     assert np.abs(before[:4] - after[:4]).max() > 0.01
 
 
-def test_a_relative_bias_is_the_one_that_was_added() -> None:
+@pytest.mark.parametrize("distance", [-3, 0, 2])
+def test_a_relative_bias_is_the_one_that_was_added(distance: int) -> None:
     app = opened("relative", "positions", head="2")
-    app.select_slider(key="bias_distance").set_value(-3).run()
+    app.select_slider(key="bias_distance").set_value(distance).run()
     (formula,) = [text for text in formulas(app) if "bucket" in text]
     found = re.search(rf"bucket \}} (\d+), \\quad b = {NUMBER}", formula)
     assert found is not None
@@ -240,12 +241,13 @@ def test_a_relative_bias_is_the_one_that_was_added() -> None:
     table = loaded.model.state_dict()["encoder.relative_bias.weight"]
     assert float(found[2]) == pytest.approx(float(table[int(found[1]), 2]), abs=1e-4)
     recorded = run_sentence(loaded, TEXT).trace["encoder.layers.1.self_attn.position_bias"]
-    assert float(found[2]) == pytest.approx(float(recorded[0, 2, 5, 2]), abs=1e-4)
+    assert float(found[2]) == pytest.approx(float(recorded[0, 2, 3, 3 + distance]), abs=1e-4)
     line = trace(app, "position_bias", "head 2")
     distances = array(line["x"]).tolist()
     assert distances == list(range(-16, 17))
-    assert array(line["y"])[distances.index(-3)] == pytest.approx(float(found[2]), abs=1e-4)
+    assert array(line["y"])[distances.index(distance)] == pytest.approx(float(found[2]), abs=1e-4)
     app.button_group(key="bias_stack").set_value("decoder").run()
+    assert max(map(int, app.select_slider(key="bias_distance").options)) == 0
     assert array(trace(app, "position_bias", "head 2")["x"]).tolist() == list(range(-16, 1))
 
 

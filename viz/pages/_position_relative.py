@@ -24,11 +24,12 @@ def bias_section(run: Run) -> None:
     assert isinstance(table, RelativeBias)
     distances, buckets, biases = biases_of(table, both_ways=stack == "encoder")
     n_tokens = len(run.trace.tokens(stack)[0])
-    distance = _pick_distance(n_tokens)
+    distance = _pick_distance(n_tokens, both_ways=stack == "encoder")
     path = f"{stack}.layers.0.self_attn.position_bias"
     query, key = (0, distance) if distance > 0 else (-distance, 0)
     added = float(run.trace[path][0, head, query, key])
-    bucket = int(buckets[distances.tolist().index(max(-table.max_distance, distance))])
+    farthest = table.max_distance
+    bucket = int(buckets[distances.tolist().index(max(-farthest, min(distance, farthest)))])
     explain(
         what=f"To the score of a query and a key each head of the {stack} adds a number that depends on "
         f"their distance alone, the same in all of its layers. It was learned: {len(table.weight)} numbers a "
@@ -84,8 +85,8 @@ def _pick(stacks: list[Stack]) -> tuple[Stack, int]:
     return stack, head
 
 
-def _pick_distance(n_tokens: int) -> int:
-    distances = range(1 - n_tokens, 1)
+def _pick_distance(n_tokens: int, *, both_ways: bool) -> int:
+    distances = range(1 - n_tokens, n_tokens if both_ways else 1)
     clamp_choice("bias_distance", distances)
     distance: int = (
         st.select_slider(
