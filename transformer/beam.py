@@ -20,7 +20,7 @@ class Hypothesis:
 
     Attributes:
         ids: without what begins and ends it; a given prefix is part of it.
-        log_probability: of all tokens that were searched for, the end included, in nats.
+        log_probability: of all tokens, those of a given prefix and the end included, in nats.
         score: log_probability over the length penalty.
         end_id: what ended it; None if it ran into the limit.
     """
@@ -55,7 +55,8 @@ class BeamStep:
         parents: the hypothesis, 0 to K - 1, that each goes on (B, N).
         tokens: their ids (B, N).
         log_probabilities: of each token behind its prefix, in nats (B, N).
-        totals: of each candidate's tokens together (B, N); minus infinity where there are fewer candidates.
+        totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
+            there are fewer candidates.
         followed: places of the K candidates that are followed on, best first (B, K).
     """
 
@@ -103,7 +104,7 @@ class BeamSearch:
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.
         never: ids that are not to be chosen.
-        prefix: ids that every target begins with. They count in the length, not in the probability.
+        prefix: ids that every target begins with, none of `never`. They count as if they had been found.
 
     Attributes:
         found: what was found for each sentence so far.
@@ -150,8 +151,9 @@ class BeamSearch:
         sentences = list(range(len(self.found)))
         state = self._model.start(self._src)
         begin = self._begin.expand(len(sentences), -1)
-        logits = self._model.step(begin, state)[:, -1]  # (B, V), later (B * K, V)
-        totals = torch.zeros(len(sentences), 1, device=begin.device)  # (B, 1), later (B, K)
+        logits = self._model.step(begin, state)  # (B, T, V)
+        totals = self._of_prefix(logits[:, self._n_start - 1 : -1])[:, None]  # (B, 1), later (B, K)
+        logits = logits[:, -1]  # (B, V), later (B * K, V)
         targets = begin[:, None, self._n_start :]  # (B, 1, tokens), later (B, K, tokens)
         for length in range(1 + targets.shape[2], self._limit + 1):
             step = self._candidates(logits, totals)
@@ -174,6 +176,12 @@ class BeamSearch:
                 logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
                 continue
             return
+
+    def _of_prefix(self, logits: Tensor) -> Tensor:
+        """Log-probability of the given prefix; (B, P, V) -> (B,), 0 for an empty one."""
+        log_probabilities = logits.float().index_fill(-1, self._never, -math.inf).log_softmax(dim=-1)
+        prefix = self._begin[:, self._n_start :].expand(len(logits), -1)
+        return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
     def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
         n = self.n_listed

@@ -27,7 +27,7 @@ class BeamNode:
         position: tokens before it, counted from the root; 0 for the root.
         token_id: of the token.
         log_probability: of it behind its prefix, in nats; 0 for the root.
-        total: of all tokens that were searched for up to it; 0 for what was given.
+        total: of all tokens from the root's on up to it.
         score: total over the length penalty, by which candidates of a step are ranked.
         rank: its place among the candidates of its step, from 1.
         ends: whether it is a token that ends the target.
@@ -107,7 +107,7 @@ def beam_tree(
         never=never,
         prefix=prefix,
     )
-    nodes = _given(model, src, start_ids, prefix, never)
+    nodes = _given(model, src, start_ids, prefix, never, alpha)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
     open_words = model.config.tgt_vocab_size - len(set(never))
     for step in search.steps():
@@ -127,8 +127,9 @@ def _given(
     start_ids: Sequence[int],
     prefix: Sequence[int],
     never: Sequence[int],
+    alpha: float,
 ) -> list[BeamNode]:
-    """The root and the prefix; what the prefix's tokens would have cost."""
+    """The root and the prefix, with what its tokens cost."""
     root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")
     if not prefix:
         return [root]
@@ -141,7 +142,9 @@ def _given(
     for place, token in enumerate(prefix):
         own = float(log_probabilities[place, token])
         rank = 1 + int((log_probabilities[place] > own).sum())
-        nodes.append(BeamNode(place + 1, place, place + 1, token, own, 0.0, 0.0, rank, False, "given"))
+        total = nodes[-1].total + own
+        score = total / length_penalty(place + 1, alpha)
+        nodes.append(BeamNode(place + 1, place, place + 1, token, own, total, score, rank, False, "given"))
     return nodes
 
 

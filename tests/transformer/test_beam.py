@@ -118,17 +118,27 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
 
 
 def test_it_goes_on_from_a_prefix() -> None:
-    """A prefix is part of the target and of its length; its own probability does not count."""
+    """A prefix is part of the target: its length and its probability count as if it had been found."""
     model, src, prefix = sharp(2), random_ids(11, 1, 5), [4, 5]
     (found,) = search(model, src, prefix=prefix, beam_size=300, alpha=1.0, max_new_tokens=3)[0]
-    own = total(model, src, prefix)
     expected = max(
-        ((total(model, src, [*prefix, *ids, EOS_ID]) - own) / length_penalty(len(ids) + 3, 1.0), ids)
+        (total(model, src, [*prefix, *ids, EOS_ID]) / length_penalty(len(ids) + 3, 1.0), ids)
         for n in range(3)
         for ids in itertools.product([3, 4, 5, 6], repeat=n)
     )
     assert found.ids == (*prefix, *expected[1])
     assert found.score == pytest.approx(expected[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_beginning_of_the_best_target_leads_to_it_with_the_same_score(seed: int) -> None:
+    model, src = sharp(seed), random_ids(11, 1, 5, seed=seed)
+    (best,) = search(model, src, beam_size=400, alpha=1.0, max_new_tokens=5)[0]
+    for n in range(1, len(best.ids) + 1):
+        given = {"prefix": best.ids[:n], "max_new_tokens": 5 - n}
+        (again,) = search(model, src, beam_size=400, alpha=1.0, **given)[0]
+        assert again.ids == best.ids
+        assert again.score == pytest.approx(best.score, abs=1e-5)
 
 
 def test_more_alpha_gives_longer_targets() -> None:

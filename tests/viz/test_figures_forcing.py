@@ -24,10 +24,11 @@ def test_both_quantities_of_both_targets_step_by_step() -> None:
     assert "nats" in figure.layout.yaxis.title.text
     assert "bits" in figure.layout.yaxis2.title.text
     assert list(figure.layout.xaxis2.ticktext) == [
-        "0<br>&lt;b&gt;il<br>&lt;b&gt;il",
-        "1<br>gatto<br>cane",
-        "2<br>&lt;eos&gt;<br>–",
+        "0 &lt;b&gt;il",
+        "1 gatto | cane",
+        "2 &lt;eos&gt; | –",
     ]
+    assert figure.layout.xaxis2.tickangle == -90
 
 
 def test_tokens_reach_the_csv_as_they_are() -> None:

@@ -173,7 +173,7 @@ class BeamTree {
     if (!cuts) return head;
     shape("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 }, head);
     const cut = this.data.cuts[depth];
-    const line = cut === null ? "out" : `below ${format(cut)}: out`;
+    const line = cut === null ? "out" : `score below ${format(cut)}: out`;
     shape("text", { x: x + width / 2, y: y + 11, "text-anchor": "middle", class: "cut" }, head, line);
     const more = this.data.more[depth];
     const bottom = Math.max(...this.tree.columns[depth].map((i) => this.tree.boxes[i].y)) + ROW.height + 16;

@@ -14,6 +14,7 @@ from viz.theme import Theme
 
 SYMBOLS = ("circle", "diamond")
 DASHES = ("solid", "dash")
+MOST_TICKS = 20
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,25 @@ def _line(
 
 def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
     longest = max(len(target.tokens) for target in targets)
-    step = tick_step(longest, 24)
-    positions = range(0, longest, step)
-    labels = ["<br>".join([str(i), *(_token(target, i) for target in targets)]) for i in positions]
+    positions = range(0, longest, tick_step(longest, MOST_TICKS))
+    labels = [f"{i} {_tokens(targets, i)}" for i in positions]
+    # Upright at any width: labels of several lines would be turned where it is narrow, and read backwards.
     figure.update_xaxes(
-        tickvals=list(positions), ticktext=labels, showgrid=False, range=[-0.5, longest - 0.5]
+        tickvals=list(positions),
+        ticktext=labels,
+        tickangle=-90,
+        showgrid=False,
+        range=[-0.5, longest - 0.5],
     )
-    figure.update_xaxes(title="step; under it the token of each target, in the legend's order", row=2, col=1)
+    figure.update_xaxes(title="step and token (given | free)", row=2, col=1)
     figure.update_yaxes(title="log-probability (nats)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="entropy (bits)", rangemode="tozero", row=2, col=1)
+
+
+def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
+    """The token of a step; of each target, in their order, where they are not the same."""
+    tokens = [_token(target, position) for target in targets]
+    return tokens[0] if len(set(tokens)) == 1 else " | ".join(tokens)
 
 
 def _token(target: ScoredTokens, position: int) -> str:

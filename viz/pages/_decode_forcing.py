@@ -118,7 +118,8 @@ def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None
         f"number {one.scores.ranks[position]:,} of all {token_unit()}s)"
         for one in (forced, free)
     )
-    st.markdown(f"**They part at step {position}.** Up to there both are the same.")
+    before = " Up to there both are the same." if position else ""
+    st.markdown(f"**They part at step {position}.**{before}")
     st.text(f"The reference goes on with {given}; the model itself with {own}.")
 
 

@@ -106,7 +106,9 @@ def _prefix_line(search: Search) -> None:
     st.markdown(
         f"At each step every sentence that is followed goes on with every {unit}; the {search.beam_size} "
         "best of all these continuations are followed on, the others are pruned. In the tree a column is a "
-        f"step, and the percentage is the probability of that {unit} behind the ones before it."
+        f"step, and the percentage is the probability of that {unit} behind the ones before it. "
+        f"Continuations are compared by their score: the sum of the log-probabilities of all {unit}s so far, "
+        "over the length penalty. Below the line of a column stand those whose score was too low."
     )
     if not search.prefix:
         return

@@ -86,10 +86,9 @@ def _numbers(node: BeamNode) -> list[tuple[str, str]]:
     """Name and value of what there is to know of a node."""
     if node.parent is None:
         return []
-    own = [
+    return [
         ("probability", percent(math.exp(node.log_probability))),
         ("log-probability", number(node.log_probability)),
+        ("sum of the log-probabilities", number(node.total)),
+        ("score", number(node.score)),
     ]
-    if node.fate == "given":
-        return own
-    return [*own, ("sum of the log-probabilities", number(node.total)), ("score", number(node.score))]
