@@ -13,8 +13,8 @@ from transformer.foreign_text.sentence_error import SentenceError
 from transformer.model import Transformer
 
 NO_NUMBERS = (
-    "The model's scores for the next token are no numbers (NaN or infinite), so no token can be chosen: look "
-    "for weights that are none on the page Checkpoint, or with `python -m transformer inspect`."
+    "The model's scores for the next token are no numbers (NaN or infinite), so no token can be chosen. The "
+    "page Checkpoint, or `python -m transformer inspect`, says which weights are no numbers."
 )
 
 
