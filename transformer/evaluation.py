@@ -25,12 +25,15 @@ class Scores:
         chrf: Popović 2015, from 0 to 100.
         bleu_signature, chrf_signature: how sacrebleu computed them, in its own notation (Post 2018); figures
             with the same signature may be compared.
+        four_grams: runs of four tokens in the translations. BLEU is a geometric mean over runs of one to four
+            tokens: where there is none of four it is 0, however good the translations are.
     """
 
     bleu: float
     chrf: float
     bleu_signature: str
     chrf_signature: str
+    four_grams: int
 
 
 def translate_all(
@@ -118,11 +121,13 @@ def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Sco
     none: Any = None  # which sacrebleu takes, though its types don't say so
     streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
     bleu, chrf = BLEU(), CHRF()
+    found = bleu.corpus_score(translated, streams)
     return Scores(
-        bleu=bleu.corpus_score(translated, streams).score,
+        bleu=found.score,
         chrf=chrf.corpus_score(translated, streams).score,
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
+        four_grams=found.totals[-1],
     )
 
 

@@ -79,6 +79,10 @@ def test_a_model_is_named_by_a_path_too(capsys: pytest.CaptureFixture[str], tmp_
     [
         (["translate", "--model", "no-such-model", "hello"], "There is no model 'no-such-model'"),
         (["translate", "--device", "abacus", "hello"], "There is no device 'abacus'"),
+        (["translate", "--beam", "0", "hello"], "--beam is 0"),
+        (["translate", "--length-penalty", "nan", "hello"], "--length-penalty is nan: it must be a finite"),
+        (["translate", "--length-penalty", "inf", "hello"], "--length-penalty is inf"),
+        (["translate", "--length-penalty", "-0.5", "hello"], "--length-penalty is -0.5"),
         (["train", "--task", "toy-en-it", "--n-pairs", "0"], "--n-pairs is 0"),
         (["train", "--task", "toy-en-it", "--threads", "0"], "--threads is 0"),
         (["train", "--task", "toy-en-it", "--seed", "-1"], "--seed is -1"),

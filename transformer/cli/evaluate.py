@@ -12,7 +12,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from transformer.checkpoints.folder import LoadedModel, default_model, open_model
-from transformer.cli.command import CommandError
+from transformer.cli.command import CommandError, check_search
 from transformer.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
 from transformer.evaluation import score, sentence_chrf, source_ids, translate_ids
@@ -20,6 +20,11 @@ from transformer.run import SentenceError
 
 N_WORST = 20
 """How many of the translations that are least like their references --json lists."""
+
+_NO_FOUR_GRAMS = (
+    "Note: BLEU counts runs of four tokens, and no translation is as long as that: so it is 0 however good "
+    "they are. Go by chrF and the exact ones."
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Evaluate:
             translations of a source stand on neighbouring lines, or in further columns.
         model: the name of a folder in assets/models, or the path of a model's folder.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search: more favours longer translations.
+        length_penalty: alpha of the beam search, 0 or more: more favours longer translations.
         json: print everything as JSON, with the worst translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
@@ -56,6 +61,7 @@ class Evaluation:
         length_penalty: of the beam search.
         bleu, chrf: sacrebleu's, of the corpus, 0 to 100.
         bleu_signature, chrf_signature: how sacrebleu computed them.
+        four_grams: runs of four tokens in the translations; without any, BLEU is 0 whatever they say.
         exact: sources whose translation is one of its references, letter for letter, capitals and punctuation
             marks included; only how much white space there is, and how accents are composed, doesn't matter.
         seconds: that translating took.
@@ -70,14 +76,14 @@ class Evaluation:
     chrf: float
     bleu_signature: str
     chrf_signature: str
+    four_grams: int
     exact: int
     seconds: float
 
 
 def run_evaluation(command: Evaluate) -> int:
     """Translate, score, print."""
-    if command.beam < 1:
-        raise CommandError(f"--beam is {command.beam}: it must be at least 1.")
+    check_search(command.beam, command.length_penalty)
     try:
         data = list(read_references(*command.pairs))
         loaded = open_model(command.model, choose_device(command.device))
@@ -125,15 +131,20 @@ def _composed(text: str) -> str:
 
 def _text(found: Evaluation) -> str:
     how = "greedy" if found.beam == 1 else f"beam {found.beam}, length penalty {found.length_penalty:g}"
-    return "\n".join(
-        [
-            f"{found.model}, {how}: {found.sentences:,} sentences, {found.references:,} references",
-            f"BLEU   {found.bleu:5.1f}   {found.bleu_signature}",
-            f"chrF   {found.chrf:5.1f}   {found.chrf_signature}",
-            f"exact  {found.exact / found.sentences:5.1%}  {found.exact:,} are one of their references",
-            f"time   {found.seconds:5.1f} s {found.sentences / found.seconds:.0f} sentences/s",
-        ]
-    )
+    sentences, references = _counted(found.sentences, "sentence"), _counted(found.references, "reference")
+    are = "is one of its references" if found.exact == 1 else "are one of their references"
+    lines = [
+        f"{found.model}, {how}: {sentences}, {references}",
+        f"BLEU   {found.bleu:5.1f}   {found.bleu_signature}",
+        f"chrF   {found.chrf:5.1f}   {found.chrf_signature}",
+        f"exact  {found.exact / found.sentences:5.1%}  {found.exact:,} {are}",
+        f"time   {found.seconds:5.1f} s {found.sentences / found.seconds:.0f} sentences/s",
+    ]
+    return "\n".join(lines if found.four_grams else [*lines, _NO_FOUR_GRAMS])
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _worst(

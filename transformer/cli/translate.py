@@ -19,7 +19,7 @@ from transformer.checkpoints.folder import (
     shipped_models,
 )
 from transformer.checkpoints.importing.opening import at_home, open_checkpoint
-from transformer.cli.command import CommandError
+from transformer.cli.command import CommandError, check_search
 from transformer.decoding import NO_NUMBERS
 from transformer.device import choose_device
 from transformer.evaluation import translate_all
@@ -37,7 +37,7 @@ class Translate:
         sentences: to translate; when there are none, each line of standard input is one.
         model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search: more favours longer translations.
+        length_penalty: alpha of the beam search, 0 or more: more favours longer translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
@@ -53,10 +53,9 @@ def run_translation(command: Translate) -> int:
 
     Raises:
         CheckpointError: for a model that can't be opened.
-        CommandError: for an empty beam, or a model that gives no words.
+        CommandError: for an empty beam, a length penalty that is none, or a model that gives no words.
     """
-    if command.beam < 1:
-        raise CommandError(f"--beam is {command.beam}: it must be at least 1.")
+    check_search(command.beam, command.length_penalty)
     loaded = _opened(command.model, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
