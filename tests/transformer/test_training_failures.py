@@ -160,6 +160,80 @@ def test_a_folder_in_use(begun: Path, files: list[str], capsys: pytest.CaptureFi
     assert state(begun)[1] == before
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--vocab-size", "5"], "more than"),
+        (["--languages", "en", "qq"], "qq"),
+        (["--longest", "1"], "no pairs"),
+        (["--max-words", "1"], "No pair is left"),
+    ],
+)
+def test_after_a_mistake_the_folder_is_as_good_as_new(
+    arguments: list[str], message: str, files: list[str], tmp_path: Path
+) -> None:
+    """The corrected command is taken as it is: nothing was trained that it could spoil."""
+    out = tmp_path / "model"
+    assert message in refused(Run(tmp_path, *files, *TINY, *arguments, "--out", str(out)))
+    assert (out / "training" / "plan.json").exists(), "else there is nothing to test"
+    train(tmp_path, *files, *TINY, "--steps", "6", "--out", str(out))
+    assert state(out)[1]["step"] == 6
+
+
+def test_what_a_training_left_without_a_state_may_go(files: list[str], tmp_path: Path) -> None:
+    """Killed before its first state, with a corpus, metrics and snapshots behind it."""
+    out = tmp_path / "model"
+    choices = [*files, *TINY, "--snapshots", "4", "--save-every", "100000", "--tensorboard"]
+    run = Run(tmp_path, *choices, "--steps", "100000", "--out", str(out))
+    run.wait_for(lambda: (out / "training" / "metrics.jsonl").exists() and len(metrics(out)) > 2)
+    run.kill()
+    run.wait()
+    assert (out / "snapshots" / "0").exists()
+    train(tmp_path, *choices, "--out", str(out))
+    assert next(line["step"] for line in metrics(out) if "loss" in line) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["notes.txt", "training/notes.txt", "training/corpus/notes.txt", "snapshots/0/notes.txt", "notes/"],
+)
+def test_a_strangers_file_is_never_touched(
+    name: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model"
+    refused(Run(tmp_path, *files, *TINY, "--vocab-size", "5", "--out", str(out)))
+    path = out / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir() if name.endswith("/") else path.write_text("mine")
+    before = sorted(out.rglob("*"))
+    assert main(["train", *files, *TINY, "--out", str(out)]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert sorted(out.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["plan.json", "lock"])
+def test_a_strangers_file_with_a_name_of_ours_is_never_touched(
+    name: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model" / "training" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    assert main(["train", *files, *TINY, "--out", str(tmp_path / "model")]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+
+
+def test_a_training_behind_a_link_is_in_use(
+    copy: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files may lie on a larger disk."""
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "training").symlink_to(copy / "training")
+    assert main(["train", *files, *TINY, "--out", str(tmp_path / "linked")]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert state(copy)[1]["step"] == 20
+
+
 def test_two_at_once(files: list[str], tmp_path: Path) -> None:
     out = tmp_path / "model"
     run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--out", str(out))

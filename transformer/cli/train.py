@@ -102,15 +102,26 @@ def _check(command: Train, folder: TrainingFolder) -> None:
             tell(change)
         if not folder.state.exists():
             tell("No state had been saved: the training begins with its first update.")
-    elif folder.out.is_dir() and any(folder.out.iterdir()) and not command.run.overwrite:
-        raise CommandError(
-            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
-            "--overwrite, or name another folder with --out."
-        )
+    elif not command.run.overwrite:
+        _check_free(folder)
     if command.checks.tensorboard:
         check_tensorboard()
     if command.checks.valid:
         list(read_references(*command.checks.valid))
+
+
+def _check_free(folder: TrainingFolder) -> None:
+    try:
+        is_free = folder.is_free()
+    except OSError as error:
+        raise CommandError(
+            f"{folder.out} can't be looked into ({error.strerror}): name another folder with --out."
+        ) from error
+    if not is_free:
+        raise CommandError(
+            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
+            "--overwrite, or name another folder with --out."
+        )
 
 
 @contextmanager

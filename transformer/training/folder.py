@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,14 @@ from pathlib import Path
 from transformer.snapshots import FOLDER as SNAPSHOTS
 from transformer.training.files import write_json
 from transformer.training.plan import PlanError, TrainingPlan
+
+_BEGINNING = re.compile(
+    r"training(/(plan\.json|lock|metrics\.jsonl|corpus|tensorboard))?"
+    r"|training/corpus/(coders\.json|corpus\.json|(source|target)\.(ids|offsets))"
+    r"|training/tensorboard/events\.out\.tfevents\.[^/]+"
+    rf"|{SNAPSHOTS}(/\d+(/model\.safetensors)?)?"
+)
+"""The paths of all that a training may have written before its first state."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,31 @@ class TrainingFolder:
     def last(self) -> Path:
         """The model after the last update."""
         return self.path / "last"
+
+    def is_free(self) -> bool:
+        """Whether a training may begin here without anything being lost.
+
+        It may where nothing is, and where a training ended before it saved a state (for a mistake in its
+        files, say) and nobody has put anything else.
+
+        Raises:
+            OSError: when the folder can't be looked into.
+        """
+        found = list(self.out.rglob("*")) if self.out.is_dir() else []
+        if not all(self._is_of_a_beginning(path) for path in found):
+            return False
+        if not self.plan.exists():  # the empty lock is all that can be there
+            return not any(path.stat().st_size for path in found if path.is_file())
+        try:
+            self.saved_plan()
+        except PlanError:
+            return False
+        return True
+
+    def _is_of_a_beginning(self, path: Path) -> bool:
+        """Whether a training writes this before its first state; what is behind a link may be anything."""
+        name = path.relative_to(self.out).as_posix()
+        return not path.is_symlink() and _BEGINNING.fullmatch(name) is not None
 
     def clear(self) -> None:
         """Remove what an earlier training left, but for its encoded corpus, which may be of use again."""
