@@ -23,7 +23,7 @@ from transformer.model import Transformer
 from transformer.snapshots import open_snapshots
 from transformer.training.averaging import average, drop_weights, kept_weights
 from transformer.training.metrics import MetricsLog
-from transformer.training.plan import PlanError, TrainingPlan, UpdatePlan
+from transformer.training.plan import CheckPlan, ModelPlan, PlanError, TrainingPlan, UpdatePlan
 from transformer.training.plan_words import changes, options
 
 CHOICES = [*TINY, "--average", "3", "--validate-every", "8", "--tensorboard", "--half"]
@@ -227,6 +227,17 @@ def test_only_what_changed_is_said() -> None:
     ]
     with pytest.raises(PlanError, match="--seed was 1"):
         changes(old, replace(old, updates=UpdatePlan(seed=2)))
+    with_files = replace(old, checks=CheckPlan(valid=(Path("v.tsv"),)))
+    assert changes(old, with_files) == ["--valid was not given and is v.tsv from here on."]
+
+
+def test_sizes_that_were_left_to_the_preset_are_named() -> None:
+    """To name the preset's own size is no change; to name another one is refused by the preset's number."""
+    old = TrainingPlan()
+    d_model = old.model.config(src_vocab_size=1, tgt_vocab_size=1).d_model
+    assert changes(old, replace(old, model=ModelPlan(d_model=d_model))) == []
+    with pytest.raises(PlanError, match=f"--d-model was {d_model} when this training began: with 32 "):
+        changes(old, replace(old, model=ModelPlan(d_model=32)))
 
 
 def test_weights_of_lost_updates_are_dropped(tmp_path: Path) -> None:

@@ -99,22 +99,46 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
         (["--batch-tokens", "90"], "--batch-tokens was 200"),
         (["--max-ratio", "9"], "--max-ratio was 4.0"),
         (["--vocab-size", "400"], "--vocab-size was 330"),
+        (["--overwrite"], "give one of the two"),
+        (["--steps", "19"], "--steps is 19, but 20 updates have been made already"),
+        (["--steps", "30", "--pairs", "other.tsv", "--seed", "2"], "--seed was 1 when this training began"),
     ],
 )
 def test_another_model_or_other_data_are_another_training(
     arguments: list[str], message: str, begun: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Refused in one line, without a change announced before it or made."""
+    before = (begun / "training" / "plan.json").read_bytes()
     assert main(["train", "--resume", "--out", str(begun), *arguments]) == 1
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert (begun / "training" / "plan.json").read_bytes() == before
+
+
+def test_the_steps_that_were_planned_may_be_named_again(copy: Path, tmp_path: Path) -> None:
+    """As many have been made already: a finished training is finished once more, with other choices say."""
+    assert "Saved the last weights" in train(tmp_path, "--resume", "--out", str(copy), "--steps", "20")
+
+
+def test_learning_what_is_validated_is_warned_of(files: list[str], tmp_path: Path) -> None:
+    """The same file by another name too; other files are no reason to."""
+    pairs, out = Path(files[1]), tmp_path / "model"
+    (tmp_path / "valid.tsv").symlink_to(pairs)
+    given = [*files, *TINY, "--steps", "6", "--out", str(out)]
+    said = train(tmp_path, *given, "--valid", str(tmp_path / "valid.tsv"))
+    assert f"--valid {tmp_path / 'valid.tsv'} is one of the files of --pairs" in said
+    said = train(tmp_path, "--resume", "--out", str(out), "--valid", str(write_pairs(tmp_path / "new", 5)))
+    assert "is one of the files of --pairs" not in said
 
 
 def test_the_files_may_be_elsewhere_but_not_others(copy: Path, files: list[str], tmp_path: Path) -> None:
     moved, other = shutil.copy(files[1], tmp_path / "moved.tsv"), write_pairs(tmp_path / "other.tsv", seed=5)
     said = train(tmp_path, "--resume", "--out", str(copy), "--pairs", str(moved))
     assert f"is {moved} from here on" in said
-    assert "not those that this training began with" in refused(
-        Run(tmp_path, "--resume", "--out", str(copy), "--pairs", str(other))
-    )
+    said = refused(Run(tmp_path, "--resume", "--out", str(copy), "--pairs", str(other)))
+    assert "not those that this training began with" in said
+    assert "from here on" not in said
     assert "used again" in train(tmp_path, "--resume", "--out", str(copy)), "nothing was lost by that"
 
 

@@ -31,7 +31,7 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.loop import CorpusTraining
 from transformer.training.memory import keep_freed_memory
 from transformer.training.metrics import TensorBoardError, check_tensorboard, read_updates
-from transformer.training.plan import PlanError, TrainingPlan
+from transformer.training.plan import CheckPlan, DataPlan, PlanError, TrainingPlan
 from transformer.training.plan_words import changes, options
 from transformer.training.preparing import Prepared, open_prepared, prepare
 from transformer.training.ranks import Ranks, RanksError, is_loss_of_a_process, joined, own_device
@@ -96,18 +96,26 @@ def run_training(command: Train) -> int:
 
 
 def _check(command: Train, folder: TrainingFolder) -> None:
-    """Find out at once what would stop the training later."""
+    """Find out at once what would stop the training later, before a word is said or a file written."""
     if command.run.resume:
-        for change in changes(folder.saved_plan(), command.plan):
-            tell(change)
-        if not folder.state.exists():
-            tell("No state had been saved: the training begins with its first update.")
+        _check_steps(command, folder)
     elif not command.run.overwrite:
         _check_free(folder)
     if command.checks.tensorboard:
         check_tensorboard()
     if command.checks.valid:
         list(read_references(*command.checks.valid))
+
+
+def _check_steps(command: Train, folder: TrainingFolder) -> None:
+    """Refuse a new end that lies behind the training; what has come to its own may be finished again."""
+    before, now = folder.saved_plan().updates.steps, command.updates.steps
+    done = saved_step(folder.state) if folder.state.exists() else 0
+    if now != before and now <= done:
+        raise CommandError(
+            f"--steps is {now}, but {done:,} updates have been made already: give more to go on, or leave "
+            f"the option out to keep to {before:,}."
+        )
 
 
 def _check_free(folder: TrainingFolder) -> None:
@@ -128,6 +136,10 @@ def _check_free(folder: TrainingFolder) -> None:
 def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
     """Make the folder, lock it, and prepare what is read."""
     _check(command, folder)
+    said = changes(folder.saved_plan(), command.plan) if command.run.resume else []
+    if command.run.resume and not folder.state.exists():
+        said.append("No state had been saved: the training begins with its first update.")
+    _warn(command.data, command.checks)
     with ExitStack() as held:
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
@@ -137,6 +149,8 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 folder.save_plan(command.plan)
             prepare(folder, command.plan, tell, _watch)
             folder.save_plan(command.plan)
+            for change in said:  # only now that nothing can refuse them any more
+                tell(change)
         except KeyboardInterrupt:
             tell(f"Stopped before the first update: begin with that {_how(folder)}")
             raise
@@ -148,6 +162,16 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 "another folder with --out."
             ) from error
         yield
+
+
+def _warn(data: DataPlan, checks: CheckPlan) -> None:
+    learnt = {path.resolve() for files in data.pairs for path in files}
+    for path in checks.valid:
+        if path.resolve() in learnt:
+            tell(
+                f"--valid {path} is one of the files of --pairs: validation will show how well the model "
+                "knows what it has learnt, not how it translates new sentences."
+            )
 
 
 def _train(

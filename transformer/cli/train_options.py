@@ -10,7 +10,15 @@ import tyro
 
 from transformer.filters import Filters
 from transformer.training.folder import TrainingFolder
-from transformer.training.plan import CheckPlan, DataPlan, ModelPlan, ResultPlan, TrainingPlan, UpdatePlan
+from transformer.training.plan import (
+    CheckPlan,
+    DataPlan,
+    ModelPlan,
+    PlanError,
+    ResultPlan,
+    TrainingPlan,
+    UpdatePlan,
+)
 
 PROGRAM = "python -m transformer train"
 _SETTINGS = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
@@ -70,11 +78,15 @@ def parse(arguments: Sequence[str]) -> Train:
     """Read the options; with --resume, those that are not given are as the training was begun with.
 
     Raises:
-        PlanError: for --resume where no training was begun.
+        PlanError: for --resume where no training was begun, and for --resume with --overwrite.
     """
     given = tyro.cli(Train, prog=PROGRAM, args=arguments, config=_SETTINGS)
     if not given.run.resume:
         return given
+    if given.run.overwrite:
+        raise PlanError(
+            "--resume goes on with the training that is there, --overwrite begins anew: give one of the two."
+        )
     saved = TrainingFolder(given.run.out).saved_plan()
     # An option that may be repeated adds to what is there.
     default = Train(**vars(saved) | {"data": replace(saved.data, pairs=())})

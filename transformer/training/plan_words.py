@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from transformer.training.plan import PlanError, TrainingPlan, option
@@ -20,7 +21,7 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
         PlanError: for a change of the model or of the order of the data: that is another training.
     """
     said = []
-    for (name, before), (_, now) in zip(old.choices(), new.choices(), strict=True):
+    for (name, before), (_, now) in zip(_settled(old), _settled(new), strict=True):
         if before == now:
             continue
         is_fixed = name in _FIXED or name.partition(".")[0] in _FIXED_GROUPS
@@ -33,7 +34,17 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
     return said
 
 
+def _settled(plan: TrainingPlan) -> Iterator[tuple[str, Any]]:
+    """Every choice by name, a size that was left to the preset as the preset has it."""
+    config = plan.model.config(src_vocab_size=1, tgt_vocab_size=1)
+    for name, value in plan.choices():
+        group, _, size = name.partition(".")
+        yield name, getattr(config, size) if group == "model" and value is None else value
+
+
 def _shown(value: Any) -> str:
+    if value in (None, ()):
+        return "not given"
     return " ".join(map(_shown, value)) if isinstance(value, tuple) else str(value)
 
 
