@@ -52,7 +52,10 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
         before=partial(limit_files, len(before) // 2),
     )
     said = refused(run)
-    assert "can't be saved" in said
+    assert f"The training can't be saved ({path}" in said
+    assert "File too large" in said
+    assert "Errno" not in said
+    assert "make room, and go on from there" in said
     assert "The last good state, of update 20, is kept" in said
     assert "--resume" in said
     assert path.read_bytes() == before
@@ -73,7 +76,28 @@ def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:
     said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
     step = state(out)[1]["step"]
     assert f"broke down in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
-    assert f"The last good state, of update {step:,}, is kept" in said
+    assert f"The last good state, of update {step:,}, is kept: choose a lower --peak, a longer --warm" in said
+
+
+def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tmp_path: Path) -> None:
+    """What is said to do helps."""
+    out = tmp_path / "model"
+    broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1000"]
+    said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
+    assert (
+        "No state had been saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
+    )
+    assert f"begin anew with python -m transformer train --resume --out {out}" in said
+    train(tmp_path, "--resume", "--out", str(out), "--peak", "0.001")
+    assert state(out)[1]["step"] == 20
+
+
+def test_a_full_disk_at_the_end(copy: Path, tmp_path: Path) -> None:
+    """The updates have been made; there is room for nothing but small files."""
+    said = refused(Run(tmp_path, "--resume", "--out", str(copy), before=partial(limit_files, 20_000)))
+    assert f"The model can't be written to {copy} ({copy}" in said
+    assert "Errno" not in said
+    assert "make room, and go on from there" in said
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

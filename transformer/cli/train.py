@@ -57,6 +57,10 @@ REFUSALS = (
 
 MEBIBYTE = 1 << 20
 
+_CALMER = "choose a lower --peak, a longer --warmup or a smaller --clip, and "
+_ROOM = "make room, and "
+"""What has to be done before a training that ended can go on."""
+
 
 def run_train(arguments: Sequence[str]) -> int:
     """Train as the options say; returns the exit status.
@@ -235,17 +239,26 @@ def _go_on(training: CorpusTraining, folder: TrainingFolder, steps: int, ranks: 
             for event in training.go_on():
                 bar.show(event)
     except NonFiniteError as error:
-        raise CommandError(_kept(folder, f"The training broke down in {error}.")) from error
+        raise CommandError(_kept(folder, f"The training broke down in {error}.", _CALMER)) from error
     except OSError as error:
-        raise CommandError(_kept(folder, f"The training can't be saved: {error}.")) from error
+        raise CommandError(
+            _kept(folder, f"The training can't be saved ({_reason(error)}).", _ROOM)
+        ) from error
 
 
-def _kept(folder: TrainingFolder, what: str) -> str:
+def _kept(folder: TrainingFolder, what: str, first: str = "") -> str:
+    """Say what happened, what is left, what to do `first`, and the command that then goes on."""
     try:
         step = saved_step(folder.state)
     except StateError:
-        return f"{what} No state had been saved."
-    return f"{what} The last good state, of update {step:,}, is kept: go on from there {_how(folder)}"
+        return f"{what} No state had been saved: {first}begin anew {_how(folder)}"
+    return f"{what} The last good state, of update {step:,}, is kept: {first}go on from there {_how(folder)}"
+
+
+def _reason(error: OSError) -> str:
+    """What the system says; of a library's error, which has no number, what the library says."""
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"
 
 
 def _how(folder: TrainingFolder) -> str:
@@ -281,7 +294,8 @@ def _finish(
         largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
         save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     except OSError as error:
-        raise CommandError(_kept(folder, f"The model can't be written to {folder.out}: {error}.")) from error
+        what = f"The model can't be written to {folder.out} ({_reason(error)})."
+        raise CommandError(_kept(folder, what, _ROOM)) from error
     tell(f"Saved {candidates[0].name} in {folder.out}.")
 
 
