@@ -1,10 +1,15 @@
-"""A model at several moments of its training, beside the finished one: weights and the course of the loss."""
+"""A model at several moments of its training, beside the finished one: weights and the course of the loss.
+
+The finished model need not be that of the last update: a training over a corpus may choose the best weights,
+or an average.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +67,7 @@ class Snapshots:
 
     Attributes:
         folder: of the model.
-        steps: updates that had been made at each, rising; those of the last are the finished model's.
+        steps: updates that had been made at each, rising; the last is the training's last.
         history: of the whole training.
     """
 
@@ -71,7 +76,9 @@ class Snapshots:
     history: History
 
     def open(self, step: int, device: torch.device | None = None) -> LoadedModel:
-        """Open the model of a step, frozen, as it was then; the last is the finished model itself.
+        """Open the model of a step, frozen, as it was then.
+
+        The last is the finished model itself, unless that has other weights: then the last has been kept too.
 
         Raises:
             CheckpointError: when its files are missing or damaged.
@@ -79,8 +86,9 @@ class Snapshots:
         """
         if step not in self.steps:
             raise ValueError(f"there is no snapshot of step {step}")
-        weights = None if step == self.steps[-1] else self.folder / FOLDER / str(step)
-        return open_model(str(self.folder), device, weights=weights)
+        weights = self.folder / FOLDER / str(step)
+        is_model = step == self.steps[-1] and not weights.exists()
+        return open_model(str(self.folder), device, weights=None if is_model else weights)
 
 
 def snapshot_steps(n_steps: int, count: int) -> tuple[int, ...]:
@@ -111,8 +119,22 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
     save_only_weights(folder / FOLDER / str(step), model, dtype=torch.float16)
 
 
+def drop_snapshots(folder: Path) -> None:
+    """Remove the snapshots of the model that was in a folder before, and nothing else that lies beside them.
+
+    Raises:
+        OSError: when they can't be removed.
+    """
+    (folder / FOLDER / HISTORY).unlink(missing_ok=True)
+    for path in (folder / FOLDER).glob("*"):
+        if path.name.isdecimal():
+            shutil.rmtree(path)
+
+
 def save_history(folder: Path, updates: Iterable[Update]) -> None:
     """Write the course of a training beside its snapshots: step, loss and learning rate, as CSV.
+
+    The last update is among them: its step is that of the last snapshot.
 
     Raises:
         OSError: when the folder can't be written.

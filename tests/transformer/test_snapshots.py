@@ -61,6 +61,23 @@ def test_the_last_snapshot_is_the_finished_model(folder: Path) -> None:
     assert all(torch.equal(weight, opened[name]) for name, weight in tiny_model(8).model.state_dict().items())
 
 
+def test_the_last_snapshot_is_its_own_where_it_was_kept(folder: Path) -> None:
+    """A training that chooses other weights than the last for its model keeps the last as well."""
+    last = tiny_model(seed=9).model
+    save_snapshot(folder, 8, last)
+    snapshots = open_snapshots(str(folder))
+    assert snapshots.steps == (0, 4, 8)
+    opened = snapshots.open(8).model.state_dict()
+    assert all(torch.equal(opened[name], w.half().float()) for name, w in last.state_dict().items())
+
+
+def test_the_shipped_models_last_snapshot_is_the_model_itself() -> None:
+    snapshots = open_snapshots("toy-en-it")
+    assert snapshots.steps == (0, 26, 53, 106, 212, 425, 850, 1701, 3402, 6804)
+    opened, model = snapshots.open(6804).model.state_dict(), open_model("toy-en-it").model.state_dict()
+    assert all(torch.equal(weight, model[name]) for name, weight in opened.items())
+
+
 def test_the_history_is_that_of_the_updates(folder: Path) -> None:
     history = open_snapshots(str(folder)).history
     assert history.steps == tuple(range(1, 9))
@@ -114,5 +131,10 @@ def test_the_training_of_a_task_keeps_them(
     assert not torch.equal(weights[1], weights[2])
     assert torch.equal(weights[2], open_model(str(tmp_path / "model")).model.generator.weight)
     assert f"after 0, {last // 2} updates" in open_model(str(tmp_path / "model")).card
+    (tmp_path / "model" / "snapshots" / "notes.txt").write_text("mine")
+    assert main([*command, "0", "--overwrite", "--out", str(tmp_path / "model")]) == 0
+    with pytest.raises(CheckpointError, match="has no snapshots"):
+        open_snapshots(str(tmp_path / "model"))
+    assert [path.name for path in (tmp_path / "model" / "snapshots").iterdir()] == ["notes.txt"]
     assert main([*command, "1", "--out", str(tmp_path / "other")]) == 1
     assert "--snapshots is 1" in capsys.readouterr().err

@@ -202,6 +202,66 @@ def test_it_stops_early(folder: Path, tmp_path: Path) -> None:
     assert "Saved" in said
 
 
+def assert_last_snapshot_is_of_the_last_update(out: Path, step: int) -> None:
+    snapshots = open_snapshots(str(out))
+    assert snapshots.steps[-1] == snapshots.history.steps[-1] == step
+    opened = snapshots.open(step).model.state_dict()
+    last = load_file(out / "training" / "last" / "model.safetensors")
+    assert all(torch.equal(opened[name], weight.half().float()) for name, weight in last.items())
+
+
+def test_the_last_snapshot_is_no_average(folder: Path, tmp_path: Path) -> None:
+    """The finished model is the mean of the last three weights; the course ends with the last ones."""
+    out = tmp_path / "model"
+    given = ["--pairs", str(folder / "pairs.tsv"), *TINY, "--snapshots", "3"]
+    said = train(tmp_path, *given, "--average", "3", "--out", str(out))
+    assert "Saved the average of the last 3 saved weights" in said
+    assert_last_snapshot_is_of_the_last_update(out, 20)
+    name = "generator.weight"
+    finished, last = open_model(str(out)), open_snapshots(str(out)).open(20)
+    assert not torch.equal(finished.model.state_dict()[name].half(), last.model.state_dict()[name].half())
+
+
+def test_the_last_weights_are_kept_once(folder: Path, tmp_path: Path) -> None:
+    """Where they are the finished model, they are so in full precision."""
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--snapshots", "3", "--out", str(out))
+    assert not (out / "snapshots" / "20").exists()
+    opened = open_snapshots(str(out)).open(20).model.state_dict()
+    last = load_file(out / "training" / "last" / "model.safetensors")
+    assert all(torch.equal(opened[name], weight) for name, weight in last.items())
+
+
+def test_the_last_snapshot_of_a_training_that_stopped_early(folder: Path, tmp_path: Path) -> None:
+    """After update 8, which no line of the metrics is about, with moments planned beyond it."""
+    out = tmp_path / "model"
+    given = ["--pairs", str(folder / "pairs.tsv"), "--valid", str(folder / "valid.tsv"), *TINY]
+    still = ["--peak", "1e-6", "--validate-every", "2", "--patience", "3", "--snapshots", "4"]
+    assert "Stopped early" in train(tmp_path, *given, *still, "--out", str(out))
+    assert_last_snapshot_is_of_the_last_update(out, 8)
+    snapshots = open_snapshots(str(out))
+    assert snapshots.steps == (0, 5, 8)
+    assert snapshots.history.steps == (3, 6, 8)
+    assert snapshots.history.losses[2] == pytest.approx(snapshots.history.losses[1], rel=0.05)
+    assert snapshots.history.learning_rates[2] == pytest.approx(
+        UpdatePlan(peak=1e-6, warmup=5, steps=20).rate(16)(8), rel=1e-3
+    )
+
+
+def test_snapshots_of_a_training_that_was_begun_without(folder: Path, tmp_path: Path) -> None:
+    """Moments behind it can't be had any more, and it is said; the first one the seed makes again."""
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--steps", "6", "--out", str(out))
+    said = train(tmp_path, "--resume", "--steps", "20", "--snapshots", "5", "--out", str(out))
+    assert "The weights after 2, 5 updates were not kept" in said
+    snapshots = open_snapshots(str(out))
+    assert snapshots.steps == (0, 10, 20)
+    config = open_model(str(out)).model.config
+    first = Transformer(config, torch.Generator().manual_seed(1)).generator.weight.half().float()
+    assert torch.equal(snapshots.open(0).model.generator.weight, first)
+    assert "were not kept" not in train(tmp_path, "--resume", "--half", "--out", str(out)), "once is enough"
+
+
 def test_choices_survive_a_file_and_a_command_line() -> None:
     plan = parse([*CHOICES, *NOTES, "--pairs", "a b.tsv", "--pairs", "c.en", "c.it", "--valid", "d.tsv"]).plan
     assert plan.data.pairs == ((Path("a b.tsv"),), (Path("c.en"), Path("c.it")))

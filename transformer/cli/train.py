@@ -12,27 +12,28 @@ import torch
 import tyro
 from tqdm import tqdm
 
-from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.cli import train_task
 from transformer.cli.command import CommandError
+from transformer.cli.train_checks import check, resumed_otherwise, warnings
 from transformer.cli.train_options import PROGRAM, Train, parse
 from transformer.cli.training_bar import TrainingBar
 from transformer.config import ConfigError
-from transformer.corpus import CorpusError, read_references
+from transformer.corpus import CorpusError
 from transformer.device import choose_device
 from transformer.encoded import EncodedCorpusError
 from transformer.model import Transformer
 from transformer.run import SentenceError
-from transformer.snapshots import save_history
+from transformer.snapshots import save_history, save_snapshot
 from transformer.text import TextError
 from transformer.training.files import LockedError, locked
-from transformer.training.finishing import finish
+from transformer.training.finishing import LAST, Candidate, finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import CorpusTraining
 from transformer.training.memory import keep_freed_memory
-from transformer.training.metrics import TensorBoardError, check_tensorboard, read_updates
-from transformer.training.plan import CheckPlan, DataPlan, PlanError, TrainingPlan
-from transformer.training.plan_words import changes, options
+from transformer.training.metrics import TensorBoardError
+from transformer.training.plan import PlanError, TrainingPlan
+from transformer.training.plan_words import options
 from transformer.training.preparing import Prepared, open_prepared, prepare
 from transformer.training.ranks import Ranks, RanksError, is_loss_of_a_process, joined, own_device
 from transformer.training.state import StateError, saved_step
@@ -99,51 +100,13 @@ def run_training(command: Train) -> int:
         raise CommandError(_kept(folder, "Another process of this training ended.")) from error
 
 
-def _check(command: Train, folder: TrainingFolder) -> None:
-    """Find out at once what would stop the training later, before a word is said or a file written."""
-    if command.run.resume:
-        _check_steps(command, folder)
-    elif not command.run.overwrite:
-        _check_free(folder)
-    if command.checks.tensorboard:
-        check_tensorboard()
-    if command.checks.valid:
-        list(read_references(*command.checks.valid))
-
-
-def _check_steps(command: Train, folder: TrainingFolder) -> None:
-    """Refuse a new end that lies behind the training; what has come to its own may be finished again."""
-    before, now = folder.saved_plan().updates.steps, command.updates.steps
-    done = saved_step(folder.state) if folder.state.exists() else 0
-    if now != before and now <= done:
-        raise CommandError(
-            f"--steps is {now}, but {done:,} updates have been made already: give more to go on, or leave "
-            f"the option out to keep to {before:,}."
-        )
-
-
-def _check_free(folder: TrainingFolder) -> None:
-    try:
-        is_free = folder.is_free()
-    except OSError as error:
-        raise CommandError(
-            f"{folder.out} can't be looked into ({error.strerror}): name another folder with --out."
-        ) from error
-    if not is_free:
-        raise CommandError(
-            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
-            "--overwrite, or name another folder with --out."
-        )
-
-
 @contextmanager
 def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
     """Make the folder, lock it, and prepare what is read."""
-    _check(command, folder)
-    said = changes(folder.saved_plan(), command.plan) if command.run.resume else []
-    if command.run.resume and not folder.state.exists():
-        said.append("No state had been saved: the training begins with its first update.")
-    _warn(command.data, command.checks)
+    check(command, folder)
+    differences = resumed_otherwise(command, folder) if command.run.resume else []
+    for warning in warnings(command):
+        tell(warning)
     with ExitStack() as held:
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
@@ -153,8 +116,8 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 folder.save_plan(command.plan)
             prepare(folder, command.plan, tell, _watch)
             folder.save_plan(command.plan)
-            for change in said:  # only now that nothing can refuse them any more
-                tell(change)
+            for difference in differences:  # only now that nothing can refuse them any more
+                tell(difference)
         except KeyboardInterrupt:
             tell(f"Stopped before the first update: begin with that {_how(folder)}")
             raise
@@ -166,16 +129,6 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 "another folder with --out."
             ) from error
         yield
-
-
-def _warn(data: DataPlan, checks: CheckPlan) -> None:
-    learnt = {path.resolve() for files in data.pairs for path in files}
-    for path in checks.valid:
-        if path.resolve() in learnt:
-            tell(
-                f"--valid {path} is one of the files of --pairs: validation will show how well the model "
-                "knows what it has learnt, not how it translates new sentences."
-            )
 
 
 def _train(
@@ -193,9 +146,7 @@ def _train(
         validate=validation,
         stop=stop,
     )
-    if command.run.resume and folder.state.exists():
-        training.resume()
-    _go_on(training, folder, plan.updates.steps, ranks)
+    _go_on(training, folder, ranks, resumes=command.run.resume and folder.state.exists())
     if training.ended == "stopped":
         if ranks.is_first:
             tell(f"Stopped after update {training.progress.step:,}, and saved: go on {_how(folder)}")
@@ -233,9 +184,11 @@ def new_trainer(plan: TrainingPlan, loaded: LoadedModel, ranks: Ranks) -> Traine
     )
 
 
-def _go_on(training: CorpusTraining, folder: TrainingFolder, steps: int, ranks: Ranks) -> None:
+def _go_on(training: CorpusTraining, folder: TrainingFolder, ranks: Ranks, *, resumes: bool) -> None:
     try:
-        with TrainingBar(steps, training.progress, shown=ranks.is_first) as bar:
+        if resumes:
+            training.resume()
+        with TrainingBar(training.plan.updates.steps, training.progress, shown=ranks.is_first) as bar:
             for event in training.go_on():
                 bar.show(event)
     except NonFiniteError as error:
@@ -289,14 +242,21 @@ def _finish(
         candidates = finish(loaded, folder, validation, result.dtype)
         translated = [] if validation is None else validation.translate(loaded)
         finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
-        if plan.checks.snapshots:
-            save_history(folder.out, read_updates(folder.metrics))
         largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
         save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
+        if plan.checks.snapshots:
+            _save_course(folder, training, candidates[0])
     except OSError as error:
         what = f"The model can't be written to {folder.out} ({_reason(error)})."
         raise CommandError(_kept(folder, what, _ROOM)) from error
     tell(f"Saved {candidates[0].name} in {folder.out}.")
+
+
+def _save_course(folder: TrainingFolder, training: CorpusTraining, chosen: Candidate) -> None:
+    """Keep what snapshots end with: the last one, where the finished model is another, and the losses."""
+    if chosen.name != LAST:
+        save_snapshot(folder.out, training.progress.step, open_model(str(folder.last)).model)
+    save_history(folder.out, training.course())
 
 
 def _acknowledge(ranks: Ranks) -> None:

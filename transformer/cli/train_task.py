@@ -20,7 +20,7 @@ from transformer.cli.command import STOPPED, CommandError
 from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.recipe import Recipe, Training, prepare, training_pairs
-from transformer.snapshots import save_history, save_snapshot, snapshot_steps
+from transformer.snapshots import drop_snapshots, save_history, save_snapshot, snapshot_steps
 from transformer.task_evaluation import head_alignments, translations
 from transformer.tasks import TASKS, SentencePair
 from transformer.training.memory import keep_freed_memory
@@ -90,6 +90,7 @@ def run_training(command: Train) -> int:
         print(f"\nStopped before the training was over: {kept}.", file=sys.stderr)
         return STOPPED
     try:
+        drop_snapshots(folder)
         save_model(folder, loaded)
         if command.snapshots:
             _save_snapshots(folder, course)

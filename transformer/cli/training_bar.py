@@ -22,6 +22,9 @@ _PAUSE, _PAUSE_IN_A_FILE = 0.2, 30.0
 class TrainingBar:
     """A progress bar with tokens/s, loss, learning rate and time left; validations are lines above it.
 
+    Speed and loss are means over the last moments of this process. Those of a resumed training begin anew, so
+    they are others than those of an unbroken one; the metrics are the same.
+
     Args:
         steps: of the whole training.
         progress: where it begins.

@@ -14,6 +14,9 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.trainer import NonFiniteError
 from transformer.training.validation import Scores
 
+LAST = "the last weights"
+"""The name of the candidate that the last update left."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -55,7 +58,7 @@ def finish(
         CheckpointError: when the best one can't be read.
     """
     save_model(folder.last, loaded)
-    found = {"the last weights": weights_of(loaded.model)}
+    found = {LAST: weights_of(loaded.model)}
     kept = list(kept_weights(folder.path).values())
     if len(kept) > 1:
         found[f"the average of the last {len(kept)} saved weights"] = average(kept)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.snapshots import FOLDER as SNAPSHOTS
+from transformer.snapshots import drop_snapshots
 from transformer.training.files import write_json
 from transformer.training.plan import PlanError, TrainingPlan
 
@@ -109,8 +110,9 @@ class TrainingFolder:
     def clear(self) -> None:
         """Remove what an earlier training left, but for its encoded corpus, which may be of use again."""
         self.state.unlink(missing_ok=True)
-        for folder in (self.best, self.last, self.tensorboard, self.out / SNAPSHOTS):
+        for folder in (self.best, self.last, self.tensorboard):
             shutil.rmtree(folder, ignore_errors=True)
+        drop_snapshots(self.out)
 
     def save_plan(self, plan: TrainingPlan) -> None:
         """Write the choices. Raises OSError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +16,11 @@ import torch
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.data import Batch
 from transformer.encoded import EncodedCorpus, epoch_batches
+from transformer.snapshots import FOLDER as SNAPSHOTS
 from transformer.snapshots import save_snapshot, snapshot_steps
 from transformer.training.averaging import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
-from transformer.training.metrics import MetricsLog
+from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
 from transformer.training.plan import TrainingPlan
 from transformer.training.preparing import OTHER_PAIRS
 from transformer.training.progress import Progress
@@ -89,11 +91,23 @@ class CorpusTraining:
 
         Raises:
             StateError: when there is none that can be used, or it is of a training with another corpus.
+            OSError: when a snapshot of the first weights is wanted and can't be written.
         """
+        if not (self._folder.out / SNAPSHOTS / "0").exists():
+            self._keep_snapshot()  # the model still has the first weights, which its seed has made again
         saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
         if saved.corpus not in ("", self.progress.corpus):
             raise StateError(OTHER_PAIRS)
         self.progress = replace(saved, corpus=self.progress.corpus)
+
+    def course(self) -> list[LoggedUpdate]:
+        """The losses and learning rates up to now, the last update among them; for the first process."""
+        updates, progress = read_updates(self._folder.metrics), self.progress
+        if not updates or updates[-1].step < progress.step:  # it stopped early, between two lines of metrics
+            loss = progress.line_loss / progress.line_updates if progress.line_updates else math.nan
+            rate = self.plan.updates.rate(self._loaded.model.config.d_model)
+            updates.append(LoggedUpdate(progress.step, loss, rate(progress.step)))
+        return updates
 
     def go_on(self) -> Iterator[TrainingStep | Validated]:
         """Make one update after the other until the steps are done, patience is over, or somebody stops it.

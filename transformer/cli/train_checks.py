@@ -1,0 +1,98 @@
+"""What is looked at before `python -m transformer train` begins, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformer.cli.command import CommandError
+from transformer.cli.train_options import Train
+from transformer.corpus import read_references
+from transformer.snapshots import FOLDER as SNAPSHOTS
+from transformer.snapshots import snapshot_steps
+from transformer.training.folder import TrainingFolder
+from transformer.training.metrics import check_tensorboard
+from transformer.training.plan import TrainingPlan
+from transformer.training.plan_words import changes
+from transformer.training.state import saved_step
+
+
+def check(command: Train, folder: TrainingFolder) -> None:
+    """Find out what would stop a training later, before a word is said or a file written.
+
+    Raises:
+        CommandError, StateError, TensorBoardError, CorpusError: for that, with what to do.
+    """
+    if command.run.resume:
+        _check_steps(command, folder)
+    elif not command.run.overwrite:
+        _check_free(folder)
+    if command.checks.tensorboard:
+        check_tensorboard()
+    if command.checks.valid:
+        list(read_references(*command.checks.valid))
+
+
+def _check_steps(command: Train, folder: TrainingFolder) -> None:
+    """Refuse a new end that lies behind the training; what has come to its own may be finished again."""
+    before, now = folder.saved_plan().updates.steps, command.updates.steps
+    done = saved_step(folder.state) if folder.state.exists() else 0
+    if now != before and now <= done:
+        raise CommandError(
+            f"--steps is {now}, but {done:,} updates have been made already: give more to go on, or leave "
+            f"the option out to keep to {before:,}."
+        )
+
+
+def _check_free(folder: TrainingFolder) -> None:
+    try:
+        is_free = folder.is_free()
+    except OSError as error:
+        raise CommandError(
+            f"{folder.out} can't be looked into ({error.strerror}): name another folder with --out."
+        ) from error
+    if not is_free:
+        raise CommandError(
+            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
+            "--overwrite, or name another folder with --out."
+        )
+
+
+def resumed_otherwise(command: Train, folder: TrainingFolder) -> list[str]:
+    """Say what a training that goes on will do otherwise than it began, or than a person may think.
+
+    Raises:
+        PlanError: for a change that makes it another training.
+    """
+    before, now = folder.saved_plan(), command.plan
+    said = changes(before, now)
+    if not folder.state.exists():
+        return [*said, "No state had been saved: the training begins with its first update."]
+    missed = _missed(_moments(now), folder) if _moments(now) != _moments(before) else []
+    if missed:
+        steps = ", ".join(f"{step:,}" for step in missed)
+        said.append(
+            f"The weights after {steps} updates were not kept when they were there: --snapshots has them of "
+            "the first moment and of those that come from here on."
+        )
+    return said
+
+
+def _moments(plan: TrainingPlan) -> tuple[int, ...]:
+    return snapshot_steps(plan.updates.steps, plan.checks.snapshots) if plan.checks.snapshots else ()
+
+
+def _missed(moments: Sequence[int], folder: TrainingFolder) -> list[int]:
+    """The steps behind the training whose weights were not kept; the first ones its seed makes again."""
+    done, kept = saved_step(folder.state), folder.out / SNAPSHOTS
+    return [step for step in moments if 0 < step < done and not (kept / str(step)).exists()]
+
+
+def warnings(command: Train) -> list[str]:
+    """Say what can be done and is not likely to be meant."""
+    learnt = {path.resolve() for files in command.data.pairs for path in files}
+    return [
+        f"--valid {path} is one of the files of --pairs: validation will show how well the model knows what "
+        "it has learnt, not how it translates new sentences."
+        for path in command.checks.valid
+        if path.resolve() in learnt
+    ]
