@@ -213,7 +213,7 @@ def test_a_folder_in_use(begun: Path, files: list[str], capsys: pytest.CaptureFi
     [
         (["--vocab-size", "5"], "more than"),
         (["--languages", "en", "qq"], "qq"),
-        (["--longest", "1"], "no pairs"),
+        (["--longest", "1"], "more than 1 sub-words on a side. Allow more with --longest"),
         (["--max-words", "1"], "No pair is left"),
     ],
 )

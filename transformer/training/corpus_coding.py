@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from transformer.careless import careless
-from transformer.encoded import EncodedCorpus, write_corpus
+from transformer.encoded import EncodedCorpus, EncodedCorpusError, write_corpus
 from transformer.subwords import SubwordCoder, learn_subwords
 from transformer.text import WordTokenizer
 
@@ -49,16 +49,25 @@ def encode_corpus(
     """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side.
 
     The corpus's description is what `describe` says after the last pair, and "left_out", how many those were.
+
+    Raises:
+        EncodedCorpusError: when no pair is left.
     """
-    left_out = 0
+    left_out = kept = 0
 
     def encoded() -> Iterator[tuple[list[int], list[int]]]:
-        nonlocal left_out
+        nonlocal left_out, kept
         for pair in pairs():
             ids = source.encode(pair[0]).ids, target.encode(pair[1]).ids
             if max(map(len, ids)) > longest:
                 left_out += 1
             else:
+                kept += 1
                 yield ids
+        if not kept:
+            raise EncodedCorpusError(
+                f"No pair is left to learn from: all {left_out:,} have more than {longest} sub-words on a "
+                "side. Allow more with --longest."
+            )
 
     return write_corpus(folder, encoded(), lambda: describe() | {"left_out": left_out})

@@ -204,7 +204,10 @@ class CorpusTraining:
     def _keep_snapshot(self) -> None:
         count, step = self.plan.checks.snapshots, self.progress.step
         if count and self._ranks.is_first and step in snapshot_steps(self.plan.updates.steps, count)[:-1]:
-            save_snapshot(self._folder.out, step, self._loaded.model)
+            try:
+                save_snapshot(self._folder.out, step, self._loaded.model)
+            except ValueError as error:
+                raise NonFiniteError(f"update {step}, whose weights can't be a snapshot: {error}") from error
 
     def _is_validation_due(self) -> bool:
         step, every = self.progress.step, self.plan.checks.validate_every
