@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
 from tests.models import tiny_subword_model
@@ -226,6 +227,17 @@ def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
     assert app.number_input(key="sample_seed").value == 4
     ids, _ = draw_target(loaded, source, seed=4, temperature=2.0, top_k=50, top_p=0.95)
     assert loaded.target.decode(ids) in [text.value for text in app.text]
+
+
+def test_the_seed_is_given_its_value_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit warns, on the server's terminal, of a widget with a default that is also set in the state."""
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    warned: list[str] = []
+    monkeypatch.setattr(policies._LOGGER, "warning", lambda _, key, **__: warned.append(key))
+    app = open_decode()
+    app.button(key="sample_again").click().run()
+    assert (app.number_input(key="sample_seed").value, app.query_params["sample_seed"]) == (1, "1")
+    assert not warned
 
 
 # Given words beside the model's own

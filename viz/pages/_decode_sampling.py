@@ -122,7 +122,6 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
             "Seed of the draw",
             0,
             LARGEST_SEED,
-            0,
             key="sample_seed",
             bind="query-params",
             help="The same seed and settings draw the same sentence.",
