@@ -100,6 +100,39 @@ def test_512_tokens_scroll_in_a_bounded_box(page: Page, url: str) -> None:
     expect(view.locator(".hl-tip")).to_contain_text("query 511, key 3")
 
 
+def test_the_note_tells_of_cells_that_are_cut_off(page: Page, url: str) -> None:
+    """Not of the end of a slanted label, for which alone the box scrolls at some widths."""
+    view = open_view(page, url, "matrix", "queries=12&keys=11")
+    layouts = view.evaluate(
+        """root => Array.from({ length: 40 }, (_, i) => {
+            root.style.width = 300 + 5 * i + "px";
+            root.view.layout();
+            const { box, axes, cells, note } = root.view;
+            const cut = axes.left + cells.keys * axes.cell > box.clientWidth;
+            return [cut, box.scrollWidth > box.clientWidth, note.textContent !== ""];
+        })"""
+    )
+    assert [noted for _, _, noted in layouts] == [cut for cut, _, _ in layouts]
+    kinds = {(scrolls, noted) for _, scrolls, noted in layouts}
+    assert kinds == {(True, True), (True, False), (False, False)}
+
+
+def test_slanted_labels_get_the_room_that_they_take(page: Page, url: str) -> None:
+    """A long label in the middle ends above the other columns: only what reaches beyond them needs more."""
+    view = open_view(page, url, "matrix", "queries=12&keys=11")
+    cell, cells, labels, room, longest = view.evaluate(
+        """root => {
+            const { axes, data } = root.view;
+            const widths = data.keys.map((token) => axes.pen.measureText(token).width);
+            const ends = widths.map((width, key) => (key + 0.5) * axes.cell + width * Math.SQRT1_2);
+            const cells = data.keys.length * axes.cell;
+            return [axes.cell, cells, Math.max(...ends), axes.width - axes.left, Math.max(...widths)];
+        }"""
+    )
+    assert max(cells, labels) <= room < cells + longest * 0.5**0.5
+    assert room - max(cells, labels) < cell
+
+
 # Lines
 
 

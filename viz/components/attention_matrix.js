@@ -116,10 +116,16 @@ class AttentionMatrix {
     Object.assign(this.space.style, { width: this.axes.width + "px", height: this.axes.height + "px" });
     this.box.style.maxHeight = TALLEST + "px";
     this.paint();
-    const { scrollWidth, scrollHeight, clientWidth, clientHeight } = this.box;
-    const hidden = scrollWidth > clientWidth || scrollHeight > clientHeight;
     const size = `${this.cells.queries} queries × ${this.cells.keys} keys`;
-    this.note.textContent = hidden ? size + ": scroll to see the rest, or make the cells smaller." : "";
+    const advice = size + ": scroll to see the rest, or make the cells smaller.";
+    this.note.textContent = this.cutsCells() ? advice : "";
+  }
+
+  // The box may also scroll for the end of a slanted label alone: then there is no cell to look for.
+  cutsCells() {
+    const { cell, left, top } = this.axes;
+    const { clientWidth, clientHeight } = this.box;
+    return left + this.cells.keys * cell > clientWidth || top + this.cells.queries * cell > clientHeight;
   }
 
   zoomBy(factor, cell, event) {

@@ -7,10 +7,13 @@ const COS = Math.cos(SLANT);
 // The axis title, the positions and the space between them, without the tokens.
 const HEADER = 64;
 const MARGIN = 4;
-const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 22 };
+const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 21 };
 const LABEL_LIMIT = 150;
 const TALLEST = 820;
 const FEW = 48;
+
+// How far a slanted label reaches to the right: the corner of its last letter too.
+const slantedWidth = (label) => (label + FONT / 2) * COS;
 
 class MatrixAxes {
   constructor(root) {
@@ -23,20 +26,22 @@ class MatrixAxes {
     this.data = data;
     this.pen.font = fontOf(this.root, FONT);
     this.limit = Math.min(LABEL_LIMIT, width * 0.28);
-    const longest = (tokens) => Math.max(...tokens.map((token) => this.pen.measureText(token).width));
-    const [queries, keys] = [data.queries, data.keys].map((tokens) => Math.min(this.limit, longest(tokens)));
+    const widths = (tokens) => tokens.map((token) => Math.min(this.limit, this.pen.measureText(token).width));
+    const queries = Math.max(...widths(data.queries));
     const digits = this.pen.measureText(String(Math.max(data.queries.length, data.keys.length))).width;
     this.left = Math.ceil(24 + queries + 10 + digits + 8);
-    this.keyWidth = keys;
+    this.keyWidths = widths(data.keys);
+    this.keyWidth = Math.max(...this.keyWidths);
     this.digits = digits;
   }
 
   // The largest cell with which the whole matrix is seen, within limits; few tokens keep all labels.
   fit(width) {
     const { queries, keys } = this.data;
-    const slanted = this.keyWidth * COS;
-    const across = (width - this.left - slanted - MARGIN) / keys.length;
-    const down = (TALLEST - HEADER - slanted - MARGIN) / queries.length;
+    const room = width - this.left - MARGIN;
+    const labels = this.keyWidths.map((label, key) => (room - slantedWidth(label)) / (key + 0.5));
+    const across = Math.min(room / keys.length, ...labels);
+    const down = (TALLEST - HEADER - this.keyWidth * COS - MARGIN) / queries.length;
     const smallest = Math.max(queries.length, keys.length) > FEW ? CELL.smallest : CELL.labelled;
     return clamp(Math.floor(Math.min(across, down)), smallest, CELL.fitted);
   }
@@ -47,10 +52,11 @@ class MatrixAxes {
     this.cell = cell;
     this.upright = this.keyWidth <= cell - 6;
     this.top = Math.ceil(HEADER + (this.upright ? FONT - 8 : this.keyWidth * COS));
-    const overhang = this.upright ? 0 : this.keyWidth * COS;
+    const ends = this.keyWidths.map((label, key) => (key + 0.5) * cell + slantedWidth(label));
+    const across = Math.max(keys.length * cell, ...(this.upright ? [] : ends));
     this.everyQuery = Math.ceil((FONT + 3) / cell);
     this.everyKey = Math.ceil(Math.max(FONT + 3, (this.digits * SMALL) / FONT + 3) / cell);
-    this.width = Math.ceil(this.left + keys.length * cell + overhang + MARGIN);
+    this.width = Math.ceil(this.left + across + MARGIN);
     this.height = this.top + queries.length * cell + MARGIN;
   }
 
