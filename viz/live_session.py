@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
+from transformer.checkpoints.folder import LoadedModel
 from transformer.live.job import Desk, FullError, LiveTraining, Places
 from transformer.live.plan import LivePlan
-from transformer.run import Run, encode_sentence, force, run_sentence
+from transformer.run import Run, SentenceError, encode_sentence, force, run_sentence
 from transformer.tasks import SymbolTask
-from transformer.text import clean
+from transformer.text import EncodedSentence, clean
 from viz.session import TOP_K
 from viz.text_session import right_answers_of
 
@@ -117,8 +118,10 @@ def look(training: LiveTraining, text: str, moment: int | None) -> Look | None:
     kept: tuple[object, Look] | None = st.session_state.get(_LOOK)
     if kept is not None and kept[0] == key:
         return kept[1]
-    own = run_sentence(loaded, training.plan.spell(text), top_k=TOP_K)
-    right = right_answer(training.plan, text, own.source.tokens)
+    spelled = training.plan.spell(text)
+    check_length(loaded, spelled)
+    own = run_sentence(loaded, spelled, top_k=TOP_K)
+    right = right_answer(training.plan, text, own.source)
     given = None
     if right is not None:
         target = encode_sentence(loaded, "target", right, "right answer")
@@ -128,10 +131,32 @@ def look(training: LiveTraining, text: str, moment: int | None) -> Look | None:
     return made
 
 
-def right_answer(plan: LivePlan, text: str, tokens: Sequence[str]) -> str | None:
-    """What a task's answer to a sentence should be; None where only a person could tell."""
+def check_length(loaded: LoadedModel, text: str) -> None:
+    """Refuse a text that is too long, in words for pages on which no other model can be chosen.
+
+    Raises:
+        SentenceError: that names the limit.
+    """
+    n = len(loaded.source.encode(text).ids)
+    most = loaded.model.config.max_len - len(loaded.source.frame(()))
+    if n > most:
+        raise SentenceError(
+            f"The text has {n:,} tokens; the models of this training read at most {most}. Type a shorter one."
+        )
+
+
+def right_answer(plan: LivePlan, text: str, source: EncodedSentence) -> str | None:
+    """What a task's answer to a sentence should be; None where only a person could tell, or nobody.
+
+    Args:
+        plan: of the training.
+        text: the sentence as typed.
+        source: the same as the model reads it.
+    """
     if isinstance(plan.rules, SymbolTask):
-        return " ".join(plan.rules.solve(tokens).target)
+        if any(source.unknown):
+            return None  # sort has no place for them, and no training ever shows a model what to write
+        return " ".join(plan.rules.solve(source.tokens).target)
     known = right_answers_of(plan.task)
     return next(iter(known.get(clean(text), ())), None)
 

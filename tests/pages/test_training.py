@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import HOSTILE, open_app, texts
+from tests.pages.views import Views
 from tests.viz.mounted import unpack_frame
 from transformer.live.job import Desk, Places
 from transformer.run import encode_sentence, force, run_sentence
@@ -108,6 +109,50 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
     assert labels(app)[:2] == ["Start anew", "Stop and clear"]
 
 
+@pytest.mark.usefixtures("desk")
+def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is called right for them, and a capital letter is the small one."""
+    views = Views(monkeypatch)
+    app = open_training(**SMALL, train_steps="200", symbols="A !*b*!")
+    press(app, "Start")
+    wait(app, lambda: "live_head" in views.frames)
+    warning = app.warning[0].value
+    assert "the digits 0 to 9 and the letters a to z only" in warning
+    assert warning.endswith(r"Unknown to it: ! \*"), "each once, and no Markdown"
+    assert views.data("live_strip")["tokens"] == [
+        *(["a", 14, "word"], ["!", 3, "unknown"], ["*", 3, "unknown"], ["b", 15, "word"]),
+        *(["*", 3, "unknown"], ["!", 3, "unknown"], ["<eos>", 2, "special"]),
+    ]
+    assert "4 symbols are not in the vocabulary" in views.data("live_strip")["note"]
+    assert views.data("live_head")["keys"] == ["a", "!", "*", "b", "*", "!", "<eos>"]
+    assert "Not known: no training shows a model what to write for an unknown symbol." in texts(app)
+
+
+@pytest.mark.usefixtures("desk")
+def test_known_symbols_are_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = Views(monkeypatch)
+    app = open_training(**SMALL, train_steps="200", symbols="B 2")
+    press(app, "Start")
+    wait(app, lambda: "live_head" in views.frames)
+    assert "live_strip" not in views.frames
+    assert not app.warning
+    assert "b 2" in [text.value for text in app.text], "the right answer"
+
+
+@pytest.mark.usefixtures("desk")
+def test_too_long_a_text_is_refused_with_what_can_be_done_here() -> None:
+    app = open_training(**SMALL, train_steps="200", symbols="x" * 32)
+    press(app, "Start")
+    wait(app, lambda: bool(app.warning))
+    refused = "The text has 32 tokens; the models of this training read at most 31. Type a shorter one."
+    assert app.warning[0].value == refused
+    app.text_input(key="symbols").set_value("x" * 31).run()
+    assert not app.exception
+    assert not app.warning, "the limit is the model's own"
+
+
 def test_choices_that_can_not_be_are_clamped() -> None:
     app = open_training(task="sort", train_heads="3", train_rate="nonsense", moment="77")
     assert app.selectbox(key="train_heads").value == 4
@@ -161,6 +206,14 @@ def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest
     clock[0] += 1.5
     app.run()
     assert "Play" in labels(app)
+
+
+def test_too_long_a_sentence_for_the_snapshots_is_refused_with_what_can_be_done_here() -> None:
+    """Whichever model is chosen in the sidebar, the snapshots are those of the same training."""
+    app = open_training(watch=FINISHED, text="cat " * 200)
+    read = open_snapshots("toy-en-it").open(0).model.config.max_len - 1
+    refused = f"The text has 200 tokens; the models of this training read at most {read}. Type a shorter one."
+    assert [warning.value for warning in app.warning] == [refused]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -47,7 +47,7 @@ def test_a_plan_comes_back_from_json() -> None:
 def test_typed_symbols_are_read_one_by_one(task: Any) -> None:
     plan = LivePlan(task=task)
     assert plan.spell("dacb") == plan.spell(" d a  c\tb ") == "d a c b"
-    encoded = plan.coders()[0].encode(plan.spell("dac7É"))
+    encoded = plan.coders()[0].encode(plan.spell("DaC7É"))
     assert encoded.tokens == ["d", "a", "c", "7", "É"]
     assert encoded.unknown == [False, False, False, False, True]
 

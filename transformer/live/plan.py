@@ -153,6 +153,16 @@ class LivePlan:
         return partial(course, peak=self.peak_rate, warmup_steps=warmup, total_steps=self.steps)
 
     def spell(self, text: str) -> str:
-        """Bring typed text into the task's form: where the words are symbols, spaces come between them."""
+        """Bring typed text into the task's form.
+
+        Where the words are symbols, spaces come between them and capital letters become small ones.
+        """
         cleaned = clean(text)
-        return " ".join(cleaned.replace(" ", "")) if isinstance(self.rules, SymbolTask) else cleaned
+        if not isinstance(self.rules, SymbolTask):
+            return cleaned
+        return " ".join(map(_symbol, cleaned.replace(" ", "")))
+
+
+def _symbol(character: str) -> str:
+    small = character.lower()
+    return small if small in SYMBOLS else character

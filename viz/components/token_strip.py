@@ -43,6 +43,7 @@ def token_strip(
     words: Sequence[str] = (),
     note: str = "",
     unknown_name: str = "<unk>",
+    unit: str = "word",
 ) -> None:
     """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
 
@@ -58,11 +59,12 @@ def token_strip(
         words: the words that tokens are parts of, with invisible characters already made visible.
         note: what else there is to know of these tokens, for the line under them.
         unknown_name: what the model gets for a word that its vocabulary lacks.
+        unit: what to call such a word.
     """
     data = {
         "colors": color_data(colors),
         "title": title,
-        "note": f"{_note(tokens, brief(unknown_name))} {note}".strip(),
+        "note": f"{_note(tokens, brief(unknown_name), unit)} {note}".strip(),
         "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
         "words": [["" if of is None else brief(words[of]), n] for of, n in _runs(tokens)],
     }
@@ -74,12 +76,12 @@ def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
     return [(word, len(list(own))) for word, own in groupby(token.word for token in tokens)]
 
 
-def _note(tokens: Sequence[StripToken], unknown_name: str) -> str:
+def _note(tokens: Sequence[StripToken], unknown_name: str, unit: str) -> str:
     note = "Above each token its position, below it its number (id) in the vocabulary."
     n_unknown = sum(token.unknown for token in tokens)
     if not n_unknown:
         return note
-    words = "1 word is" if n_unknown == 1 else f"{n_unknown} words are"
+    words = f"1 {unit} is" if n_unknown == 1 else f"{n_unknown} {unit}s are"
     return (
         f"{note} {words} not in the vocabulary: the model gets {unknown_name} there and cannot tell one from "
         "another."

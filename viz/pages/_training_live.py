@@ -10,6 +10,7 @@ from transformer.checkpoints.folder import CheckpointError
 from transformer.live.job import LiveTraining
 from transformer.live.plan import LivePlan, TaskName
 from transformer.run import Run, SentenceError
+from viz.components.token_strip import token_strip
 from viz.figures.labels import visible
 from viz.figures.training import Checks, Course, training_course
 from viz.live_session import (
@@ -24,6 +25,8 @@ from viz.live_session import (
     seconds_left,
 )
 from viz.pages._figure import show
+from viz.pages._in_and_out import source_tokens
+from viz.pages._refusal import escaped
 from viz.pages._sentence import example_pills
 from viz.pages._training_choices import TASKS, pick_plan, pick_task, what_to_look_for
 from viz.pages._training_heads import heads_section, pick_attention
@@ -39,6 +42,9 @@ from viz.training_session import mean_probability
 
 LOOK_EVERY = 1.5
 """Seconds between two looks at a training that runs."""
+SYMBOLS_NOTE = (
+    "The digits 0 to 9 and the letters a to z. Capital letters are read as small ones; spaces don't matter."
+)
 TARGETS = {"given": "The right answer", "own": "What it writes itself"}
 NOW = "now"
 
@@ -177,8 +183,29 @@ def _sentence(training: LiveTraining) -> Look | None:
     if seen is None:
         st.caption("The model's first answer comes as soon as the process has begun.")
     else:
-        _answers(seen)
+        if any(seen.own.source.unknown):
+            _unknown(seen, training.plan.task)
+        _answers(seen, training.plan.task)
     return seen
+
+
+def _unknown(seen: Look, task: TaskName) -> None:
+    """Say what the model can't know, and show where in the sentence it stands."""
+    source, is_translation = seen.own.source, task == "toy-en-it"
+    if not is_translation:
+        unknown = {token: None for token, is_so in zip(source.tokens, source.unknown, strict=True) if is_so}
+        st.warning(
+            "This task knows the digits 0 to 9 and the letters a to z only. Unknown to it: "
+            + " ".join(map(escaped, unknown))
+        )
+    token_strip(
+        source_tokens(seen.own),
+        colors=current_theme(),
+        key="live_strip",
+        title="The sentence as the model gets it",
+        words=list(map(visible, source.words)),
+        unit="word" if is_translation else "symbol",
+    )
 
 
 def _heads(task: TaskName, seen: Look) -> None:
@@ -195,6 +222,7 @@ def _sentence_box(task: TaskName) -> str:
         key="text" if is_translation else "symbols",
         persist_state="session",
         placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
+        help=None if is_translation else SYMBOLS_NOTE,
     )
     if is_translation:
         example_pills(examples_of(task), WORDS)
@@ -217,13 +245,17 @@ def _pick_moment(training: LiveTraining) -> int | None:
     return None if chosen == NOW else int(chosen)
 
 
-def _answers(seen: Look) -> None:
+def _answers(seen: Look, task: TaskName) -> None:
     with st.container(border=True):
         st.markdown(f"**After {seen.step:,} updates it writes**")
         st.text(visible(seen.own.translation, len(seen.own.translation)) or "(nothing)")
         st.markdown("**What is right**")
         if seen.right is None or seen.given is None:
-            st.caption("Not known for this sentence. Try one of the examples.")
+            st.caption(
+                "Not known for this sentence. Try one of the examples."
+                if task == "toy-en-it"
+                else "Not known: no training shows a model what to write for an unknown symbol."
+            )
         else:
             st.text(visible(seen.right, len(seen.right)))
             st.caption(

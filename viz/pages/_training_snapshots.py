@@ -9,6 +9,7 @@ from transformer.run import Run, SentenceError
 from transformer.snapshots import Snapshots
 from viz.figures.labels import visible
 from viz.figures.training import Course, Marks, training_course
+from viz.live_session import check_length
 from viz.pages._attention_words import look_for
 from viz.pages._figure import show
 from viz.pages._sentence import example_pills, source_input
@@ -77,7 +78,9 @@ def _moment(name: str, snapshots: Snapshots, has_clock: bool) -> None:
     step = _pick_step(snapshots)
     try:
         with st.spinner("Running the model of this step …", show_time=True):
-            runs = snapshot_runs(name, snapshots, step, current_sentence())
+            text = current_sentence()
+            check_length(snapshot_model(name, step, current_choice().device), text)
+            runs = snapshot_runs(name, snapshots, step, text)
     except SentenceError as error:
         stop_playing()
         st.warning(str(error))
