@@ -51,6 +51,20 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
         time.sleep(0.2)
 
 
+def test_another_page_soon_tells_that_the_training_has_ended(page: Page, app_url: str) -> None:
+    others = workers()
+    visit(page, f"{app_url}/training?task=Copy&train_steps=200&{SMALL}")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("Copy is learning")).to_be_visible()
+    page.get_by_role("link", name="Positions").click()
+    expect(page.get_by_role("heading", name="Positions", level=1)).to_be_visible()
+    deadline = time.monotonic() + PATIENCE_MILLISECONDS / 1000
+    while workers() - others:
+        assert time.monotonic() < deadline, "so small a training takes seconds"
+        page.wait_for_timeout(200)
+    expect(page.get_by_text("Copy has finished learning")).to_be_visible(timeout=10_000)
+
+
 def test_the_slider_goes_back_and_play_goes_on(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/training?{FINISHED}")
     expect(page.get_by_text("After 6,804 updates it writes")).to_be_visible()

@@ -110,6 +110,29 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
 
 
 @pytest.mark.usefixtures("desk")
+def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> None:
+    """A count of updates by another clock than the page's would contradict it."""
+    app = open_training(**SMALL, train_steps="200")
+    assert notes(app) == []
+    press(app, "Start")
+    wait(app, lambda: "It learns" in progress(app))
+    assert notes(app) == ["**Copy** is learning. See the page Training."]
+    wait(app, lambda: "Finished" in progress(app))
+    assert notes(app) == ["**Copy** has finished learning. See the page Training."]
+    assert "or close or reload this page" in texts(app)
+    press(app, "Stop and clear")
+    assert notes(app) == []
+
+
+def notes(app: AppTest) -> list[str]:
+    return [caption.value for caption in app.sidebar.caption if "Training" in caption.value]
+
+
+def test_what_a_reload_takes_away_is_said_before_a_training_begins() -> None:
+    assert "gone, when you close or reload this page" in open_training().info[0].value
+
+
+@pytest.mark.usefixtures("desk")
 def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

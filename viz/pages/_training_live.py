@@ -74,7 +74,8 @@ def _watch(plan: LivePlan, *, was_active: bool) -> None:
     if training is None:
         st.info(
             "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
-            "process of its own: you can look at other pages meanwhile. It ends when you close this page."
+            "process of its own: you can look at other pages meanwhile. It ends, and what it has learned is "
+            "gone, when you close or reload this page."
         )
         return
     _state(training, plan)
@@ -138,6 +139,8 @@ def _state(training: LiveTraining, plan: LivePlan) -> None:
     if status == "failed":
         st.warning("The training broke off. What it had learned until it was last saved is still there.")
         st.text(training.message)
+    if status == "finished":
+        st.caption("What it has learned stays until you start anew, or close or reload this page.")
     if own != plan:
         st.caption("The choices above differ from those of this training: they hold when you start anew.")
 

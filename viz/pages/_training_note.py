@@ -1,4 +1,4 @@
-"""The sidebar's note, on every page, that a training goes on: it also keeps that training alive."""
+"""The sidebar's note, on every page, of this person's training: while that goes on, it keeps it alive."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ import streamlit as st
 from viz.live_session import current_training
 from viz.pages._training_choices import TASKS
 
-LOOK_EVERY = 20.0
-"""Seconds; a training of which nothing is asked for several times as long stops by itself."""
+LOOK_EVERY = 5.0
+"""Seconds until the end of a training is noticed; each look costs the server a fifth of a second."""
 
 
 def training_note() -> None:
-    """Draw the note while this person's training runs."""
+    """Draw the note while this person has a training."""
     training = current_training()
-    if training is not None and training.is_active:
+    if training is not None:
+        is_active = training.is_active
         with st.sidebar:
-            st.fragment(_note, run_every=LOOK_EVERY)()
+            st.fragment(_note, run_every=LOOK_EVERY if is_active else None)(was_active=is_active)
 
 
-def _note() -> None:
+def _note(*, was_active: bool) -> None:
     training = current_training()
     if training is None:
         return
-    steps = training.course().history.steps
-    done = f"{steps[-1] if steps else 0:,} of {training.plan.steps:,} updates"
-    state = "is learning" if training.is_active else "has stopped learning"
-    st.caption(f"**{TASKS[training.plan.task]}** {state}: {done}. See the page Training.")
+    if training.is_active != was_active:
+        st.rerun()  # the whole page: only there the clock is set or stopped
+    if training.is_active:
+        state = "is learning"
+    else:
+        state = "has finished learning" if training.status == "finished" else "has stopped learning"
+    # Without a count of updates: the page Training has one, and two clocks never show the same.
+    st.caption(f"**{TASKS[training.plan.task]}** {state}. See the page Training.")
