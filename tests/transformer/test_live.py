@@ -152,7 +152,7 @@ def test_the_model_of_every_moment_runs_what_is_typed(tmp_path: Path, task: Task
     assert not torch.equal(first["generator.weight"], last["generator.weight"])
     for step in (None, 0, 1, 2):
         source = run_sentence(files.read_weights(plan, step)[1], plan.spell(typed)).source
-        assert "".join(source.tokens) == typed.replace(" ", "").replace("\u200b", "")
+        assert "".join(source.tokens) == typed.replace(" ", "").replace("\u200b", "").lower()
         assert not any(source.unknown)
 
 
