@@ -37,7 +37,8 @@ class LayerNorm(nn.Module):
         if mean is not own_mean or scale is not own_scale:  # the tap changed them
             normalized = (x - mean) / scale
         normalized = tap("normalized", normalized)
-        return tap("result", (self.gamma * normalized).add_(self.beta))
+        # In one operation, as the fused norm ends: the same bits, and a pass less over the memory.
+        return tap("result", torch.addcmul(self.beta, self.gamma, normalized))
 
 
 class UnbiasedLayerNorm(nn.Module):
