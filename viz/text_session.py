@@ -59,7 +59,7 @@ def texts_from_address() -> None:
             # Set again, or the box of the page that is opened next would begin empty.
             st.session_state[key] = st.session_state[key]
         else:
-            st.session_state[key] = _typed(st.query_params.get(key, default))
+            st.session_state[key] = as_typed(st.query_params.get(key, default))
 
 
 def texts_to_address() -> None:
@@ -83,10 +83,10 @@ def current_texts() -> tuple[str, str]:
     Just as typed: each model's coder reads spaces and invisible characters in its own way.
     """
     boxes = boxes_of(current_model())
-    return _typed(st.session_state[boxes.text]), _typed(st.session_state[boxes.target])
+    return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
 
 
-def _typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """Without lone surrogates, which neither an address nor a cache can hold."""
     return SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
@@ -104,7 +104,7 @@ def current_symbols() -> str:
 def current_batch() -> list[str]:
     """The sentences of the Masks page, one a line, without the blank lines."""
     lines = st.session_state[boxes_of(current_model()).batch].splitlines()
-    return [_typed(line) for line in lines if clean(line)]
+    return [as_typed(line) for line in lines if clean(line)]
 
 
 def examples() -> list[str]:

@@ -459,9 +459,13 @@ def test_a_foreign_tokenizer_reads_what_was_typed(tmp_path: Path, views: Views, 
     tokenizer = byte_level(tmp_path, like_roberta=False)
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=24, n_head=3, n_layer=1, n_positions=80)
     GPT2LMHeadModel(config).save_pretrained(tmp_path)
-    press(opened(tmp_path), "Use it on all pages")
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    app = opened(tmp_path)
+    app.text_area(key="checkpoint_text").set_value(text).run()
+    assert f"{len(ids)} tokens" in json.dumps(views.data("findings"))
+    press(app, "Use it on all pages")
     app = open_app(model=OPENED)
     app.text_input(key="text").set_value(text).run()
     assert not app.exception
     shown = [token[1] for token in views.data("source_strip")["tokens"]]
-    assert shown == tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert shown == ids

@@ -11,12 +11,12 @@ from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
 from transformer.run import SentenceError
-from transformer.text import clean
 from viz.checkpoint_session import keep_diagnosis, kept_diagnosis
 from viz.components.findings import ListedFinding, findings_list
 from viz.figures.labels import visible
 from viz.pages._refusal import refused
 from viz.session import current_theme
+from viz.text_session import as_typed
 
 SMALL = 1_000_000_000
 """Bytes of weights up to which they are looked at unasked."""
@@ -38,7 +38,7 @@ def doctor(name: str, imported: Imported) -> None:
         help="Some checks run the model: where heads look, whether words are known. Give it what your model "
         "is made for.",
     )
-    text = "\n".join(map(clean, typed.splitlines()))
+    text = as_typed(typed)
     diagnosis = kept_diagnosis(name, text)
     if diagnosis is None:
         is_large = imported.raw.n_bytes > SMALL
