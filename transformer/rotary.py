@@ -34,14 +34,15 @@ def rotary_wavelengths(config: TransformerConfig) -> Tensor:
         (d_head / 2,) float64.
     """
     trained = wavelengths(config.d_head, config.position_base)
-    if config.rotary_stretch == 1:
+    stretch, start, full = config.rotary_stretch, config.stretch_start, config.stretch_full
+    if stretch == 1:
         return trained
-    start, full = config.stretch_start, config.stretch_full
     if start == full:
         kept = (trained < full).double()
     else:
         kept = ((1 / trained - 1 / full) / (1 / start - 1 / full)).clamp(0, 1)
-    return 1 / ((1 - kept) / (config.rotary_stretch * trained) + kept / trained)
+    # 1 / ((1 - kept) / stretch + kept), so that a wavelength that stays is the same to the bit.
+    return trained * (stretch / ((1 - kept) + kept * stretch))
 
 
 def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rotation:

@@ -1,122 +1,42 @@
-"""Checkpoint: opened by path and by upload, asked about, examined, used on all pages, closed."""
+"""Checkpoint: opened by path and by upload, asked about, used on all pages, refused, closed."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit as st
-import torch
-from streamlit.testing.v1 import AppTest
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from tests.checkpoints import (
-    HOSTILE_NAMES,
-    MISSING,
-    MISSPELT,
     N_DECODER_LAYERS,
     N_HEADS,
-    SRC_VOCAB_SIZE,
-    TGT_VOCAB_SIZE,
-    broken_file,
-    hostile_file,
-    numberless_file,
     torch_file,
     translator,
     whole_module,
 )
-from tests.pages.app import HOSTILE, PAGES, open_app, texts
+from tests.pages.app import PAGES, texts
+from tests.pages.checkpoint_page import (
+    OPENED,
+    PATH,
+    UPLOAD,
+    buttons,
+    models,
+    open_path,
+    opened,
+    press,
+    questions,
+    start,
+    table,
+    titles,
+    upload,
+)
 from tests.pages.views import Views
-from tests.transformer.foreign_text.folders import byte_level
-from transformer.analysis.examine import examination
 from transformer.checkpoints.folder import MODELS
-from transformer.config import TransformerConfig, preset
-from transformer.model import Transformer
-from transformer.run import SentenceError
 from viz.checkpoint_session import shipped_subject
-from viz.pages._checkpoint_drawing import stacks_of
 from viz.session import RANDOM
 
-PATH, UPLOAD = "A path on this machine", "Upload"
-OPENED = "your checkpoint"
-
-
-@pytest.fixture
-def views(monkeypatch: pytest.MonkeyPatch) -> Views:
-    return Views(monkeypatch)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _nothing_is_left_open() -> Iterator[None]:
-    main = sys.modules["__main__"]
-    yield
-    start(PATH)
-    sys.modules["__main__"] = main  # as tests/conftest.py does behind each test
-
-
-def start(where: str | None = None, **address: str) -> AppTest:
-    """The page, with one way of opening chosen and nothing open.
-
-    To Streamlit, the apps of all tests are one person, who may have left something open.
-    """
-    app = open_app("checkpoint", **address)
-    if where is not None:
-        app.button_group(key="checkpoint_from").set_value(where).run()
-        if "Close it" in buttons(app):
-            press(app, "Close it")
-    assert not app.exception
-    return app
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
-
-
-def open_path(app: AppTest, path: Path | str) -> None:
-    app.text_input(key="checkpoint_path").set_value(str(path))
-    press(app, "Open it")
-
-
-def opened(path: Path) -> AppTest:
-    app = start(PATH)
-    open_path(app, path)
-    return app
-
-
-def upload(app: AppTest, *paths: Path) -> None:
-    files = [(path.name, path.read_bytes(), "application/octet-stream") for path in paths]
-    app.file_uploader(key="checkpoint_upload").set_value(files)
-    press(app, "Open it")
-
-
-def buttons(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
-def questions(app: AppTest) -> dict[str, Any]:
-    """What is asked, by its name, as Markdown shows it."""
-    return {select.label.replace("\\", ""): select for select in app.selectbox}
-
-
-def models(app: AppTest) -> list[str]:
-    return list(app.radio(key="model").options)
-
-
-def table(app: AppTest, column: str) -> Any:
-    """The table that has such a column."""
-    return next(element.value for element in app.dataframe if column in element.value.columns)
-
-
-def titles(views: Views, severity: str) -> list[str]:
-    found = views.data("findings")["findings"]
-    return [finding["title"] for finding in found if finding["severity"] == severity]
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 
 # What is shown
@@ -312,160 +232,3 @@ def test_no_paths_are_opened_for_others(monkeypatch: pytest.MonkeyPatch) -> None
     app = start(PATH)
     assert "opens no paths" in app.info[0].value
     assert not [box for box in app.text_input if box.key == "checkpoint_path"]
-
-
-# Broken
-
-
-def test_names_that_do_not_fit_are_listed_with_the_nearest(tmp_path: Path, views: Views) -> None:
-    app = opened(broken_file(tmp_path / "mine.pt"))
-    assert "Use it on all pages" not in buttons(app)
-    assert OPENED not in models(app)
-    names = table(app, "looks like").set_index("tensor")
-    assert names.loc[MISSING, ["is", "looks like"]].tolist() == ["missing", MISSPELT]
-    assert names.loc[MISSPELT, "is"] == "not expected"
-    assert titles(views, "problem")
-    assert "problem" in app.warning[0].value
-
-
-def test_names_out_of_a_file_are_text(tmp_path: Path, views: Views) -> None:
-    app = opened(hostile_file(tmp_path / "mine.safetensors"))
-    listed = set(table(app, "looks like")["tensor"])
-    assert set(HOSTILE_NAMES[:3]) <= listed
-    assert "\u202e" not in "".join(listed)
-    (question,) = (select.label for select in app.selectbox if "place" in select.label)
-    assert question == r"place\_of\_!\[norm\](http\://example\_com/x\_png)"
-    elsewhere = "\n".join(element.value for element in (*app.markdown, *app.caption))
-    assert not any(name in elsewhere for name in HOSTILE_NAMES)
-    found = json.dumps(views.data("findings"), ensure_ascii=False)
-    assert HOSTILE_NAMES[0] in found
-    assert "\u202e" not in found
-
-
-# The doctor
-
-
-def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def recorded(imported: Any, text: str) -> Any:
-        asked.append(text)
-        return examination(imported, text)
-
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.examination", recorded)
-    app = start()
-    app.text_area(key="checkpoint_text").set_value("qwertz zxcvb\nthe cat").run()
-    assert not app.exception
-    assert "Words that the tokenizer does not know" in titles(views, "warning")
-    app.run()
-    assert asked == ["", "qwertz zxcvb\nthe cat"], "what was said is kept"
-
-
-def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.SMALL", 1_000)
-    app = start()
-    assert "findings" not in views.frames
-    press(app, "Look at the numbers")
-    assert titles(views, "ok")
-    app.run()
-    assert "Look at the numbers" not in buttons(app)
-
-
-def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(imported: Any, text: str) -> Any:
-        raise SentenceError("This model's tokenizer fails on this text (panic): type another one.")
-        yield
-
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.examination", failing)
-    app = start()
-    assert [element.value for element in app.warning] == ["The doctor can't look with this text."]
-    assert "tokenizer fails" in texts(app)
-    assert "parameters" in app.dataframe[0].value.columns, "the rest of the page is there"
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_the_doctor_looks_with_any_text(views: Views, name: str) -> None:
-    app = start()
-    app.text_area(key="checkpoint_text").set_value(HOSTILE[name]).run()
-    assert not app.exception
-    assert titles(views, "ok")
-
-
-# The drawing
-
-
-def config_of(**changes: Any) -> TransformerConfig:
-    return preset("toy", src_vocab_size=SRC_VOCAB_SIZE, tgt_vocab_size=TGT_VOCAB_SIZE, **changes)
-
-
-def labels(config: TransformerConfig) -> list[list[str]]:
-    """Of the blocks inside a layer, each stack's from the bottom up."""
-    return [
-        [block.label for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.behind)]
-        for stack in stacks_of(config)
-    ]
-
-
-def test_norms_stand_where_the_model_has_them() -> None:
-    assert labels(config_of(norm_position="pre", final_norm=True))[0] == [
-        "layer norm", "self-attention", "layer norm", "feed-forward",
-    ]  # fmt: skip
-    assert labels(config_of(norm_position="post", final_norm=False))[1] == [
-        "causal self-attention", "layer norm", "cross-attention", "layer norm", "feed-forward", "layer norm",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("norm_position", ["pre", "post"])
-def test_all_weights_are_drawn_once(norm_position: str) -> None:
-    config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
-    drawn = 0
-    for stack in stacks_of(config):
-        inside = [block for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.behind)]
-        drawn += sum(block.parameters for block in (*stack.below, *stack.above))
-        drawn += stack.n_layers * sum(block.parameters for block in inside)
-    model = Transformer(config, torch.Generator().manual_seed(0))
-    assert drawn == sum(p.numel() for p in model.parameters())
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "transformer.encoder.layers.0.linear1.weight",
-        "transformer.decoder.layers.1.norm2.weight",
-        "tgt_embedding.weight",
-        "generator.bias",
-    ],
-)
-@pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
-    tmp_path: Path, name: str, number: float
-) -> None:
-    app = opened(numberless_file(tmp_path / "mine.pt", name, number))
-    assert "1 problem found" in texts(app)
-    press(app, "Use it on all pages")
-    for page in PAGES:
-        app = open_app(page, model=OPENED)
-        assert not app.exception
-        if name != "tgt_embedding.weight":  # the fifth word alone
-            warned = [warning.value for warning in app.warning]
-            assert any("are no numbers" in words for words in warned) == (
-                page in ("explore", "decode", "masks")
-            )
-
-
-@pytest.mark.parametrize("text", ["a  black\u200bcat ", " cafe\u0301"])
-def test_a_foreign_tokenizer_reads_what_was_typed(tmp_path: Path, views: Views, text: str) -> None:
-    """Two spaces, invisible characters and uncomposed accents have tokens of their own in it."""
-    tokenizer = byte_level(tmp_path, like_roberta=False)
-    config = GPT2Config(vocab_size=len(tokenizer), n_embd=24, n_head=3, n_layer=1, n_positions=80)
-    GPT2LMHeadModel(config).save_pretrained(tmp_path)
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    app = opened(tmp_path)
-    app.text_area(key="checkpoint_text").set_value(text).run()
-    assert f"{len(ids)} tokens" in json.dumps(views.data("findings"))
-    press(app, "Use it on all pages")
-    app = open_app(model=OPENED)
-    app.text_input(key="text").set_value(text).run()
-    assert not app.exception
-    shown = [token[1] for token in views.data("source_strip")["tokens"]]
-    assert shown == ids

@@ -24,11 +24,6 @@ SENTENCE = "my sister is younger than your brother."
 RIGHT = "mia sorella è più giovane di tuo fratello."
 
 
-@pytest.fixture
-def views(monkeypatch: pytest.MonkeyPatch) -> Views:
-    return Views(monkeypatch)
-
-
 def open_decode(**address: str) -> AppTest:
     app = open_app("decode", text=SENTENCE, **address)
     assert not app.exception

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from tests.kinds import KINDS, MASK
@@ -13,6 +15,7 @@ from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.figures import array, figure, trace
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
+from transformer.checkpoints.folder import LoadedModel
 from transformer.run import Run, run_sentence
 from transformer.trace import Stack
 from viz.arrays import ATTENTION_LABELS
@@ -24,11 +27,6 @@ NUMBER = r"(-?[\d.]+)"
 @pytest.fixture(autouse=True)
 def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch.setattr, KINDS)
-
-
-@pytest.fixture
-def views(monkeypatch: pytest.MonkeyPatch) -> Views:
-    return Views(monkeypatch)
 
 
 def opened(kind: str, page_name: str = "explore", **address: str) -> AppTest:
@@ -50,6 +48,28 @@ def run_of(kind: str, text: str = TEXT) -> Run:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_page_runs(kind: str, page_name: str) -> None:
     assert texts(opened(kind, page_name, batch=BATCH))
+
+
+def numberless(kind: str) -> LoadedModel:
+    """A model of this kind of which one weight of the last layer is NaN."""
+    loaded = KINDS[kind]()
+    weights = loaded.model.state_dict()
+    name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
+    weights[name][0, 0] = torch.nan
+    return loaded
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"numberless {kind}"
+    offer(monkeypatch.setattr, {name: partial(numberless, kind)})
+    for page_name in PAGES:
+        app = open_app(page_name, model=name, batch=BATCH)
+        assert not app.exception
+        if page_name == "explore" and run_sentence(KINDS[kind](), TEXT).steps:
+            assert any("are no numbers" in warning.value for warning in app.warning)
 
 
 @pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
@@ -364,7 +384,7 @@ def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, 
         array(drawn["y"]) for drawn in figure(app, "norm_statistics")["data"] if drawn["name"] == "before"
     )
     np.testing.assert_allclose(spread, (rms if kind == "rotary" else deviation).numpy(), atol=1e-4)
-    assert f"numbers each in head {head}" in texts(app)
+    assert f"numbers each, those of head {head} (all heads share γ)" in texts(app)
     tokens = run_of(kind).trace
     seen = tokens.src_tokens if path.endswith("cross_attn.k_norm") else tokens.tgt_tokens
     assert len(app.selectbox(key="norm_token").options) == 1 + len(seen[0])

@@ -112,7 +112,9 @@ def test_wavelengths_are_stretched_as_llamas(stretch: str) -> None:
     expected = 2 * torch.pi / theirs.inv_freq.double()
     assert ((lengths - expected).abs() / expected).max() < 1e-5
     trained = wavelengths(64, 500_000.0)
-    assert ((lengths > trained * 1.001) == (trained > ours.get("stretch_start", 0))).all()
+    assert ((lengths > trained) == (trained > ours.get("stretch_start", 0))).all()
+    is_full = trained >= ours.get("stretch_full", 0)
+    assert torch.equal(lengths[is_full], trained[is_full] * ours["rotary_stretch"])
 
 
 def test_between_two_equal_ends_nothing_is_mixed() -> None:

@@ -49,7 +49,7 @@ def norm_section(run: Run) -> None:
     records = {record.path: record for record in run.trace.norms()}
     record, tokens, token = _pick(run, records)
     head = _pick_head(record)
-    inside = "" if head is None else f" in head {head}, as every head's by the same γ"
+    inside = "" if head is None else f", those of head {head} (all heads share γ)"
     if head is not None:
         record = record.of_head(head)
     model = current_model().model

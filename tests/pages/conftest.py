@@ -1,0 +1,26 @@
+"""What several pages' tests need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.pages.checkpoint_page import PATH, start
+from tests.pages.views import Views
+
+
+@pytest.fixture(scope="module")
+def nothing_is_left_open() -> Iterator[None]:
+    """To Streamlit the apps of all tests are one person: the next module is to find nothing open."""
+    main = sys.modules["__main__"]
+    yield
+    start(PATH)
+    sys.modules["__main__"] = main  # as tests/conftest.py does behind each test
+
+
+@pytest.fixture
+def views(monkeypatch: pytest.MonkeyPatch) -> Views:
+    """What the pages give to the views that the browser draws."""
+    return Views(monkeypatch)
