@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.views import Views
 from tests.viz.mounted import unpack_frame
-from transformer.live.job import Desk, Places
+from transformer.live.job import Desk, LiveTraining, Places
 from transformer.run import encode_sentence, force, run_sentence
 from transformer.snapshots import open_snapshots
 from viz import live_session
@@ -112,16 +112,43 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
 @pytest.mark.usefixtures("desk")
 def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> None:
     """A count of updates by another clock than the page's would contradict it."""
-    app = open_training(**SMALL, train_steps="200")
+    app = open_training(**SMALL, train_steps="10,000")
     assert notes(app) == []
     press(app, "Start")
     wait(app, lambda: "It learns" in progress(app))
     assert notes(app) == ["**Copy** is learning. See the page Training."]
+    press(app, "Pause")
+    wait(app, lambda: "Paused" in progress(app))
+    assert notes(app) == ["**Copy** has stopped learning. See the page Training."]
+    press(app, "Stop and clear")
+    assert notes(app) == []
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_training_that_is_over_is_said_to_be_kept_while_the_page_is_open() -> None:
+    app = open_training(**SMALL, train_steps="200")
+    press(app, "Start")
     wait(app, lambda: "Finished" in progress(app))
     assert notes(app) == ["**Copy** has finished learning. See the page Training."]
     assert "or close or reload this page" in texts(app)
-    press(app, "Stop and clear")
-    assert notes(app) == []
+
+
+@pytest.mark.parametrize("looks", range(1, 7))
+@pytest.mark.usefixtures("desk")
+def test_sidebar_and_page_agree_when_a_training_ends_between_them(
+    looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever part finds out first that it has ended, the whole page is drawn again."""
+    app = open_training(**SMALL, train_steps="200")
+    press(app, "Start")
+    wait(app, lambda: "Finished" in progress(app))
+    found = iter(["running"] * looks)
+    monkeypatch.setattr(LiveTraining, "status", property(lambda _: next(found, "finished")))
+    app.run()
+    is_over = "Finished" in progress(app)
+    assert is_over is (labels(app)[:2] == ["Start anew", "Stop and clear"])
+    state = "has finished learning" if is_over else "is learning"
+    assert notes(app) == [f"**Copy** {state}. See the page Training."]
 
 
 def notes(app: AppTest) -> list[str]:

@@ -16,6 +16,8 @@ from transformer.live.plan import LivePlan
 from transformer.live.signals import ALIVE, STOP
 
 Status = Literal["starting", "running", "stopping", "stopped", "deserted", "finished", "failed"]
+ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
+"""When it trains, or is about to, or is about to end."""
 
 SILENCE_SECONDS = 90.0
 """A training of which nobody has asked for so long stops. Browsers wake hidden pages once a minute."""
@@ -134,8 +136,8 @@ class LiveTraining:
 
     @property
     def is_active(self) -> bool:
-        """Whether it trains, or is about to, or is about to end."""
-        return self.status in ("starting", "running", "stopping")
+        """Whether its status is one of `ACTIVE`."""
+        return self.status in ACTIVE
 
     @property
     def status(self) -> Status:

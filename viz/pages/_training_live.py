@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from transformer.checkpoints.folder import CheckpointError
-from transformer.live.job import LiveTraining
+from transformer.live.job import ACTIVE, LiveTraining, Status
 from transformer.live.plan import LivePlan, TaskName
 from transformer.run import Run, SentenceError
 from viz.components.token_strip import token_strip
@@ -19,6 +19,7 @@ from viz.live_session import (
     current_training,
     end_training,
     go_on_training,
+    known_activity,
     look,
     pause_training,
     refusal,
@@ -52,8 +53,7 @@ NOW = "now"
 def live_tab() -> None:
     """Draw the tab."""
     plan = pick_plan(pick_task())
-    training = current_training()
-    is_active = training is not None and training.is_active
+    is_active = known_activity()
     st.fragment(_watch, run_every=LOOK_EVERY if is_active else None)(plan, was_active=is_active)
 
 
@@ -65,20 +65,20 @@ def _watch(plan: LivePlan, *, was_active: bool) -> None:
         was_active: whether it trained when the clock of these looks was set.
     """
     training = current_training()
-    _buttons(plan, training)
+    status = None if training is None else training.status
+    _buttons(plan, status)
     if reason := refusal():
         st.warning(reason)
-    is_active = training is not None and training.is_active
-    if is_active != was_active:
+    if (status in ACTIVE) != was_active:
         st.rerun()  # the whole page: only there the clock is set or stopped
-    if training is None:
+    if training is None or status is None:
         st.info(
             "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
             "process of its own: you can look at other pages meanwhile. It ends, and what it has learned is "
             "gone, when you close or reload this page."
         )
         return
-    _state(training, plan)
+    _state(training, status, plan)
     left, right = st.columns(2, gap="medium")
     with left:
         _course(training)
@@ -88,14 +88,13 @@ def _watch(plan: LivePlan, *, was_active: bool) -> None:
         _heads(training.plan.task, seen)
 
 
-def _buttons(plan: LivePlan, training: LiveTraining | None) -> None:
-    """What can be done now."""
+def _buttons(plan: LivePlan, status: Status | None) -> None:
+    """What can be done now; the status is None where there is no training."""
     pressed = False
     with st.container(horizontal=True):
-        if training is None:
+        if status is None:
             pressed |= st.button("Start", on_click=begin_training, args=(plan,))
         else:
-            status = training.status
             if status in ("starting", "running"):
                 pressed |= st.button("Pause", on_click=pause_training)
             elif status != "finished":
@@ -116,9 +115,9 @@ def _buttons(plan: LivePlan, training: LiveTraining | None) -> None:
         st.rerun()
 
 
-def _state(training: LiveTraining, plan: LivePlan) -> None:
+def _state(training: LiveTraining, status: Status, plan: LivePlan) -> None:
     """Where the training stands, in a line and a bar."""
-    own, status = training.plan, training.status
+    own = training.plan
     steps = training.course().history.steps
     step = steps[-1] if steps else 0
     words = {

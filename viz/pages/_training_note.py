@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.live_session import current_training
+from transformer.live.job import ACTIVE
+from viz.live_session import current_training, find_activity
 from viz.pages._training_choices import TASKS
 
 LOOK_EVERY = 5.0
@@ -13,9 +14,8 @@ LOOK_EVERY = 5.0
 
 def training_note() -> None:
     """Draw the note while this person has a training."""
-    training = current_training()
-    if training is not None:
-        is_active = training.is_active
+    is_active = find_activity()
+    if current_training() is not None:
         with st.sidebar:
             st.fragment(_note, run_every=LOOK_EVERY if is_active else None)(was_active=is_active)
 
@@ -24,11 +24,12 @@ def _note(*, was_active: bool) -> None:
     training = current_training()
     if training is None:
         return
-    if training.is_active != was_active:
+    status = training.status
+    if (status in ACTIVE) != was_active:
         st.rerun()  # the whole page: only there the clock is set or stopped
-    if training.is_active:
+    if was_active:
         state = "is learning"
     else:
-        state = "has finished learning" if training.status == "finished" else "has stopped learning"
+        state = "has finished learning" if status == "finished" else "has stopped learning"
     # Without a count of updates: the page Training has one, and two clocks never show the same.
     st.caption(f"**{TASKS[training.plan.task]}** {state}. See the page Training.")
