@@ -77,9 +77,9 @@ def test_stream_has_every_point_once_and_in_order() -> None:
     points, lengths = stream(run, "decoder")
     assert points[:4] == [
         "input",
-        "layer 0 · after self-attention",
-        "layer 0 · after cross-attention",
-        "layer 0 · after feed-forward",
+        "layer 0 self-attention",
+        "layer 0 cross-attention",
+        "layer 0 feed-forward",
     ]
     assert len(points) == len(set(points)) == 1 + 3 * 3
     assert lengths.shape == (len(points), len(run.target_ids))

@@ -1,5 +1,7 @@
 """A band between two curves."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ def translucent(color: str, opacity: float) -> str:
 
 def band(
     figure: go.Figure,
-    x: NDArray[np.integer],
+    x: Sequence[str] | NDArray[np.integer],
     low: NDArray[np.floating],
     high: NDArray[np.floating],
     color: str,

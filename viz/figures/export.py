@@ -158,6 +158,8 @@ def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list
     """Each point or bar that has a number: where it stands, how high, and its text if it has one."""
     y = np.asarray(trace.y)
     x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
+    if x.dtype.kind in "OU":  # categories: labels, not places
+        x = np.array([_plain(str(label)) for label in x])
     drawn = np.array([value is not None and value == value for value in y], dtype=bool)
     cells = [(_title(figure, trace, "x"), x[drawn], "x"), (_title(figure, trace, "y"), y[drawn], "y")]
     texts = (

@@ -14,12 +14,11 @@ from plotly.subplots import make_subplots
 
 from viz.figures._band import band, translucent
 from viz.figures._finish import finish, legend_above
-from viz.figures.labels import escape, numbered, tick_step
+from viz.figures.labels import escape, numbered
 from viz.theme import DASHES, Theme
 
 Array = NDArray[np.floating]
 Spread = Literal["standard deviation", "root mean square"]
-LINE_BREAK = " · "
 """In the name of a point: where its label goes on in a second line."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
@@ -44,12 +43,12 @@ def norm_statistics(
         spread: what the spreads are.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    positions = np.arange(len(tokens), dtype=np.int32)
+    labels = numbered(tokens)
     for row, (what, stages) in enumerate((("mean", means), (spread, spreads)), start=1):
         for index, (stage, values) in enumerate(stages.items()):
             figure.add_trace(
                 go.Scatter(
-                    x=positions,
+                    x=labels,
                     y=values.astype(np.float32),
                     mode="lines+markers",
                     name=stage,
@@ -62,9 +61,8 @@ def norm_statistics(
                 row=row,
                 col=1,
             )
-    labels = numbered(tokens)
-    step = tick_step(len(labels))
-    figure.update_xaxes(tickvals=list(range(0, len(labels), step)), ticktext=labels[::step], showgrid=False)
+    # Categories: as many are labelled as the width has room for, and hovering names all.
+    figure.update_xaxes(type="category", showgrid=False)
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
     figure.update_yaxes(title=f"{spread} (no unit)", rangemode="tozero", row=2, col=1)
@@ -159,16 +157,20 @@ def growth(
         title: of the figure.
     """
     figure = go.Figure()
-    places = np.arange(len(points), dtype=np.int32)
+    places = [escape(point, 40) for point in points]
     for index, (name, values) in enumerate(series.items()):
         color = theme.color(index)
-        band(figure, places, np.nanmin(values, 1), np.nanmax(values, 1), color, name)
+        known = np.ma.masked_invalid(values)  # where nothing is known there is a gap
+        least, mean, most = (
+            of_place.filled(np.nan) for of_place in (known.min(1), known.mean(1), known.max(1))
+        )
+        band(figure, places, least, most, color, name)
         if tokens is not None:
             figure.add_trace(_token_lines(places, values, tokens, name, color))
         figure.add_trace(
             go.Scatter(
                 x=places,
-                y=np.nanmean(values, 1).astype(np.float32),
+                y=mean.astype(np.float32),
                 mode="lines+markers",
                 line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
                 marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
@@ -176,11 +178,10 @@ def growth(
                 hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
             )
         )
-    step = tick_step(len(points))
+    # Categories: as many are labelled as the width has room for, and hovering names all.
     figure.update_xaxes(
         title="along the forward",
-        tickvals=list(range(0, len(points), step)),
-        ticktext=[escape(point, 40).replace(LINE_BREAK, "<br>") for point in points[::step]],
+        type="category",
         range=[-0.4, len(points) - 0.6],
         autotickangles=[0, -45, -90],
     )
@@ -190,14 +191,14 @@ def growth(
 
 
 def _token_lines(
-    places: NDArray[np.integer], values: Array, tokens: Sequence[str], name: str, color: str
+    places: Sequence[str], values: Array, tokens: Sequence[str], name: str, color: str
 ) -> go.Scatter:
     """A thin line for each token, all in one trace with gaps: a browser is slow with hundreds of traces."""
     lines = np.vstack(
         [values, np.full(len(tokens), np.nan)]
     ).T  # (T, P + 1), the last of each line is its gap
     return go.Scatter(
-        x=np.tile(np.append(places, places[-1]), len(tokens)),
+        x=[*places, places[-1]] * len(tokens),
         y=lines.ravel().astype(np.float32),
         text=np.repeat(numbered(tokens), len(places) + 1),
         mode="lines",

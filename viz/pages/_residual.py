@@ -26,9 +26,9 @@ from viz.text_session import current_texts
 
 POINTS = {
     "resid_pre": "input",
-    "resid_mid": "after self-attention",
-    "resid_mid_cross": "after cross-attention",
-    "resid_post": "after feed-forward",
+    "resid_mid": "self-attention",
+    "resid_mid_cross": "cross-attention",
+    "resid_post": "feed-forward",
 }
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 MOST_PARAMETERS = 100_000_000
@@ -53,7 +53,7 @@ def stream(run: Run, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
 
 def _point(record: ResidualRecord) -> str:
     return (
-        POINTS[record.name] if record.name == "resid_pre" else f"layer {record.layer} · {POINTS[record.name]}"
+        POINTS[record.name] if record.name == "resid_pre" else f"layer {record.layer} {POINTS[record.name]}"
     )
 
 
