@@ -243,10 +243,10 @@ class TransformerConfig:
                 "stretches nothing."
             )
         start, full = self.stretch_start, self.stretch_full
-        if not 0 <= start <= full < math.inf or (full and not start):
+        if not 0 <= start <= full < math.inf or (full and start < 1):
             raise ConfigError(
-                f"stretch_start is {start} and stretch_full {full}: they must be wavelengths, the first "
-                "above 0 and not longer than the second, or both 0, which stretches all."
+                f"stretch_start is {start} and stretch_full {full}: they must be wavelengths of at "
+                "least 1 position, the first not longer than the second, or both 0, which stretches all."
             )
         if self.positions == "relative":
             if self.n_position_buckets < 4 or self.n_position_buckets % 2:

@@ -46,13 +46,18 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"stretch_start": 8.0, "stretch_full": 4.0},
-        "stretch_start is 8.0 and stretch_full 4.0: they must be wavelengths, the first above 0 and not "
-        "longer than the second, or both 0, which stretches all.",
+        "stretch_start is 8.0 and stretch_full 4.0: they must be wavelengths of at least 1 "
+        "position, the first not longer than the second, or both 0, which stretches all.",
+    ),
+    (
+        {"stretch_start": 1e-320, "stretch_full": 4.0},
+        "stretch_start is 1e-320 and stretch_full 4.0: they must be wavelengths of at least 1 position, the "
+        "first not longer than the second, or both 0, which stretches all.",
     ),
     (
         {"stretch_full": 4.0},
-        "stretch_start is 0.0 and stretch_full 4.0: they must be wavelengths, the first above 0 and not "
-        "longer than the second, or both 0, which stretches all.",
+        "stretch_start is 0.0 and stretch_full 4.0: they must be wavelengths of at least 1 "
+        "position, the first not longer than the second, or both 0, which stretches all.",
     ),
     ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
     (

@@ -94,8 +94,10 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
     sheet.layers("n_decoder_layers", "num_hidden_layers", "layers.")
     sheet.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
-    sheet.layout("every Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary")
-    sheet.layout("every Llama", gated=True, embedding_scale=False, bias=False)
+    sheet.layout(
+        "every model built like Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary"
+    )
+    sheet.layout("every model built like Llama", gated=True, embedding_scale=False, bias=False)
     has_bias = "layers.0.self_attn.q_proj.bias" in raw.tensors
     sheet.put("attention_bias", has_bias, "shapes", "whether the projections have biases")
     has_norms = _Q_NORM in raw.tensors
