@@ -78,7 +78,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_idle(page: Page, timeout: float = 30_000) -> None:
+def wait_until_idle(page: Page, timeout: float = 120_000) -> None:
     """Wait until the page is connected and its script has run to the end; timeout in ms."""
     app = page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-connection-state", "CONNECTED", timeout=timeout)

@@ -62,7 +62,7 @@ class TransformerConfig:
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); or "pre",
             x + Sublayer(LayerNorm(x)).
         final_norm: one more norm after the last layer of each stack (needed by pre-norm, harmless in
-            post-norm).
+            post-norm), or of the named one alone.
         norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
             deviation itself.
         positions: sinusoidal (section 3.5), learned, or none at the embedding; "relative" adds a learned bias
@@ -111,7 +111,7 @@ class TransformerConfig:
     gated: bool = False
     norm: Literal["layer", "rms", "layer_unbiased"] = "layer"
     norm_position: NormPosition = "post"
-    final_norm: bool = False
+    final_norm: bool | Literal["encoder", "decoder"] = False
     norm_eps: float = 1e-5
     positions: Literal["sinusoidal", "learned", "relative", "rotary", "none"] = "sinusoidal"
     position_base: float = 10_000.0
@@ -149,6 +149,10 @@ class TransformerConfig:
         if self.n_decoder_layers == 0:
             return "encoder-only"
         return "decoder-only" if self.n_encoder_layers == 0 else "encoder-decoder"
+
+    def ends_with_norm(self, stack: Literal["encoder", "decoder"]) -> bool:
+        """Whether a stack has a final norm."""
+        return self.final_norm in (True, stack)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; 0 for those that were filled in from others."""
@@ -210,6 +214,10 @@ class TransformerConfig:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}: choose one of {', '.join(allowed)}.")
+        if self.final_norm not in (False, True, "encoder", "decoder"):
+            raise ConfigError(
+                f"final_norm is {self.final_norm!r}: choose True, False, 'encoder' or 'decoder'."
+            )
         if self.generator_transform and not self.has_generator:
             raise ConfigError("generator_transform needs a generator behind it: set has_generator to True.")
 

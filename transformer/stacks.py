@@ -12,24 +12,27 @@ from transformer.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
 from transformer.normalization import norm_of
 from transformer.relative_positions import RelativeBias
 from transformer.rotary import rotary_wavelengths, rotation
-from transformer.trace import NO_TAP, Tap
+from transformer.trace import NO_TAP, Stack, Tap
 
 
 class _Stack(nn.Module):
     """What both stacks share: layers, positions that self-attention is told in each, and a final norm."""
 
-    def __init__(self, config: TransformerConfig, layers: Iterable[nn.Module], *, both_ways: bool) -> None:
+    def __init__(self, config: TransformerConfig, stack: Stack, layers: Iterable[nn.Module]) -> None:
         super().__init__()
         self.relative_bias = (
             RelativeBias(
-                config.n_heads, config.n_position_buckets, config.max_position_distance, both_ways=both_ways
+                config.n_heads,
+                config.n_position_buckets,
+                config.max_position_distance,
+                both_ways=stack == "encoder",
             )
             if config.positions == "relative"
             else None
         )
         self.wavelengths = rotary_wavelengths(config) if config.positions == "rotary" else None
         self.layers = nn.ModuleList(layers)
-        self.final_norm = norm_of(config) if config.final_norm else None
+        self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
     def places(self, x: Tensor, start: int = 0) -> Places:
         """Where tokens x (B, T, D) stand whose first is at position `start`."""
@@ -49,7 +52,7 @@ class Encoder(_Stack):
 
     def __init__(self, config: TransformerConfig) -> None:
         layers = (EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        super().__init__(config, layers, both_ways=True)
+        super().__init__(config, "encoder", layers)
 
     def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
@@ -64,7 +67,7 @@ class Decoder(_Stack):
 
     def __init__(self, config: TransformerConfig) -> None:
         layers = (DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        super().__init__(config, layers, both_ways=False)
+        super().__init__(config, "decoder", layers)
 
     def forward(
         self,

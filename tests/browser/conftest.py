@@ -21,7 +21,7 @@ from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_serv
 from tests.browser.guard import Guard
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
-WAIT_MILLISECONDS = 20_000
+WAIT_MILLISECONDS = 60_000
 
 ColorScheme = Literal["light", "dark"]
 Serve = Callable[[Path], str]

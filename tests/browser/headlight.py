@@ -65,7 +65,7 @@ def source_tokens(page: Page) -> Locator:
 
 def expect_sentence(page: Page, letters: str) -> None:
     """Wait until the model has been given these letters, spaces left out, in whatever tokens."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while (shown := spelled(source_tokens(page).all_inner_texts()).removesuffix("<eos>")) != letters:
         assert time.monotonic() < deadline, f"shown: {shown[:100]!r}, typed: {letters[:100]!r}"
         page.wait_for_timeout(50)

@@ -21,7 +21,6 @@ VIEWS = {
     "rows": "layers=6&heads=8&keys=40&prefix=30",
     "next": "tokens=6000",
 }
-AT_ONCE_MILLISECONDS = 200
 
 
 @pytest.fixture(scope="module")
@@ -200,16 +199,15 @@ def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, url: str
     traffic = Traffic(page)
     view = open_view(page, url, "next")
     before = traffic.sent
-    spent = view.evaluate(
+    widths = view.evaluate(
         """root => {
         const slider = root.querySelector("input");
-        const started = performance.now();
+        const width = () => root.querySelector(".now").style.width, before = width();
         slider.value = 39;
         slider.dispatchEvent(new Event("input"));
-        root.querySelector(".now").getBoundingClientRect();
-        return performance.now() - started; }"""
+        return [before, width()]; }"""
     )
-    assert spent < AT_ONCE_MILLISECONDS
+    assert widths[0] != widths[1], "before the browser draws again"
     assert state(view, "view.values.temperature") == 2
     page.wait_for_timeout(300)
     assert traffic.sent == before
@@ -292,7 +290,7 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     settle(teacher)
     teacher.locator(".hl-next_tokens").get_by_role("slider").first.fill("39")
     expect(teacher.get_by_text("A sentence drawn")).to_be_visible()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not ("beam_step=3" in teacher.url and "sample_temperature=2.0" in teacher.url):
         assert time.monotonic() < deadline, teacher.url
         teacher.wait_for_timeout(50)

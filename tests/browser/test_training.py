@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import head_map, picture, settle, visit
 
-PATIENCE_MILLISECONDS = 60_000
+PATIENCE_MILLISECONDS = 120_000
 SMALL = "train_layers=1&train_heads=2&train_width=32"
 FINISHED = "watch=A+finished+training"
 
@@ -62,7 +62,7 @@ def test_another_page_soon_tells_that_the_training_has_ended(page: Page, app_url
     while workers() - others:
         assert time.monotonic() < deadline, "so small a training takes seconds"
         page.wait_for_timeout(200)
-    expect(page.get_by_text("Copy has finished learning")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("Copy has finished learning")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
 
 
 def test_the_slider_goes_back_and_play_goes_on(page: Page, app_url: str) -> None:

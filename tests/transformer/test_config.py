@@ -59,6 +59,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         "stretch_start is 0.0 and stretch_full 4.0: they must be wavelengths of at least 1 "
         "position, the first not longer than the second, or both 0, which stretches all.",
     ),
+    ({"final_norm": "stem"}, "final_norm is 'stem': choose True, False, 'encoder' or 'decoder'."),
     ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
     (
         {"positions": "alibi"},

@@ -82,14 +82,18 @@ def questions(subject: Subject) -> None:
 
 
 def _answer(model: str, question: Question) -> object:
-    labels = {option.value: option.label for option in question.options}
+    labels = {question.value: str(question.value)} if question.answered else {}
+    labels |= {option.value: option.label for option in question.options}
     options = list(labels)
+    is_number = isinstance(question.value, int | float) and not isinstance(question.value, bool)
     literal(f"{question.text} {question.why}")
     return st.selectbox(
         escaped(question.name),
         options,
-        index=options.index(question.value) if question.value in options else 0,
-        format_func=lambda value: visible(labels[value], _NAME),
+        index=options.index(question.value),
+        format_func=lambda value: visible(labels.get(value, str(value)), _NAME),
+        accept_new_options=is_number,
+        help="Choose, or type another number" if is_number else None,
         key=f"answer {question.name} {model}",
     )
 

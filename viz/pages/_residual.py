@@ -67,7 +67,10 @@ def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
             f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
             rf"x \leftarrow \text{{{words.name}}}(x + \text{{Sublayer}}(x))",
         )
-    end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
+    if isinstance(config.final_norm, str):
+        end = f"only the {config.final_norm} has a final norm that brings it back"
+    else:
+        end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
     return (
         "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
         f"normalized, so the stream may grow from layer to layer; {end}.",

@@ -18,6 +18,7 @@ HINTS: Mapping[str, tuple[str, ...]] = {
     ),
     "norm_position": ("norm_first", "pre_norm", "prenorm", "normalize_before"),
     "activation": ("activation", "activation_function", "activation_fn"),
+    "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
     "pad_id": ("pad_id", "pad_idx", "padding_idx", "pad_token_id", "src_pad_idx"),
 }
 """Question -> the names under which people keep its answer."""
@@ -30,9 +31,10 @@ def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:
     """The name and the value, as an answer of ours, of what looks like an answer; None for nothing."""
     for name, value in _entries(extras, _DEEPEST):
         if name.lower() in HINTS.get(question, ()):
-            if question == "norm_position" and isinstance(value, bool):
-                return name, _NORM_FIRST[value]
-            if question != "norm_position" and isinstance(value, int | str) and not isinstance(value, bool):
+            if isinstance(value, bool):
+                if question == "norm_position":
+                    return name, _NORM_FIRST[value]
+            elif question != "norm_position" and isinstance(value, int | float | str):
                 return name, value
     return None
 

@@ -146,6 +146,9 @@ class Sheet:
             CheckpointError: for an answer that is none.
         """
         found = hint(name, self.raw.extras)
+        if found is not None and isinstance(found[1], float) and isinstance(options[0].value, float):
+            others = [option for option in options if option.value != found[1]]
+            options = (Option(found[1], f"{found[1]:g}"), *others)
         if found is not None and any(option.value == found[1] for option in options):
             options = tuple(sorted(options, key=lambda option: option.value != found[1]))
             why = f"{why} A value saved beside the weights, {short(found[0])}, makes the first answer likely."

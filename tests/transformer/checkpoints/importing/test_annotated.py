@@ -21,7 +21,6 @@ from tests.transformer.checkpoints.importing.foreign import (
     raw_of,
     trace_of,
 )
-from transformer.checkpoints.importing.recognition import plan_import
 
 D_MODEL, HEADS, D_FF = 22, 11, 37
 SRC_VOCAB, TGT_VOCAB, PAD, MAX_LEN = 29, 31, 2, 19
@@ -215,8 +214,9 @@ def test_norms_before_the_sublayers_are_assumed_and_asked_for(tmp_path: Path) ->
     assert (question.value, question.answered) == ("pre", False)
 
 
-def test_a_norm_behind_one_stack_alone_is_never_left_out(tmp_path: Path) -> None:
+def test_a_norm_behind_one_stack_alone_stays_alone(tmp_path: Path) -> None:
     state_dict = EncoderDecoder().state_dict()
     del state_dict["encoder.norm.a_2"], state_dict["encoder.norm.b_2"]
-    missing = plan_import(raw_of(tmp_path, state_dict), {}).report.keys.missing
-    assert [problem.name for problem in missing] == ["encoder.norm.a_2", "encoder.norm.b_2"]
+    ours, _ = imported(raw_of(tmp_path, state_dict))
+    assert ours.config.final_norm == "decoder"
+    assert (ours.encoder.final_norm, ours.decoder.final_norm is None) == (None, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,10 +181,44 @@ def test_a_classifiers_head_is_no_generator(tmp_path: Path) -> None:
     assert [problem.name for problem in report.keys.unexpected] == ["classifier.weight", "classifier.bias"]
 
 
-@pytest.mark.parametrize("lacking", ["encoder", "decoder"])
-def test_a_final_norm_behind_one_stack_alone_is_never_left_out(tmp_path: Path, lacking: str) -> None:
-    state_dict = nn.Transformer(D_MODEL, HEADS, 2, 1, D_FF, batch_first=True).state_dict()
-    for part in ("weight", "bias"):
-        del state_dict[f"{lacking}.norm.{part}"]
-    keys = plan_import(raw_of(tmp_path, state_dict), {"positions": "none"}).report.keys
-    assert [problem.name for problem in keys.missing] == [f"{lacking}.norm.weight", f"{lacking}.norm.bias"]
+@pytest.mark.parametrize("ending", ["encoder", "decoder"])
+def test_parity_where_one_stack_alone_ends_with_a_norm(tmp_path: Path, ending: str) -> None:
+    """As many people's modules do, with another eps than torch's: that is asked for."""
+    eps = 0.1
+    layer = {**LAYER, "layer_norm_eps": eps, "norm_first": True}
+    norms = {ending: nn.LayerNorm(D_MODEL, eps)}
+    theirs = nn.Module()
+    theirs.encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**layer), 2, norms.get("encoder"), enable_nested_tensor=False
+    )
+    theirs.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**layer), 1, norms.get("decoder"))
+    randomized(theirs)
+    answers = POST | {"norm_position": "pre", "norm_eps": eps}
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
+    assert ours.config.final_norm == ending
+    assert f"Only the {ending} ends with a norm: the files have none behind the other stack." in report.notes
+    x, y = torch.randn(2, 5, D_MODEL), torch.randn(2, 7, D_MODEL)
+    memory = ours.encoder(x, torch.ones(2, 1, 1, 5, dtype=torch.bool))
+    out = ours.decoder(y, causal_mask(7), memory, torch.ones(2, 1, 1, 5, dtype=torch.bool))
+    with torch.no_grad():
+        expected = theirs.encoder(x)
+        assert close(memory, expected)
+        assert close(out, theirs.decoder(y, expected, tgt_mask=~causal_mask(7)[0, 0]))
+
+
+def test_an_eps_that_was_saved_beside_the_weights_stands_first(tmp_path: Path) -> None:
+    layer = nn.TransformerEncoderLayer(**LAYER)
+    state_dict = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).state_dict()
+    extras = {"hyper_parameters": {"layer_norm_eps": 1e-3, "eps": 1e-8}}
+    raw = replace(raw_of(tmp_path, state_dict), extras=extras)
+    (question,) = (asked for asked in plan_import(raw, {}).report.questions if asked.name == "norm_eps")
+    assert [option.value for option in question.options] == [1e-3, 1e-5, 1e-6]
+    assert "'layer_norm_eps', makes the first answer likely" in question.why
+
+
+def test_projections_of_their_own_for_keys_and_values_are_refused_by_name(tmp_path: Path) -> None:
+    """kdim and vdim make a memory of another width than the model's."""
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**LAYER), 1)
+    decoder.layers[0].multihead_attn = nn.MultiheadAttention(D_MODEL, HEADS, kdim=7, vdim=7)
+    with pytest.raises(CheckpointError, match=r"multihead_attn\.q_proj_weight.*kdim"):
+        plan_import(raw_of(tmp_path, decoder.state_dict()), {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from transformer.checkpoints.importing.report import Option
@@ -33,6 +35,32 @@ def ask_norm_position(sheet: Sheet) -> None:
             Option("pre", "before (norm_first=True)"),
         ),
     )
+
+
+def ask_norm_eps(sheet: Sheet, *likely: float) -> None:
+    """What a norm adds under its root; the likeliest first."""
+    sheet.ask(
+        "norm_eps",
+        "What is added to the variance in a norm?",
+        f"{NOT_STORED} It matters little unless yours is far from the usual ones.",
+        tuple(Option(eps, f"{eps:g}") for eps in likely),
+    )
+
+
+def put_final_norm(sheet: Sheet, stacks: Sequence[str], weight: str) -> None:
+    """Which of the stacks end with a norm: those beside whose layers there is one.
+
+    Args:
+        stacks: those in the files.
+        weight: what a norm calls gamma.
+    """
+    ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in sheet.raw.tensors]
+    is_of_one = len(stacks) == 2 and len(ending) == 1
+    sheet.put(
+        "final_norm", ending[0] if is_of_one else bool(ending), "shapes", "whether a stack ends with a norm"
+    )
+    if is_of_one:
+        sheet.note(f"Only the {ending[0]} ends with a norm: the files have none behind the other stack.")
 
 
 def ask_activation(sheet: Sheet) -> None:

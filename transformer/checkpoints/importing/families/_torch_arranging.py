@@ -11,6 +11,9 @@ from transformer.checkpoints.importing.families._torch_stacks import Ask, Parts,
 from transformer.checkpoints.importing.foreign_config import short
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 
+_OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
+"""What torch.nn.MultiheadAttention has in place of in_proj_weight."""
+
 
 @dataclass(frozen=True)
 class _Arranged(RawCheckpoint):
@@ -27,7 +30,16 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     """Give stacks, embeddings, positions and generator the names of RENAMES; others keep theirs.
 
     Where names don't tell it is the likely arrangement, which `read_config` asks about.
+
+    Raises:
+        CheckpointError: for an attention that our model does not compute.
     """
+    apart = next((name for name in raw.tensors if name.endswith(_OWN_PROJECTIONS)), None)
+    if apart is not None:
+        raise CheckpointError(
+            f"There is {short(apart)}: an attention whose keys and values have another width than the model "
+            "(kdim, vdim). In Headlight's model a memory is as wide as what looks at it."
+        )
     tensors, _ = _arranged(raw.tensors, likeliest)
     return _Arranged(**(vars(raw) | {"tensors": tensors}), before=raw.tensors) if tensors else raw
 

@@ -14,8 +14,10 @@ from typing import Any
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
+    ask_norm_eps,
     ask_pad_id,
     ask_positions,
+    put_final_norm,
     put_vocabularies,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames
@@ -122,10 +124,9 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
     sheet.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
-    sheet.put("norm_eps", 1e-6 if unbiased else 1e-5, "assumed", "the norm's own default")
+    ask_norm_eps(sheet, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
     _ask_norm_position(sheet)
-    final_norm = not raw.tensors.keys().isdisjoint(("encoder.norm.a_2", "decoder.norm.a_2"))
-    sheet.put("final_norm", final_norm, "shapes", "whether there is a norm behind a stack")
+    put_final_norm(sheet, ("encoder", "decoder"), "a_2")
     ask_activation(sheet)
     put_vocabularies(sheet)
     ask_positions(sheet, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])

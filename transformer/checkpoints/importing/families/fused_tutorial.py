@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.families._questions import (
-    NOT_STORED,
     ask_activation,
     ask_embedding_scale,
+    ask_norm_eps,
     ask_norm_position,
     ask_pad_id,
     ask_positions,
@@ -136,7 +136,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     _ask_merge(sheet)
     ask_norm_position(sheet)
     sheet.layout("the tutorial", final_norm=False)
-    _ask_norm_eps(sheet)
+    ask_norm_eps(sheet, 1e-5, 1e-6)
     ask_activation(sheet)
     put_vocabularies(sheet)
     ask_positions(sheet, [])
@@ -162,15 +162,6 @@ def _ask_merge(sheet: Sheet) -> None:
             "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
             "just that."
         )
-
-
-def _ask_norm_eps(sheet: Sheet) -> None:
-    sheet.ask(
-        "norm_eps",
-        "What is added to the variance in a norm?",
-        NOT_STORED,
-        tuple(Option(eps, f"{eps:g}") for eps in (1e-5, 1e-6)),
-    )
 
 
 FAMILY = Family(

@@ -12,9 +12,11 @@ from typing import Any
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
+    ask_norm_eps,
     ask_norm_position,
     ask_pad_id,
     ask_positions,
+    put_final_norm,
     put_vocabularies,
 )
 from transformer.checkpoints.importing.families._torch_arranging import arrange, arrange_as_answered
@@ -123,11 +125,10 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.ask_heads(USUAL_HEADS)
     ask_norm_position(sheet)
     ask_activation(sheet)
-    ends_with_norm = any(f"{side}.norm.weight" in raw.tensors for side in depths)
-    sheet.put("final_norm", ends_with_norm, "shapes", "whether a stack ends with a norm")
+    put_final_norm(sheet, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
     sheet.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands behind the embeddings")
-    sheet.put("norm_eps", 1e-5, "assumed", "torch's own layer_norm_eps")
+    ask_norm_eps(sheet, 1e-5, 1e-6)
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
     sheet.put("bias", has_bias, "shapes", "whether linear layers have biases")
     put_vocabularies(sheet, stand_in=STAND_IN_VOCABULARY)
