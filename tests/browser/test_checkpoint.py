@@ -110,6 +110,23 @@ def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> 
     expect(page.get_by_text("vedo il gatto.").first).to_be_visible()
 
 
+def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp_path: Path) -> None:
+    """It stands in the form afterwards, and is not lost with the next answer."""
+    choose(page, app_url, "A path on this machine")
+    open_path(page, torch_file(tmp_path / "mine.pt"))
+    asked = page.get_by_role("combobox", name=re.compile("norm_eps"))
+    expect(asked).to_have_value("1e-05")
+    asked.fill("0.001")
+    asked.press("Enter")
+    for _ in range(2):
+        press(page, "Open it again with these answers")
+        expect(asked).to_have_value("0.001")
+    asked.fill("nothing")
+    asked.press("Enter")
+    press(page, "Open it again with these answers")
+    expect(page.get_by_text("'nothing' is no answer to norm_eps")).to_be_visible()
+
+
 def test_what_holds_code_is_refused_and_never_run(page: Page, app_url: str, tmp_path: Path) -> None:
     choose(page, app_url, "Upload")
     upload(page, whole_module(tmp_path / "whole.pt"))

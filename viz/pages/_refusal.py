@@ -8,6 +8,8 @@ import streamlit as st
 
 from viz.figures.labels import visible
 
+_SIGNS = re.compile(r"[\\`*{}\[\]#~|<>$:]|(?<![^\W_])_|_(?![^\W_])")
+
 
 def refused(title: str, error: Exception) -> None:
     """Say that something can't be done and why.
@@ -22,8 +24,11 @@ def refused(title: str, error: Exception) -> None:
 
 
 def escaped(text: str) -> str:
-    """Text of a file for a label, which is Markdown: shown as it is, what is invisible made visible."""
-    return re.sub(r"([\\`*_{}\[\]#~|<>$:])", r"\\\1", visible(text, len(text) * 10))
+    """Text of a file for a label, which is Markdown: shown as it is, what is invisible made visible.
+
+    An underscore inside a word is none of Markdown's signs, and a screen reader reads the label as written.
+    """
+    return _SIGNS.sub(r"\\\g<0>", visible(text, len(text) * 10))
 
 
 def literal(text: str) -> None:
