@@ -15,8 +15,8 @@ st.markdown(
 subject = choose()
 if subject is None:
     st.caption(
-        "Headlight opens its own folders, state dicts of torch.nn.Transformer, of the Annotated Transformer "
-        "and of a widespread tutorial, and Hugging Face folders of Marian, BART, mBART, T5, BERT, "
+        "Headlight opens its own folders, state dicts of torch.nn.Transformer, of the Annotated Transformer, "
+        "of nanoGPT and of a widespread tutorial, and Hugging Face folders of Marian, BART, mBART, T5, BERT, "
         "DistilBERT, RoBERTa, GPT-2 and Llama-like models, with their tokenizers."
     )
 else:

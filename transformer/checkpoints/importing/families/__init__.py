@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.families import (
     headlight,
     llama,
     marian,
+    nanogpt,
     t5,
     torch_transformer,
 )
@@ -22,6 +23,7 @@ FAMILIES: tuple[Family, ...] = (
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
+    nanogpt.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
     marian.FAMILY,
