@@ -73,6 +73,10 @@ class ForeignConfig:
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
+    def leaves_out(self, name: str) -> bool:
+        """Whether there is no such name at all: transformers then takes its default, for null it does not."""
+        return name not in self._values
+
     def get(self, name: str, default: Any = None) -> Any:
         """The value, or the default where it is missing or null."""
         self._read.add(name)

@@ -126,16 +126,22 @@ class Sheet:
         )
 
     def pad_id(self, usual: int = -1) -> int:
-        """Fill in pad_id: config.json's pad_token_id, or the usual one; -1 where nothing is padding.
+        """Fill in pad_id: config.json's pad_token_id, or where it has none the usual one; -1 for null.
 
-        A padding token that also begins or ends texts, as some models have it, is a word to the network.
+        Args:
+            usual: the default of transformers' configuration; -1 where nothing is padding.
+
+        A padding token that also begins or ends texts, as some models have it, is a word to the network; the
+        usual one is not: old files of BERT name 0 for all of them.
         """
         pad = None if self.config is None else self.config.get("pad_token_id")
         if self.config is None:
             return self.put("pad_id", usual, "assumed", "the usual one of this family")
+        if self.config.leaves_out("pad_token_id"):
+            return self.put("pad_id", usual, "config", "config.json leaves it out: the usual one of this family")
         if pad is None:
             return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
-        if pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
+        if pad != usual and pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
             return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
         return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")
 

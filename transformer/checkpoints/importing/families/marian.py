@@ -33,6 +33,8 @@ IGNORED = {
 }
 
 USUAL_LENGTH = 512
+DEFAULT_PAD_ID = 58_100
+"""Of a config.json that leaves it out, as far as the vocabulary goes."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -50,7 +52,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
     shared = sheet.config is None or sheet.config.flag("share_encoder_decoder_embeddings", True)
     read_words(sheet, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
-    sheet.pad_id(usual=sheet["src_vocab_size"] - 1)
+    _read_pad_id(sheet)
     _read_length(sheet)
     config = sheet.config
     if config is None:
@@ -61,6 +63,12 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
     return sheet.reading()
+
+
+def _read_pad_id(sheet: Sheet) -> None:
+    """Padding is the last word, which transformers takes for 58,100 where nothing is said."""
+    last = sheet["src_vocab_size"] - 1
+    sheet.pad_id(usual=last if sheet.config is None else min(last, DEFAULT_PAD_ID))
 
 
 def _read_length(sheet: Sheet) -> None:
