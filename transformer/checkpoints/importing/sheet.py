@@ -138,7 +138,7 @@ class Sheet:
         if self.config is None:
             return self.put("pad_id", usual, "assumed", "the usual one of this family")
         if self.config.leaves_out("pad_token_id"):
-            return self.put("pad_id", usual, "config", "config.json leaves it out: the usual one of this family")
+            return self.put("pad_id", usual, "config", "config.json leaves it out: the usual one")
         if pad is None:
             return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
         if pad != usual and pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import Sheet
+from transformer.checkpoints.reading.raw import RawCheckpoint
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -63,6 +66,23 @@ def ask_activation(sheet: Sheet, usual: str) -> None:
         "are wrong.",
         tuple(Option(name, _LABELS[name]) for name in sorted(_LABELS, key=lambda name: name != usual)),
     )
+
+
+_OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+
+
+def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
+    """Whether a model whose files have no generator takes its embedding for one, when nothing else is known.
+
+    Args:
+        raw: the checkpoint.
+        heads: tensors of heads for other tasks.
+        bare: what config.json calls the model alone.
+    """
+    told = raw.json("config.json").get("architectures")
+    name = str(told[0]) if isinstance(told, list) and told else ""
+    of_another_task = name.endswith(_OTHER_TASKS) or any(head in raw.tensors for head in heads)
+    return name not in bare and not of_another_task
 
 
 def put_no_generator(sheet: Sheet) -> None:

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.families._hugging_face import CLASSIFIER, read_activation
+from transformer.checkpoints.importing.families._hugging_face import (
+    CLASSIFIER,
+    is_for_words,
+    put_no_generator,
+    read_activation,
+)
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
+from transformer.checkpoints.importing.report import Source
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.importing.transforms import three_blocks, three_blocks_of_columns, transposed
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -45,12 +51,23 @@ RENAMES: Renames = {
     "lm_head.weight": "generator.weight",
 }
 
+_CLASSIFIERS = {
+    "score.weight": CLASSIFIER,
+    "classifier.weight": CLASSIFIER,
+    "classifier.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+}
+
 IGNORED = {
     "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
     "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
-    "score.weight": CLASSIFIER,
+    "multiple_choice_head.summary.weight": CLASSIFIER,  # beside the generator
+    "multiple_choice_head.summary.bias": CLASSIFIER,
+    **_CLASSIFIERS,
 }
 
+_HEAD = "lm_head.weight"
 _UNCOMMON = "another way to compute attention than GPT-2's"
 
 
@@ -76,18 +93,10 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layout("every GPT-2", attention_bias=True, generator_bias=False)
     sheet.pad_id()
     sheet.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
+    _read_generator(sheet)
     config = sheet.config
     if config is None:
-        sheet.put(
-            "tie_generator", "lm_head.weight" not in raw.tensors, "shapes", "whether there is lm_head.weight"
-        )
         return sheet.reading()
-    sheet.put(
-        "tie_generator",
-        config.flag("tie_word_embeddings", True),
-        "config",
-        "config.json: tie_word_embeddings",
-    )
     sheet.put(
         "attention_scale",
         config.flag("scale_attn_weights", True),
@@ -99,6 +108,18 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
     return sheet.reading()
+
+
+def _read_generator(sheet: Sheet) -> None:
+    """Whether it is the embedding; a model alone and a classifier have none."""
+    apart, config = _HEAD in sheet.raw.tensors, sheet.config
+    tied = not apart if config is None else config.flag("tie_word_embeddings", True)
+    if apart or (tied and is_for_words(sheet.raw, _CLASSIFIERS, "GPT2Model")):
+        told: Source = "shapes" if config is None else "config"
+        why = f"whether there is {_HEAD}" if config is None else "config.json: tie_word_embeddings"
+        sheet.put("tie_generator", tied, told, why)
+    else:
+        put_no_generator(sheet)
 
 
 FAMILY = Family(

@@ -14,6 +14,7 @@ from typing import Any
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._hugging_face import (
     CLASSIFIER,
+    is_for_words,
     note_on_lookalikes,
     put_no_generator,
     read_activation,
@@ -77,6 +78,7 @@ _HEAD = "lm_head.weight"
 _WIDEST = 2**28
 """Rows of queries or keys."""
 
+_BARE = ("LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model")
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
 
@@ -130,7 +132,7 @@ def _take(sheet: Sheet, config: ForeignConfig) -> None:
     _take_length(sheet, config)
     put_rotary(sheet, config)
     tied = config.flag("tie_word_embeddings", False)
-    if tied or _HEAD in sheet.raw.tensors:
+    if _HEAD in sheet.raw.tensors or (tied and is_for_words(sheet.raw, _CLASSIFIERS, *_BARE)):
         sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
     else:
         put_no_generator(sheet)
