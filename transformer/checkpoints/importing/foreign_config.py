@@ -12,23 +12,26 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 HARMLESS = frozenset(
     """
     _attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash
-    _name_or_path _num_labels _output_attentions architectures attention_dropout
-    attention_probs_dropout_prob attn_pdrop bad_words_ids begin_suppress_tokens bos_token_id
-    chunk_size_feed_forward classif_dropout classifier_dropout classifier_dropout_prob cls_token_id
-    decoder_layerdrop decoder_start_token_id directionality diversity_penalty do_sample dropout
-    dropout_rate dtype early_stopping embd_pdrop encoder_layerdrop encoder_no_repeat_ngram_size
-    eos_token_id exponential_decay_length_penalty finetuning_task force_bos_token_to_be_generated
-    forced_bos_token_id forced_eos_token_id gradient_checkpointing hidden_dropout_prob id2label init_std
-    initializer_cutoff_factor initializer_factor initializer_range label2id layerdrop length_penalty
-    mask_token_id max_length max_new_tokens min_length model_max_length no_repeat_ngram_size
-    num_beam_groups num_beams num_labels num_return_sequences output_attentions output_hidden_states
-    output_past output_scores pad_token_id pooler_fc_size pooler_num_attention_heads
-    pooler_num_fc_layers pooler_size_per_head pooler_type predict_special_tokens prefix problem_type
-    qa_dropout remove_invalid_values repetition_penalty resid_pdrop return_dict return_dict_in_generate
-    sep_token_id seq_classif_dropout summary_activation summary_first_dropout summary_proj_to_labels
-    summary_type summary_use_proj suppress_tokens task_specific_params temperature tf_legacy_loss
-    tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config transformers_version
-    typical_p unsloth_fixed unsloth_version use_bfloat16 use_cache
+    _flash_attn_2_enabled _name_or_path _num_labels _output_attentions architectures attention_dropout
+    attention_probs_dropout_prob attn_implementation attn_pdrop author bad_words_ids
+    begin_suppress_tokens bos_token_id chunk_size_feed_forward classif_dropout classifier_dropout
+    classifier_dropout_prob cls_token_id decoder_layerdrop decoder_start_token_id directionality
+    diversity_penalty do_sample dropout dropout_rate dtype early_stopping embd_pdrop encoder_layerdrop
+    encoder_no_repeat_ngram_size eos_token_id eos_token_ids exponential_decay_length_penalty
+    finetuning_task force_bos_token_to_be_generated forced_bos_token_id forced_eos_token_id
+    gradient_checkpointing hidden_dropout_prob id2label init_std initializer_cutoff_factor
+    initializer_factor initializer_range label2id layerdrop length_penalty mask_token_id max_length
+    max_new_tokens max_seq_length max_sequence_length min_length model_max_length neftune_noise_alpha
+    no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences output_attentions
+    output_hidden_states output_past output_scores pad_token_id pooler_fc_size
+    pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type
+    predict_special_tokens prefix problem_type qa_dropout remove_invalid_values repetition_penalty
+    resid_pdrop return_dict return_dict_in_generate sbert_ce_default_activation_function
+    sentence_transformers sep_token_id seq_classif_dropout summary_activation summary_first_dropout
+    summary_proj_to_labels summary_type summary_use_proj suppress_tokens task_specific_params
+    temperature tf_legacy_loss tokenizer_class top_k top_p torch_dtype torchscript
+    transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version use_bfloat16
+    use_cache vocab_size_or_config_json_file
     """.split()
 )
 """Attributes that change training, generation or housekeeping, never what the network computes."""
@@ -137,6 +140,12 @@ class ForeignConfig:
         Raises:
             CheckpointError: that names them.
         """
+        if self.get("quantization_config"):
+            raise CheckpointError(
+                "The weights are quantised (config.json: quantization_config), and Headlight opens float16, "
+                "bfloat16 and float32: load the model with transformers, call its dequantize(), save it with "
+                "save_pretrained, and open that."
+            )
         known = self._read | HARMLESS | set(harmless) | {"model_type"}
         unknown = [name for name, value in self._values.items() if name not in known and value]
         if unknown:

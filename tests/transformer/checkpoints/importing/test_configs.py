@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import transformers
 
 from tests.transformer.checkpoints.importing.foreign import close, padded, random_ids, raw_of, trace_of
 from tests.transformer.checkpoints.importing.hugging_face import outputs, tiny
+from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.loading import fill
 from transformer.checkpoints.importing.recognition import plan_import
 
@@ -99,3 +101,46 @@ def test_a_bert_that_names_no_padding_does_not_look_at_it(tmp_path: Path, begins
     words = ids != 0
     expected = outputs(theirs, ids, words).logits
     assert close(trace_of(planned.skeleton.eval(), ids, None)["logits"][words], expected[words])
+
+
+HUB: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("hub_configs.json").read_text())
+"""The attributes of published models, in the words of many versions; the sizes are tiny."""
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_published_configurations_are_read_as_transformers_reads_them(tmp_path: Path, name: str) -> None:
+    model_class = getattr(transformers, HUB[name]["architectures"][0])
+    config = model_class.config_class.from_dict(dict(HUB[name]))
+    weights = model_class(config).state_dict()
+    report = plan_import(raw_of(tmp_path, weights, HUB[name]), {}).report
+    again = raw_of(tmp_path, weights, config.to_dict() | {"architectures": HUB[name]["architectures"]})
+    assert report.keys.fits
+    assert not report.keys.unexpected
+    assert report.config == plan_import(again, {}).report.config
+
+
+def test_a_window_as_long_as_texts_may_be_changes_nothing(tmp_path: Path) -> None:
+    published = HUB["Qwen/Qwen2-0.5B"]
+    weights = transformers.Qwen2ForCausalLM(transformers.Qwen2Config.from_dict(dict(published))).state_dict()
+    planned = [
+        plan_import(raw_of(tmp_path, weights, published | {"use_sliding_window": used}), {})
+        for used in (False, True)
+    ]
+    assert planned[0].report.config == planned[1].report.config
+
+
+@pytest.mark.parametrize(
+    "name,attributes,words",
+    [
+        ("HuggingFaceTB/SmolLM2-135M", {"rope_interleaved": True}, "rope_interleaved"),
+        ("gpt2", {"is_llama_config": True}, "is_llama_config"),
+        ("t5-small", {"quantization_config": {"load_in_8bit": True}}, r"quantised .* dequantize\(\)"),
+    ],
+)
+def test_what_would_compute_something_else_is_refused(
+    tmp_path: Path, name: str, attributes: dict[str, Any], words: str
+) -> None:
+    model_class = getattr(transformers, HUB[name]["architectures"][0])
+    weights = model_class(model_class.config_class.from_dict(dict(HUB[name]))).state_dict()
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw_of(tmp_path, weights, HUB[name] | attributes), {})

@@ -101,6 +101,7 @@ _HARMLESS = {
     "_num_labels",
     "activation_dropout",
     "add_bias_logits",  # a bias of the logits is stored or not; nothing else depends on it
+    "kobart_version",
     "logits_bias",
     "num_hidden_layers",
     "replacing_rate",

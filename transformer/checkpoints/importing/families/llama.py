@@ -79,6 +79,7 @@ _WIDEST = 2**28
 """Rows of queries or keys."""
 
 _BARE = ("LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model")
+_HARMLESS = {"attention_bias", "is_llama_config", "max_window_layers", "pretraining_tp", "use_sliding_window"}
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
 
@@ -137,7 +138,7 @@ def _take(sheet: Sheet, config: ForeignConfig) -> None:
     else:
         put_no_generator(sheet)
     config.only("mlp_bias", False, why="biases in the gated feed-forward")
-    config.refuse_unknown({"pretraining_tp", "attention_bias", "max_window_layers"})
+    config.refuse_unknown(_HARMLESS)
 
 
 def _take_length(sheet: Sheet, config: ForeignConfig) -> None:

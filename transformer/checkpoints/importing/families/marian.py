@@ -61,6 +61,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
         scaled = config.flag("scale_embedding", False)
         sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
+        config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
     return sheet.reading()
 
