@@ -72,6 +72,7 @@ CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
     "llama, one head of keys": (LLAMA_CLASSES, LLAMA | {"num_key_value_heads": 1}),
     "llama, wide heads": (LLAMA_CLASSES, LLAMA | {"head_dim": 14}),
     "llama, biases": (LLAMA_CLASSES, LLAMA | {"attention_bias": True}),
+    "llama, biases of the feed-forward": (LLAMA_CLASSES, LLAMA | {"mlp_bias": True}),
     "llama, base": (
         LLAMA_CLASSES,
         LLAMA | {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}},
@@ -286,7 +287,6 @@ def test_rotary_positions_are_read_as_every_version_tells_them(tmp_path: Path, r
         ({"rope_parameters": STRETCHED | {"rope_type": ["llama3"]}}, "rope_type"),
         ({"rope_scaling": "linear"}, "rope_scaling"),
         ({"partial_rotary_factor": 0.5}, "0.5"),
-        ({"mlp_bias": True}, "mlp_bias"),
         ({"hidden_act": "tanh"}, "hidden_act"),
         ({"layer_types": ["linear_attention"]}, "layer_types"),
         ({"num_key_value_heads": 4}, "n_kv_heads"),

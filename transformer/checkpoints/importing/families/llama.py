@@ -54,8 +54,11 @@ RENAMES: Renames = {
     "layers.{}.self_attn.o_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
     "layers.{}.post_attention_layernorm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
     "layers.{}.mlp.gate_proj.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "layers.{}.mlp.gate_proj.bias": "decoder.layers.{}.feed_forward.w_1.bias",
     "layers.{}.mlp.up_proj.weight": "decoder.layers.{}.feed_forward.w_3.weight",
+    "layers.{}.mlp.up_proj.bias": "decoder.layers.{}.feed_forward.w_3.bias",
     "layers.{}.mlp.down_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "layers.{}.mlp.down_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
     "norm.weight": "decoder.final_norm.gamma",
     "lm_head.weight": "generator.weight",
 }
@@ -79,7 +82,14 @@ _WIDEST = 2**28
 """Rows of queries or keys."""
 
 _BARE = ("LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model")
-_HARMLESS = {"attention_bias", "is_llama_config", "max_window_layers", "pretraining_tp", "use_sliding_window"}
+_HARMLESS = {
+    "attention_bias",
+    "is_llama_config",
+    "max_window_layers",
+    "mlp_bias",
+    "pretraining_tp",
+    "use_sliding_window",
+}
 _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
 
@@ -100,9 +110,9 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     sheet.layout(
         "every model built like Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary"
     )
-    sheet.layout("every model built like Llama", gated=True, embedding_scale=False, bias=False)
-    has_bias = "layers.0.self_attn.q_proj.bias" in raw.tensors
-    sheet.put("attention_bias", has_bias, "shapes", "whether the projections have biases")
+    sheet.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
+    for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
+        sheet.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
     has_norms = _Q_NORM in raw.tensors
     sheet.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
     read_activation(sheet, "hidden_act", "silu")
@@ -137,7 +147,6 @@ def _take(sheet: Sheet, config: ForeignConfig) -> None:
         sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
     else:
         put_no_generator(sheet)
-    config.only("mlp_bias", False, why="biases in the gated feed-forward")
     config.refuse_unknown(_HARMLESS)
 
 
