@@ -57,6 +57,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
         0,
     ),
     "bert before training": (transformers.BertForPreTraining, transformers.BertConfig, BERT, 0),
+    "roberta, untied": (
+        transformers.RobertaForMaskedLM,
+        transformers.RobertaConfig,
+        ROBERTA | {"tie_word_embeddings": False},
+        1,
+    ),
     "roberta": (transformers.RobertaForMaskedLM, transformers.RobertaConfig, ROBERTA, 1),
     "distilbert": (transformers.DistilBertForMaskedLM, transformers.DistilBertConfig, DISTILBERT, 0),
     "distilbert with relu": (
@@ -70,6 +76,12 @@ HEADLESS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
     "bert": (transformers.BertModel, transformers.BertConfig, BERT, 0),
     "bert, classifier": (transformers.BertForSequenceClassification, transformers.BertConfig, BERT, 0),
     "roberta": (transformers.RobertaModel, transformers.RobertaConfig, ROBERTA, 1),
+    "roberta with relu": (
+        transformers.RobertaModel,
+        transformers.RobertaConfig,
+        ROBERTA | {"hidden_act": "relu"},
+        1,
+    ),
     "roberta, tokens": (transformers.RobertaForTokenClassification, transformers.RobertaConfig, ROBERTA, 1),
     "distilbert": (transformers.DistilBertModel, transformers.DistilBertConfig, DISTILBERT, 0),
 }
@@ -174,6 +186,23 @@ def test_what_is_not_used_is_told_with_its_reason(tmp_path: Path) -> None:
         ("cls.predictions.bias", "cls.predictions.decoder.bias"),
         ("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
     }
+
+
+@pytest.mark.parametrize(
+    "case,bias", [("bert, untied", "cls.predictions.bias"), ("roberta, untied", "lm_head.bias")]
+)
+def test_what_an_untied_head_does_not_use_is_no_copy(tmp_path: Path, case: str, bias: str) -> None:
+    model_class, config_class, config, _ = CASES[case]
+    _, report = imported(saved(tmp_path, tiny(model_class, config_class, **config)))
+    assert not report.keys.tied
+    assert "a bias of its own" in {key.name: key.reason for key in report.keys.unused}[bias]
+
+
+def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) -> None:
+    relu = ROBERTA | {"hidden_act": "relu"}
+    theirs = tiny(transformers.RobertaForMaskedLM, transformers.RobertaConfig, **relu)
+    with pytest.raises(CheckpointError, match="hidden_act 'relu'"):
+        plan_import(saved(tmp_path, theirs), {})
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ weights of norms gamma and beta. RoBERTa's positions begin at row 2 of their tab
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.families._hugging_face import (
@@ -83,6 +84,7 @@ ROBERTA_RENAMES: Renames = {
     "lm_head.decoder.weight": "generator.weight",
 }
 
+_UNUSED_BIAS = "unused.head.bias"
 POOLER = "The pooler makes one vector of a sentence for classifiers; no attention depends on it."
 NEXT_SENTENCE = "The head that tells whether two sentences follow each other."
 IGNORED = {
@@ -100,6 +102,7 @@ IGNORED = {
     "classifier.out_proj.bias": CLASSIFIER,
     "qa_outputs.weight": CLASSIFIER,
     "qa_outputs.bias": CLASSIFIER,
+    _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the one beside it.",
 }
 
 
@@ -118,6 +121,17 @@ def is_roberta(raw: RawCheckpoint) -> bool:
     if "lm_head" in parts or "roberta" in parts:
         return True
     return not parts & {"bert", "cls"} and _has_sizes_of_roberta(raw)
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Where nothing is tied, set aside the bias that the head has beside its generator's."""
+    if raw.json("config.json").get("tie_word_embeddings") is not False:
+        return raw
+    tensors = dict(raw.tensors)
+    for head in ("cls.predictions", "lm_head"):
+        if {f"{head}.bias", f"{head}.decoder.bias"} <= tensors.keys():
+            tensors[_UNUSED_BIAS] = tensors.pop(f"{head}.bias")
+    return replace(raw, tensors=tensors)
 
 
 def _has_sizes_of_roberta(raw: RawCheckpoint) -> bool:
@@ -164,6 +178,8 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
         sheet.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
         sheet.layout("every BERT", positions="learned", final_norm=False)
         _read_head(sheet, head)
+        if unused_rows:
+            _check_head(sheet)
         sheet.pad_id(usual=unused_rows - 1 if unused_rows else 0)
         if not sheet["has_generator"]:
             note_on_lookalikes(sheet, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
@@ -190,9 +206,14 @@ def _read_head(sheet: Sheet, head: str) -> None:
 
 
 def _check_first_row(sheet: Sheet) -> None:
-    """RoBERTa's numbering of positions depends on its padding token, and its head always takes GELU."""
+    """RoBERTa's numbering of positions depends on its padding token."""
     if sheet.config is not None:
         sheet.config.only("pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row")
+
+
+def _check_head(sheet: Sheet) -> None:
+    """RoBERTa's head always takes GELU."""
+    if sheet.config is not None and sheet["has_generator"]:
         sheet.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
 
 
@@ -217,6 +238,7 @@ BERT = Family(
     renames=BERT_RENAMES,
     ignored=IGNORED,
     prefixes=("bert.",),
+    arrange=arrange,
 )
 
 ROBERTA = Family(
@@ -227,4 +249,5 @@ ROBERTA = Family(
     renames=ROBERTA_RENAMES,
     ignored=IGNORED,
     prefixes=("roberta.",),
+    arrange=arrange,
 )
