@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built
+from transformer.foreign_text.classes import class_of
+from transformer.foreign_text.fairseq_pieces import (
+    build_camembert,
+    build_mbart,
+    build_xlm_roberta,
+    frame_with_language,
+)
 from transformer.foreign_text.marian import MarianSide, build_marian
-from transformer.foreign_text.sentence_pieces import build_llama, build_mbart, build_t5
-from transformer.foreign_text.settings import Texts, read_settings
+from transformer.foreign_text.sentence_pieces import build_llama, build_t5
+from transformer.foreign_text.settings import Texts, TokenizerSettings, read_settings
 from transformer.foreign_text.tokenizer_json import build_from_json
 from transformer.foreign_text.vocabulary_files import build_byte_level, build_word_piece
 
@@ -23,8 +31,10 @@ TOKENIZER_FILES = (
     "spiece.model",
     "sentencepiece.bpe.model",
     "tokenizer.model",
+    "config.json",  # says whose the others are
 )
 _LIKE_ROBERTA = ("roberta", "bart")
+_MBARTS = ("MBartTokenizer", "MBart50Tokenizer")
 
 
 def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | None:
@@ -37,13 +47,16 @@ def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | 
         family: of the model; tells apart tokenizers that have files of the same names.
 
     Raises:
-        CheckpointError: for files that are damaged or don't belong together.
+        CheckpointError: for files that are damaged or don't belong together, and for those of a tokenizer
+            that is not known.
     """
     settings = read_settings(texts)
+    name = class_of(texts, settings, family)
     if {"source.spm", "target.spm"} <= texts.keys():
         return build_marian(texts, settings)
     if "tokenizer.json" in texts:
-        return build_from_json(texts, settings, like_mbart=family == "mbart")
+        built = build_from_json(texts, settings)
+        return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built
     if "vocab.txt" in texts:
         return build_word_piece(texts, settings)
     if {"vocab.json", "merges.txt"} <= texts.keys():
@@ -51,7 +64,26 @@ def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | 
     if "spiece.model" in texts:
         return build_t5(texts, settings)
     if "sentencepiece.bpe.model" in texts:
-        return build_mbart(texts, settings)
+        return _build_fairseq(texts, settings, name)
     if "tokenizer.model" in texts:
         return build_llama(texts, settings)
     return None
+
+
+def _build_fairseq(texts: Texts, settings: TokenizerSettings, name: str) -> Built:
+    if name in _MBARTS:
+        return build_mbart(texts, settings, fifty="50" in name)
+    if name == "XLMRobertaTokenizer":
+        return build_xlm_roberta(texts, settings)
+    if name == "CamembertTokenizer":
+        return build_camembert(texts, settings)
+    raise CheckpointError(_asking_for_json(name, "sentencepiece.bpe.model"))
+
+
+def _asking_for_json(name: str, files: str) -> str:
+    told = f"is {name!r:.80}, which" if name else "isn't named by any file, so it"
+    return (
+        f"The model's tokenizer {told} can't be built of {files} alone: put its tokenizer.json into the "
+        "folder (AutoTokenizer.from_pretrained(folder).save_pretrained(folder) of transformers writes it), "
+        f"or remove {files} from a copy of the folder and type token numbers instead."
+    )

@@ -12,7 +12,6 @@ from tokenizers import Tokenizer, models
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built, Spelling, add_special_tokens
-from transformer.foreign_text.sentence_pieces import frame_with_language
 from transformer.foreign_text.settings import (
     MAX_ADDED,
     MAX_TOKENS,
@@ -26,7 +25,7 @@ from transformer.foreign_text.vocabulary_files import file_text, frame_by_settin
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 
 
-def build_from_json(texts: Texts, settings: TokenizerSettings, *, like_mbart: bool) -> Built:
+def build_from_json(texts: Texts, settings: TokenizerSettings) -> Built:
     """Build the tokenizer of tokenizer.json.
 
     Raises:
@@ -50,8 +49,7 @@ def build_from_json(texts: Texts, settings: TokenizerSettings, *, like_mbart: bo
         tokenizer.model, models.BPE
     )
     prefix = plain["model"].get("continuing_subword_prefix")
-    built = Built(tokenizer, spelling, named, cleans, prefix if isinstance(prefix, str) else "##")
-    return frame_with_language(built, settings) if like_mbart else built
+    return Built(tokenizer, spelling, named, cleans, prefix if isinstance(prefix, str) else "##")
 
 
 def _check(plain: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import sentencepiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import (
     BertTokenizer,
+    CamembertTokenizer,
     GPT2Tokenizer,
     LlamaTokenizer,
     MarianTokenizer,
@@ -19,6 +20,7 @@ from transformers import (
     PreTrainedTokenizerBase,
     RobertaTokenizer,
     T5Tokenizer,
+    XLMRobertaTokenizer,
 )
 
 CORPUS = [
@@ -115,6 +117,20 @@ def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTo
     name = "MBart50Tokenizer" if fifty else "MBartTokenizer"
     _settings(folder, {"tokenizer_class": name} | settings)
     return (MBart50Tokenizer if fifty else MBartTokenizer).from_pretrained(folder)
+
+
+def xlm_roberta(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make XLM-R's folder, with the same kind of file as mBART's."""
+    _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
+    _settings(folder, {"tokenizer_class": "XLMRobertaTokenizer"} | settings)
+    return XLMRobertaTokenizer.from_pretrained(folder)
+
+
+def camembert(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make CamemBERT's folder, with the same kind of file as mBART's."""
+    _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
+    _settings(folder, {"tokenizer_class": "CamembertTokenizer"} | settings)
+    return CamembertTokenizer.from_pretrained(folder)
 
 
 def llama(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:

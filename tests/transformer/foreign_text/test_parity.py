@@ -46,6 +46,9 @@ KINDS: dict[str, tuple[Make, str]] = {
     "T5 with fewer sentinels": (partial(folders.t5, extra_ids=7), "t5"),
     "mBART": (partial(folders.mbart, src_lang="it_IT", tgt_lang="de_DE"), "mbart"),
     "mBART-50": (partial(folders.mbart, fifty=True, src_lang="fr_XX"), "mbart"),
+    "XLM-R": (folders.xlm_roberta, "roberta"),
+    "XLM-R without a space": (partial(folders.xlm_roberta, add_prefix_space=False), "roberta"),
+    "CamemBERT": (folders.camembert, "roberta"),
     "Llama": (partial(folders.llama, add_bos_token=True), "llama"),
     "Llama, legacy": (partial(folders.llama, legacy=True), "llama"),
     "Llama without a space": (partial(folders.llama, add_prefix_space=False, add_eos_token=True), "llama"),
@@ -80,6 +83,11 @@ KINDS |= {
         partial(folders.older, partial(folders.byte_level, like_roberta=True), "<mask>"),
         "roberta",
     ),
+    "XLM-R with added tokens": (
+        partial(folders.xlm_roberta, mask_token="[MASK]", additional_special_tokens=["<sp>"]),
+        "roberta",
+    ),
+    "CamemBERT of older files": (partial(folders.older, folders.camembert, "<mask>"), "roberta"),
     "T5 of older files": (partial(folders.older, folders.t5, "<mask>"), "t5"),
 }
 WORDS_ADDED = ["a newword, NEWWORD newwords <sp> x<sp>y  <sp>  [MASK]  ", "[MASK]newword <SP>newword<sp>"]

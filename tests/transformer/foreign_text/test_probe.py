@@ -152,7 +152,13 @@ def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain
         ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b\n"}, "has not that"),
         ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b c\n"}, "two pieces"),
         ({"spiece.model": b"\x0a\x80"}, "spiece.model is no sentencepiece model"),
-        ({"sentencepiece.bpe.model": b""}, "sentencepiece.bpe.model is no"),
+        (
+            {
+                "sentencepiece.bpe.model": b"",
+                "tokenizer_config.json": '{"tokenizer_class": "MBartTokenizer"}',
+            },
+            "sentencepiece.bpe.model is no",
+        ),
         ({"tokenizer.model": "text"}, "tokenizer.model is no"),
         ({"source.spm": b"x", "target.spm": b"x"}, "no vocab.json"),
         ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"<unk>": 0}'}, "source.spm is no"),
