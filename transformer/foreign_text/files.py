@@ -15,7 +15,13 @@ from transformer.foreign_text.marian import MarianSide, build_marian
 from transformer.foreign_text.sentence_pieces import build_llama, build_t5
 from transformer.foreign_text.settings import Texts, TokenizerSettings, read_settings
 from transformer.foreign_text.tokenizer_json import build_from_json
-from transformer.foreign_text.vocabulary_files import build_byte_level, build_word_piece
+from transformer.foreign_text.vocabulary_files import (
+    GPT2,
+    QWEN2,
+    ROBERTA,
+    build_byte_level,
+    build_word_piece,
+)
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -33,7 +39,12 @@ TOKENIZER_FILES = (
     "tokenizer.model",
     "config.json",  # says whose the others are
 )
-_LIKE_ROBERTA = ("roberta", "bart")
+_BYTE_LEVEL = {
+    "": GPT2,
+    "GPT2Tokenizer": GPT2,
+    "RobertaTokenizer": ROBERTA,
+    "Qwen2Tokenizer": QWEN2,
+}
 _MBARTS = ("MBartTokenizer", "MBart50Tokenizer")
 
 
@@ -60,7 +71,9 @@ def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | 
     if "vocab.txt" in texts:
         return build_word_piece(texts, settings)
     if {"vocab.json", "merges.txt"} <= texts.keys():
-        return build_byte_level(texts, settings, like_roberta=family in _LIKE_ROBERTA)
+        if name not in _BYTE_LEVEL:
+            raise CheckpointError(_asking_for_json(name, "vocab.json and merges.txt"))
+        return build_byte_level(texts, settings, _BYTE_LEVEL[name])
     if "spiece.model" in texts:
         return build_t5(texts, settings)
     if "sentencepiece.bpe.model" in texts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built, add_special_tokens, frame_with
@@ -17,16 +18,44 @@ WORD_PIECE_TOKENS = {
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
 }
-ROBERTA_TOKENS = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "sep_token": "</s>",
-    "cls_token": "<s>",
-    "unk_token": "<unk>",
-    "pad_token": "<pad>",
-    "mask_token": "<mask>",
-}
-GPT2_TOKENS = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """What sets apart the tokenizers of vocab.json and merges.txt.
+
+    Attributes:
+        tokens: role -> the special token where the files say nothing.
+        framed: whether every sentence is put between cls_token and sep_token.
+        pattern: what a piece of text is that merges stay inside of; empty for GPT-2's.
+        composed: whether a letter and its accent are made one character first (NFC).
+    """
+
+    tokens: Mapping[str, str]
+    framed: bool = False
+    pattern: str = ""
+    composed: bool = False
+
+
+ROBERTA = ByteLevel(
+    {
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "sep_token": "</s>",
+        "cls_token": "<s>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+        "mask_token": "<mask>",
+    },
+    framed=True,
+)
+GPT2 = ByteLevel(dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>"))
+QWEN2 = ByteLevel(
+    dict.fromkeys(("unk_token", "eos_token", "pad_token"), "<|endoftext|>"),
+    pattern=r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+    r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    composed=True,
+)
 
 
 def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
@@ -57,8 +86,8 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
     return Built(tokenizer, "continuations", named, settings.flag("clean_up_tokenization_spaces", False))
 
 
-def build_byte_level(texts: Texts, settings: TokenizerSettings, *, like_roberta: bool) -> Built:
-    """Build GPT-2's tokenizer of vocab.json and merges.txt, or RoBERTa's and BART's with their frame.
+def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> Built:
+    """Build the tokenizer of vocab.json and merges.txt that is of this kind.
 
     Raises:
         CheckpointError: for files that are no vocabulary and merges, or don't fit each other.
@@ -81,10 +110,14 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, *, like_roberta:
     model = models.BPE(vocabulary, merges, continuing_subword_prefix="", end_of_word_suffix="")
     tokenizer = Tokenizer(model)
     prefix_space = settings.flag("add_prefix_space", False)
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    if kind.composed:
+        tokenizer.normalizer = normalizers.NFC()
+    in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, use_regex=not kind.pattern)
+    steps = [pre_tokenizers.Split(Regex(kind.pattern), behavior="isolated")] if kind.pattern else []
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*steps, in_bytes])
     tokenizer.decoder = decoders.ByteLevel()
-    named = add_special_tokens(tokenizer, settings, ROBERTA_TOKENS if like_roberta else GPT2_TOKENS)
-    if like_roberta:
+    named = add_special_tokens(tokenizer, settings, kind.tokens)
+    if kind.framed:
         frame_with(tokenizer, [named["cls_token"]], [named["sep_token"]])
     else:
         frame_by_settings(tokenizer, settings, named)

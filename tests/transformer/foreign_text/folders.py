@@ -18,6 +18,7 @@ from transformers import (
     MBart50Tokenizer,
     MBartTokenizer,
     PreTrainedTokenizerBase,
+    Qwen2Tokenizer,
     RobertaTokenizer,
     T5Tokenizer,
     XLMRobertaTokenizer,
@@ -87,9 +88,34 @@ def word_piece(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 def byte_level(folder: Path, *, like_roberta: bool, **settings: Any) -> PreTrainedTokenizerBase:
     """Make GPT-2's or RoBERTa's folder: vocab.json, merges.txt and the settings."""
+    _byte_pairs(folder, ["<s>", "<pad>", "</s>", "<unk>"] if like_roberta else ["<|endoftext|>"])
+    _settings(folder, settings)
+    return (RobertaTokenizer if like_roberta else GPT2Tokenizer).from_pretrained(folder)
+
+
+def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make the folder of Qwen 2 and 3, whose special tokens are in the settings alone."""
+    size = _byte_pairs(folder, [])
+    tokens = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+    said = {
+        "tokenizer_class": "Qwen2Tokenizer",
+        "added_tokens_decoder": {
+            str(size + number): {"content": token, "normalized": False, "special": True}
+            for number, token in enumerate(tokens)
+        },
+        "bos_token": None,
+        "eos_token": "<|im_end|>",
+        "pad_token": "<|endoftext|>",
+        "unk_token": None,
+    }
+    _settings(folder, said | settings)
+    return Qwen2Tokenizer.from_pretrained(folder)
+
+
+def _byte_pairs(folder: Path, specials: list[str]) -> int:
+    """Write vocab.json and merges.txt, and count the tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    specials = ["<s>", "<pad>", "</s>", "<unk>"] if like_roberta else ["<|endoftext|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=420, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
@@ -99,8 +125,7 @@ def byte_level(folder: Path, *, like_roberta: bool, **settings: Any) -> PreTrain
     _write(folder, "vocab.json", json.dumps(model["vocab"], ensure_ascii=False))
     merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
     _write(folder, "merges.txt", f"#version: 0.2\n{merges}")
-    _settings(folder, settings)
-    return (RobertaTokenizer if like_roberta else GPT2Tokenizer).from_pretrained(folder)
+    return len(model["vocab"])
 
 
 def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:

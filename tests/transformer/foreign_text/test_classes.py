@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import Qwen2Tokenizer
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from tests.transformer.foreign_text import folders
-from tests.transformer.foreign_text.folders import sentence_pieces, texts_of
+from tests.transformer.foreign_text.folders import NASTY, sentence_pieces, texts_of
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built
 from transformer.foreign_text.classes import USUAL
@@ -90,6 +91,50 @@ def test_pieces_of_another_tokenizer_are_refused(
     texts: Texts = {"sentencepiece.bpe.model": pieces, "tokenizer_config.json": json.dumps(said)}
     with pytest.raises(CheckpointError, match=rf"{sentence}.*: put its tokenizer\.json into"):
         build(texts, family)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Texts]:
+    """A folder of vocab.json and merges.txt alone, and what is in it."""
+    folder = tmp_path_factory.mktemp("pairs")
+    folders.byte_level(folder, like_roberta=False)
+    return folder, texts_of(folder)
+
+
+@pytest.mark.parametrize("model_type", ["qwen2", "qwen3"])
+def test_byte_pairs_of_a_qwen_are_cut_as_qwens(pairs: tuple[Path, Texts], model_type: str) -> None:
+    folder, texts = pairs
+    theirs = Qwen2Tokenizer.from_pretrained(folder)
+    built = build({**texts, "config.json": json.dumps({"model_type": model_type})}, "llama")
+    assert isinstance(built, Built)
+    for text in NASTY:
+        assert built.tokenizer.encode(text).ids == theirs(text)["input_ids"], text
+
+
+@pytest.mark.parametrize(
+    "said, family, name",
+    [
+        ({}, "llama", "LlamaTokenizer"),
+        ({"tokenizer_class": "PreTrainedTokenizerFast"}, "llama", "LlamaTokenizer"),
+        ({"tokenizer_class": "HerbertTokenizer"}, "bert", "HerbertTokenizer"),
+    ],
+)
+def test_byte_pairs_of_another_tokenizer_are_refused(
+    pairs: tuple[Path, Texts], said: Said, family: str, name: str
+) -> None:
+    """Llama 3's cut text in a way of their own, HerBERT's are not even bytes."""
+    with pytest.raises(CheckpointError, match=rf"is '{name}'.*vocab\.json and merges\.txt alone"):
+        build({**pairs[1], "tokenizer_config.json": json.dumps(said)}, family)
+
+
+@pytest.mark.parametrize(
+    "said, tokens", [("GPT2TokenizerFast", []), ("LongformerTokenizer", ["<s>", "</s>"])]
+)
+def test_byte_pairs_of_a_model_like_llama_are_whose_its_settings_say(
+    pairs: tuple[Path, Texts], said: str, tokens: list[str]
+) -> None:
+    texts: Texts = {**pairs[1], "tokenizer_config.json": json.dumps({"tokenizer_class": said})}
+    assert frame(texts, "llama") == tokens
 
 
 def test_what_is_tried_first_is_what_is_built(pieces: bytes) -> None:

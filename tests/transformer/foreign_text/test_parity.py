@@ -42,6 +42,9 @@ KINDS: dict[str, tuple[Make, str]] = {
     ),
     "RoBERTa": (partial(folders.byte_level, like_roberta=True), "roberta"),
     "BART with a space": (partial(folders.byte_level, like_roberta=True, add_prefix_space=True), "bart"),
+    "Qwen 2": (folders.qwen2, "llama"),
+    "Qwen 2 with a space": (partial(folders.qwen2, add_prefix_space=True), "llama"),
+    "Qwen 2 of few settings": (partial(folders.qwen2, added_tokens_decoder={}), "llama"),
     "T5": (folders.t5, "t5"),
     "T5 with fewer sentinels": (partial(folders.t5, extra_ids=7), "t5"),
     "mBART": (partial(folders.mbart, src_lang="it_IT", tgt_lang="de_DE"), "mbart"),
@@ -90,7 +93,11 @@ KINDS |= {
     "CamemBERT of older files": (partial(folders.older, folders.camembert, "<mask>"), "roberta"),
     "T5 of older files": (partial(folders.older, folders.t5, "<mask>"), "t5"),
 }
-WORDS_ADDED = ["a newword, NEWWORD newwords <sp> x<sp>y  <sp>  [MASK]  ", "[MASK]newword <SP>newword<sp>"]
+WORDS_ADDED = [
+    "<|im_start|>me\n\n1234 IT'S \n !?\n<|im_end|> \n<|endoftext|> <|im_end|>x",
+    "a newword, NEWWORD newwords <sp> x<sp>y  <sp>  [MASK]  ",
+    "[MASK]newword <SP>newword<sp>",
+]
 
 
 @dataclass(frozen=True)
