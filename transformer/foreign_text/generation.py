@@ -8,6 +8,13 @@ from typing import Any
 
 from transformer.foreign_text.settings import Texts, json_object
 
+_START = "decoder_start_token_id"
+STARTS = {"bart": 2, "t5": 0}
+"""Family -> what its decoders were trained to begin with, where no file says it: BART's </s>, T5's padding.
+
+Marian's begin with the last id of their vocabulary and mBART's with a language, so no number is true of all.
+"""
+
 
 @dataclass(frozen=True)
 class Generation:
@@ -27,17 +34,19 @@ class Generation:
     never: tuple[int, ...]
 
 
-def read_generation(texts: Texts, rows: int) -> Generation:
+def read_generation(texts: Texts, rows: int, family: str) -> Generation:
     """Read the ids; those of generation_config.json go before those of config.json.
 
     Args:
         texts: the folder's small files.
         rows: of the model's embedding.
+        family: of the model.
 
     Raises:
         CheckpointError: for a file that is no JSON object.
     """
-    values = dict(json_object(texts, "config.json"))
+    usual = {_START: STARTS[family]} if family in STARTS else {}
+    values = usual | json_object(texts, "config.json")  # one that says null has no start of its own
     values |= {
         name: value
         for name, value in json_object(texts, "generation_config.json").items()
@@ -47,7 +56,7 @@ def read_generation(texts: Texts, rows: int) -> Generation:
     def ids(name: str) -> tuple[int, ...]:
         return tuple(index for index in _as_list(values.get(name)) if _is_id(index, rows))
 
-    begin = ids("decoder_start_token_id") or ids("bos_token_id")
+    begin = ids(_START) or ids("bos_token_id")
     banned = [sequence[0] for sequence in _as_list(values.get("bad_words_ids")) if _is_single(sequence, rows)]
     return Generation(
         start=(*begin[:1], *ids("forced_bos_token_id")[:1]),

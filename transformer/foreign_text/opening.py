@@ -47,7 +47,7 @@ def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Cod
         return (*_own_coders(raw), (BOS_ID,), (EOS_ID,))
     rows = config.src_vocab_size or config.tgt_vocab_size
     target_rows = config.tgt_vocab_size or config.src_vocab_size
-    generation = read_generation(raw.texts, target_rows)
+    generation = read_generation(raw.texts, target_rows, family)
     probe(raw.texts, family)
     built = build(raw.texts, family)
     if built is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import BartConfig, MBartConfig, MT5Config
 
 from tests.models import tiny_model
 from tests.transformer.foreign_text import folders
@@ -89,6 +90,29 @@ def test_bart_begins_with_its_end_and_the_token_that_is_forced(tmp_path: Path) -
     source, _, start, ends = coders_of(raw(texts_of(tmp_path), said, forced_bos_token_id=0), config(), "bart")
     assert source.frame([7]) == (0, 7, 2)
     assert (start, ends) == ((2, 0), (2,))
+
+
+@pytest.mark.parametrize(
+    "family, said, begin",
+    [
+        ("bart", {"bos_token_id": 0}, 2),
+        ("bart", {"bos_token_id": 0, "decoder_start_token_id": None}, 0),
+        ("bart", {"bos_token_id": 0, "decoder_start_token_id": 3}, 3),
+        ("mbart", {"bos_token_id": 0}, 0),
+        ("t5", {}, 0),
+    ],
+)
+def test_a_decoder_begins_as_its_family_does_where_no_file_says_it(
+    family: str, said: dict[str, Any], begin: int
+) -> None:
+    """As the configurations of Hugging Face's library have it, in which null is something said."""
+    classes = {"bart": BartConfig, "mbart": MBartConfig, "t5": MT5Config}
+    theirs = classes[family](**said)
+    start = (
+        theirs.decoder_start_token_id if theirs.decoder_start_token_id is not None else theirs.bos_token_id
+    )
+    assert start == begin
+    assert coders_of(raw({}, said), config(), family)[2] == (begin,)
 
 
 def test_marian_begins_with_padding_and_never_writes_it(tmp_path: Path) -> None:
