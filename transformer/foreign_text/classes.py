@@ -28,6 +28,7 @@ ALIASES = {
     "DistilBertTokenizer": "BertTokenizer",
     "LEDTokenizer": "RobertaTokenizer",
     "LongformerTokenizer": "RobertaTokenizer",
+    "MT5Tokenizer": "T5Tokenizer",
 }
 _OF_ANY_KIND = ("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend")
 

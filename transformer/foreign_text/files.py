@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built
 from transformer.foreign_text.classes import class_of
@@ -39,13 +42,35 @@ TOKENIZER_FILES = (
     "tokenizer.model",
     "config.json",  # says whose the others are
 )
-_BYTE_LEVEL = {
-    "": GPT2,
-    "GPT2Tokenizer": GPT2,
-    "RobertaTokenizer": ROBERTA,
-    "Qwen2Tokenizer": QWEN2,
-}
 _MBARTS = ("MBartTokenizer", "MBart50Tokenizer")
+
+
+def _refuse_dictionary(texts: Texts, settings: TokenizerSettings) -> Built:
+    raise CheckpointError(
+        "The model's tokenizer finds words by a dictionary that isn't among the files: remove vocab.txt from "
+        "a copy of the folder and type token numbers instead."
+    )
+
+
+_ANY_OTHER = "*"
+_BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], Built]]] = {
+    ("vocab.txt",): {"BertJapaneseTokenizer": _refuse_dictionary, _ANY_OTHER: build_word_piece},
+    ("vocab.json", "merges.txt"): {
+        "GPT2Tokenizer": partial(build_byte_level, kind=GPT2),
+        "RobertaTokenizer": partial(build_byte_level, kind=ROBERTA),
+        "Qwen2Tokenizer": partial(build_byte_level, kind=QWEN2),
+        "": partial(build_byte_level, kind=GPT2),
+    },
+    ("spiece.model",): {"T5Tokenizer": build_t5, "": build_t5},
+    ("sentencepiece.bpe.model",): {
+        "MBartTokenizer": partial(build_mbart, fifty=False),
+        "MBart50Tokenizer": partial(build_mbart, fifty=True),
+        "XLMRobertaTokenizer": build_xlm_roberta,
+        "CamembertTokenizer": build_camembert,
+    },
+    ("tokenizer.model",): {_ANY_OTHER: build_llama},
+}
+"""Files -> class of the tokenizer (empty: no file names it) -> what builds it of them."""
 
 
 def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | None:
@@ -68,29 +93,14 @@ def build(texts: Texts, family: str) -> Built | tuple[MarianSide, MarianSide] | 
     if "tokenizer.json" in texts:
         built = build_from_json(texts, settings)
         return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built
-    if "vocab.txt" in texts:
-        return build_word_piece(texts, settings)
-    if {"vocab.json", "merges.txt"} <= texts.keys():
-        if name not in _BYTE_LEVEL:
-            raise CheckpointError(_asking_for_json(name, "vocab.json and merges.txt"))
-        return build_byte_level(texts, settings, _BYTE_LEVEL[name])
-    if "spiece.model" in texts:
-        return build_t5(texts, settings)
-    if "sentencepiece.bpe.model" in texts:
-        return _build_fairseq(texts, settings, name)
-    if "tokenizer.model" in texts:
-        return build_llama(texts, settings)
+    present = [files for files in _BUILDERS if texts.keys() >= set(files)]
+    for files in present:
+        builder = _BUILDERS[files].get(name) or _BUILDERS[files].get(_ANY_OTHER)
+        if builder is not None:
+            return builder(texts, settings)
+    if present:
+        raise CheckpointError(_asking_for_json(name, " and ".join(present[0])))
     return None
-
-
-def _build_fairseq(texts: Texts, settings: TokenizerSettings, name: str) -> Built:
-    if name in _MBARTS:
-        return build_mbart(texts, settings, fifty="50" in name)
-    if name == "XLMRobertaTokenizer":
-        return build_xlm_roberta(texts, settings)
-    if name == "CamembertTokenizer":
-        return build_camembert(texts, settings)
-    raise CheckpointError(_asking_for_json(name, "sentencepiece.bpe.model"))
 
 
 def _asking_for_json(name: str, files: str) -> str:

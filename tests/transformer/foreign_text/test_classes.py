@@ -137,6 +137,22 @@ def test_byte_pairs_of_a_model_like_llama_are_whose_its_settings_say(
     assert frame(texts, "llama") == tokens
 
 
+def test_other_tokenizers_with_files_of_t5s_or_berts_names_are_refused(pieces: bytes) -> None:
+    said: Texts = {"tokenizer_config.json": '{"tokenizer_class": "AlbertTokenizer"}'}
+    with pytest.raises(CheckpointError, match=r"'AlbertTokenizer'.*spiece\.model alone: put"):
+        build({"spiece.model": pieces, **said}, "bert")
+    said = {"config.json": '{"model_type": "bert", "tokenizer_class": "BertJapaneseTokenizer"}'}
+    with pytest.raises(CheckpointError, match=r"by a dictionary .* remove vocab\.txt"):
+        build({"vocab.txt": "[UNK]\n猫\n", **said}, "bert")
+
+
+def test_files_that_the_tokenizer_does_not_need_may_lie_there_too(
+    pieces: bytes, pairs: tuple[Path, Texts]
+) -> None:
+    said: Texts = {"config.json": '{"model_type": "xlm-roberta"}', "sentencepiece.bpe.model": pieces}
+    assert frame({**pairs[1], **said}, "roberta") == LIKE_ROBERTA
+
+
 def test_what_is_tried_first_is_what_is_built(pieces: bytes) -> None:
     """The trying process hears of the configuration, too: without it, it would refuse."""
     probe({"sentencepiece.bpe.model": pieces, "config.json": '{"model_type": "xlm-roberta"}'}, "roberta")
