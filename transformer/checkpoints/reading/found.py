@@ -83,7 +83,7 @@ def check_name(name: str, limits: Limits) -> None:
 
 
 def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
-    """Refuse shapes that no weight has.
+    """Refuse shapes that no tensor should have; an empty one may be, though not as a weight.
 
     Raises:
         CheckpointError: says why, with `what` in the place of the tensor.
@@ -94,15 +94,23 @@ def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
         )
     if any(size < 0 for size in shape):
         raise CheckpointError(f"gives {what} a negative size: copy or save it again.")
+    n_items = 1
+    for size in shape:
+        n_items *= max(size, 1)
+        if n_items > _LARGEST:
+            raise CheckpointError(f"gives {what} an absurd size: copy or save it again.")
+
+
+def check_not_empty(shape: tuple[int, ...], what: str) -> None:
+    """Refuse a weight without numbers.
+
+    Raises:
+        CheckpointError: says so, with `what` in the place of the tensor.
+    """
     if 0 in shape:
         raise CheckpointError(
             f"gives {what} a size of zero, so it holds nothing: save it without that tensor."
         )
-    n_items = 1
-    for size in shape:
-        n_items *= size
-        if n_items > _LARGEST:
-            raise CheckpointError(f"gives {what} an absurd size: copy or save it again.")
 
 
 def check_sharing(tensors: Mapping[str, Placed]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.reading.found import check_shape
+from transformer.checkpoints.reading.found import check_not_empty, check_shape
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import shown
 
@@ -51,11 +50,12 @@ class Storage:
 
 @dataclass(frozen=True)
 class PickledTensor:
-    """Numbers of a storage from `start` on, row-major and without gaps."""
+    """Numbers of a storage from `start` on; a weight's are row-major and without gaps (see `check_dense`)."""
 
     storage: Storage
     start: int
     shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 class Ordered(dict[Any, Any]):
@@ -131,29 +131,43 @@ def _tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
         )
     what = f"a tensor in storage {shown(storage.key)}"
     check_shape(shape, limits, what)
-    _check_strides(shape, strides, what)
-    if not _is_count(start) or start + math.prod(shape) > storage.n_items:
-        raise CheckpointError(f"has {what} that lies outside of it: copy or save it again.")
-    return PickledTensor(storage, start, shape)
-
-
-def _check_strides(shape: tuple[int, ...], strides: tuple[int, ...], what: str) -> None:
     if len(strides) != len(shape):
         raise CheckpointError(_DAMAGED)
     if any(stride < 0 for stride in strides):
         raise CheckpointError(f"gives {what} a negative stride: save it again with {SAVE_WEIGHTS}.")
+    if not _is_count(start) or start + _extent(shape, strides) > storage.n_items:
+        raise CheckpointError(f"has {what} that lies outside of it: copy or save it again.")
+    return PickledTensor(storage, start, shape, strides)
+
+
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many numbers there are from a tensor's first to its last in the storage, both counted."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def check_dense(tensor: PickledTensor, what: str) -> None:
+    """Refuse a weight that holds nothing, or whose numbers do not lie row-major and without gaps.
+
+    Optimizers and callbacks may keep such tensors: they are left out, so they are no reason to refuse a file.
+
+    Raises:
+        CheckpointError: says why, with `what` in the place of the tensor.
+    """
+    check_not_empty(tensor.shape, what)
     expected = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
         if size == 1:
             continue
         if stride == 0:
             raise CheckpointError(
-                f"has {what} that is expanded, one number standing for many (stride 0): call .contiguous() "
+                f"has {what}, which is expanded, one number standing for many (stride 0): call .contiguous() "
                 "on it and save it again."
             )
         if stride != expected:
             raise CheckpointError(
-                f"has {what} that is a transposed or otherwise strided view: save it again with torch.save("
+                f"has {what}, which is a transposed or otherwise strided view: save it again with torch.save("
                 "{name: tensor.contiguous() for name, tensor in model.state_dict().items()}, 'weights.pt')."
             )
         expected *= size

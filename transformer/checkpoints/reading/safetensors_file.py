@@ -11,7 +11,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from transformer.checkpoints._files import CheckpointError
-from transformer.checkpoints.reading.found import Block, Found, Placed, check_count, check_name, check_shape
+from transformer.checkpoints.reading.found import (
+    Block,
+    Found,
+    Placed,
+    check_count,
+    check_name,
+    check_not_empty,
+    check_shape,
+)
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.raw import ITEM_BYTES
 from transformer.checkpoints.reading.source import Source, shown
@@ -96,6 +104,7 @@ def _placed(name: str, entry: Any, begin: int, limits: Limits) -> Placed:
     if not _whole_numbers(shape):
         raise CheckpointError(f"gives {what} a shape that is no list of whole numbers: {_DAMAGED}.")
     check_shape(tuple(shape), limits, what)
+    check_not_empty(tuple(shape), what)
     if not _whole_numbers(offsets) or len(offsets) != 2 or not 0 <= offsets[0] < offsets[1] < 2**63:
         raise CheckpointError(f"gives {what} no valid data_offsets: {_DAMAGED}.")
     placed = Placed(Block(begin + offsets[0], offsets[1] - offsets[0], dtype), 0, tuple(shape))

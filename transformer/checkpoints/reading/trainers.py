@@ -8,7 +8,7 @@ from typing import Any
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import check_count, check_name
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.pickle_values import SAVE_WEIGHTS, PickledTensor
+from transformer.checkpoints.reading.pickle_values import SAVE_WEIGHTS, PickledTensor, check_dense
 from transformer.checkpoints.reading.source import shown
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
@@ -98,6 +98,7 @@ class Sorted:
             check_name(name, self._limits)
             if name in self.tensors:
                 raise CheckpointError(f"has two tensors with the name {shown(name)}: rename one of them.")
+            check_dense(value, f"the tensor {shown(name)}")
             self.tensors[name] = value
             check_count(len(self.tensors), self._limits)
             return

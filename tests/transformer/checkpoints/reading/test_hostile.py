@@ -112,6 +112,11 @@ def endless() -> bytes:
     return archive(b"\x80\x02}q\x00(" + opcodes("w") + opcodes(tensor()) + opcodes("me") + b"h\x00u.")
 
 
+def beside(left_out: Any) -> bytes:
+    """A weight, and what belongs to an optimizer."""
+    return saved({"w": tensor(), "optim": {"v": left_out}})
+
+
 OFF = 2**62
 HUGE = (1 << 24, 1 << 24, 1 << 24)
 MEGABYTE = torch.zeros(2**20, dtype=torch.uint8)
@@ -173,6 +178,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "a negative start": (saved({"w": tensor(start=-1)}), "outside"),
     "a start behind the end": (saved({"w": tensor(start=1)}), "outside"),
     "a size of zero": (saved({"w": tensor((0, 3), (3, 1))}), "size of zero"),
+    "a view that leaves its storage": (beside(tensor((2, 2), (5, 1))), "outside"),
+    "nothing behind the end": (beside(tensor((0,), (1,), start=7)), "outside"),
+    "a stride backwards, left out": (beside(tensor((2,), (-1,))), "negative stride"),
+    "sizes without strides": (saved({"w": tensor((2, 3), (1,))}), "torch.save would not write"),
     "a negative size": (saved({"w": tensor((-2, 3), (3, 1))}), "negative size"),
     "absurd sizes": (saved({"w": tensor(HUGE, (1 << 48, 1 << 24, 1))}), "absurd"),
     "nine dimensions": (saved({"w": tensor((1,) * 9, (1,) * 9)}), "dimensions"),

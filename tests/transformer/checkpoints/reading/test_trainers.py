@@ -127,9 +127,6 @@ def test_numbers_that_json_has_not(tmp_path: Path) -> None:
         (torch.nn.functional.relu, "torch"),
         (torch.ones(2, dtype=torch.int8), "CharStorage"),
         (torch.ones(2, dtype=torch.complex64), "ComplexFloatStorage"),
-        (torch.ones(3, 0), "size of zero"),
-        (torch.ones(2, 3).expand(4, 2, 3), "expanded"),
-        (torch.arange(6.0).view(2, 3).t(), "contiguous"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
@@ -137,3 +134,34 @@ def test_anything_else_is_named_and_how_to_do_without(tmp_path: Path, beside: An
     with pytest.raises(CheckpointError, match=message) as refused:
         read({"model": trained()[0], "beside": beside}, tmp_path)
     assert "save" in str(refused.value)
+
+
+UNFIT = {
+    "empty": (torch.empty(0), "gives the tensor {} a size of zero"),
+    "empty in one direction": (torch.ones(3, 0), "gives the tensor {} a size of zero"),
+    "expanded": (torch.ones(2, 3).expand(4, 2, 3), "has the tensor {}, which is expanded"),
+    "transposed": (torch.arange(6.0).view(2, 3).t(), "has the tensor {}, which is a transposed"),
+    "every second": (torch.arange(12.0)[::2], "has the tensor {}, which is a transposed"),
+}
+"""Tensors that no weight may be, and what is said of such a weight."""
+
+
+@pytest.mark.parametrize("beside", [tensor for tensor, _ in UNFIT.values()], ids=list(UNFIT))
+def test_what_is_left_out_may_have_any_shape(tmp_path: Path, beside: Tensor) -> None:
+    weights, optimizer = trained()
+    optimizer["state"][0]["exp_avg"] = beside
+    value = {"state_dict": weights, "callbacks": {"a": beside}, "optimizer_states": [optimizer]}
+    found = read(value, tmp_path)
+    assert {name: placed.shape for name, placed in found.tensors.items()} == {"weight": (5, 3), "bias": (5,)}
+    assert found.left_out == {"callbacks": 1, "optimizer_states": 6}
+
+
+@pytest.mark.parametrize("weight, message", UNFIT.values(), ids=list(UNFIT))
+def test_a_weight_of_such_a_shape_is_named(tmp_path: Path, weight: Tensor, message: str) -> None:
+    value = {
+        "state_dict": {"encoder": {"layers": [torch.ones(2), weight]}},
+        "callbacks": {"a": torch.empty(0)},
+    }
+    with pytest.raises(CheckpointError, match=message.format("'encoder.layers.1'")) as refused:
+        read(value, tmp_path)
+    assert "save it" in str(refused.value)
