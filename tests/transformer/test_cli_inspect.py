@@ -91,6 +91,23 @@ def test_answers_are_taken_and_open_questions_said(
     assert "pre-norm" in out
 
 
+def test_answers_may_be_given_one_by_one(state_dict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one_by_one = ["--answers", "n_heads=4", "--answers", "embedding_scale=NO", "norm_position=pre"]
+    out = inspected(state_dict, "--quick", *one_by_one, capsys=capsys)
+    for answered in ("n_heads = 4", "embedding_scale = False", "norm_position = pre"):
+        assert f"{answered} (as answered)" in out
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_the_folder_we_are_in_is_not_looked_at_unasked(
+    path: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["inspect", path]) == main(["translate", "--model", path, "a fox"]) == 1
+    assert capsys.readouterr().err.count("The path is empty: give") == 2
+    assert main(["inspect", ".", "--quick"]) == 0
+
+
 def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain: dict[str, Any] = json.loads(inspected(folder, "--json", capsys=capsys))
     assert plain["config"]["n_heads"] == 3
@@ -130,6 +147,8 @@ def test_a_broken_model_is_opened_and_its_fault_said(
         ("model.bin", b"<!DOCTYPE html><html>", [], "web page"),
         (None, b"", ["--answers", "n_heads"], "--answers n_heads is no answer"),
         (None, b"", ["--answers", "n_hands=2"], "nothing to ask"),
+        (None, b"", ["--answers", "n_heads=4", "n_heads=2"], "has n_heads=4 and n_heads=2"),
+        (None, b"", ["--answers", "n_heads=4", "--answers", "n_heads=4"], "answer each question once"),
         (None, b"", ["--quick", "--text", "a"], "--quick"),
     ],
 )

@@ -186,8 +186,9 @@ def test_whoever_may_read_one_file_may_read_all(folder: Path) -> None:
 
 
 def test_unknown_name_lists_what_there_is() -> None:
-    with pytest.raises(CheckpointError, match="There is no model 'none-such'"):
-        model_folder("none-such")
+    for name in ("none-such", ""):
+        with pytest.raises(CheckpointError, match=f"There is no model '{name}': name a shipped one"):
+            model_folder(name)
     assert all(model_folder(name).is_dir() for name in shipped_models())
 
 

@@ -104,7 +104,7 @@ def model_folder(name_or_path: str) -> Path:
     shipped, path = MODELS / name_or_path, Path(name_or_path).expanduser()
     if name_or_path in shipped_models():
         return shipped
-    if not path.is_dir():
+    if not (name_or_path.strip() and path.is_dir()):  # to a Path, nothing is the folder we are in
         names = ", ".join(shipped_models()) or "none"
         raise CheckpointError(
             f"There is no model {name_or_path!r}: name a shipped one ({names}) or the path of a folder."

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any
 
 import tyro
@@ -44,7 +45,7 @@ class Inspect:
 
     path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     text: str = ""
-    answers: tuple[str, ...] = ()
+    answers: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     check: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -55,12 +56,12 @@ def run_inspection(command: Inspect) -> int:
 
     Raises:
         CheckpointError: when it can't be read, or is no model that ours computes.
-        CommandError: for options that contradict each other, and answers without "=".
+        CommandError: for options that contradict each other, answers without "=", and two to one question.
     """
     asked = command.check or bool(command.text.strip())
     if command.quick and asked:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
-    answers = _answers(command.answers)
+    answers = _answers(list(chain.from_iterable(command.answers)))
     path = MODELS / command.path if command.path in shipped_models() else at_home(command.path)
     raw = survey(path)
     planned = plan_import(raw, answers)
@@ -76,11 +77,15 @@ def run_inspection(command: Inspect) -> int:
 
 
 def _answers(given: Sequence[str]) -> dict[str, Any]:
-    answers = {}
+    answers: dict[str, Any] = {}
     for answer in given:
         name, equals, value = answer.partition("=")
         if not (name and equals and value):
             raise CommandError(f"--answers {answer} is no answer: write a name, = and a value, as n_heads=8.")
+        if name in answers:
+            raise CommandError(
+                f"--answers has {name}={answers[name]} and {answer}: answer each question once."
+            )
         answers[name] = value
     return answers
 

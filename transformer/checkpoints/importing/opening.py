@@ -59,8 +59,10 @@ def at_home(path: Path | str) -> Path:
     """The path with ~ as the home that it stands for.
 
     Raises:
-        CheckpointError: where there is no such home.
+        CheckpointError: where there is no such home, and for no path at all.
     """
+    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
+        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -21,6 +22,7 @@ LARGEST_SIZE = 2**28
 """Of one number of a model; finding the divisors of a larger one could take for ever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
+_YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
 class ConfigReading(NamedTuple):
@@ -219,7 +221,7 @@ class Sheet:
                 f"The answer to {name} is too large a number: choose one of {offered}."
             ) from error
         for option in options:
-            if text == str(option.value).lower():
+            if text in _typed_as(option):
                 return option.value
         kind = type(options[0].value)
         if kind in (int, float):
@@ -230,6 +232,12 @@ class Sheet:
             if abs(value) <= sys.float_info.max:
                 return value
         raise CheckpointError(f"{short(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def _typed_as(option: Option) -> tuple[str, ...]:
+    """How a person may type an option: as its value, and yes or no where its label begins so."""
+    begins = _YES_OR_NO.match(option.label)
+    return str(option.value).lower(), *(begins.groups() if begins else ())
 
 
 def _checked_size(name: str, size: int) -> int:

@@ -180,6 +180,15 @@ def test_answers_may_be_typed(tmp_path: Path) -> None:
     assert (report.config.n_heads, report.config.embedding_scale) == (11, False)
 
 
+@pytest.mark.parametrize(
+    "typed, means",
+    [("yes", True), ("No", False), ("TRUE", True), ("false", False), (" no ", False), (True, True)],
+)
+def test_yes_and_no_are_answers(tmp_path: Path, typed: object, means: object) -> None:
+    report = plan_import(raw_of(tmp_path, weights()), {"n_heads": 11, "embedding_scale": typed}).report
+    assert report.config.embedding_scale is means
+
+
 def test_a_zero_row_of_the_embedding_hints_at_padding(tmp_path: Path) -> None:
     state_dict = weights()
     state_dict["src_emb.weight"][2] = 0
