@@ -6,7 +6,6 @@ https://github.com/huggingface/safetensors#format
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -76,10 +75,11 @@ def _parse(head: bytes) -> dict[str, Any]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise CheckpointError(f"has {shown(twice)} twice in its head: save it again.")
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            raise CheckpointError(f"has {shown(name)} twice in its head: save it again.")
+        values[name] = value
     return values
 
 

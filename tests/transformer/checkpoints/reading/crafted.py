@@ -1,13 +1,17 @@
-"""Checkpoints made by hand, byte by byte, so that anything in them can be wrong."""
+"""Checkpoints made by hand, byte by byte, so that anything in them can be wrong; and where they are read."""
 
 from __future__ import annotations
 
 import io
 import json
 import struct
+import subprocess
+import sys
+import textwrap
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 NUMBERS = struct.pack("<6f", *range(6))
@@ -139,3 +143,23 @@ def entry(
 ) -> dict[str, Any]:
     """A tensor in the head of a safetensors file."""
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end], **more}
+
+
+ROOT = Path(__file__).parents[4]
+START = """
+import json, sys
+from pathlib import Path
+from transformer.checkpoints.reading import __main__ as own
+"""
+
+
+def in_process(code: str) -> str:
+    """What code prints that runs in a process like the one that reads, `own` being its main module."""
+    done = subprocess.run(
+        [sys.executable, "-E", "-s", "-S", "-c", START + textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()

@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     Reference,
     archive,
     entry,
+    in_process,
     opcodes,
     pickled,
     safetensors,
@@ -231,6 +233,20 @@ def test_refused(tmp_path: Path, name: str) -> None:
     assert said.startswith("weights.pt ")
     assert said.rstrip(").").count("\n") == 0
     assert len(said) < 500
+
+
+def test_the_process_that_may_import_nothing_says_the_same(tmp_path: Path) -> None:
+    """Python fetches parts of its library only where they are needed, which in there is too late."""
+    for number, (content, _) in enumerate(FILES.values()):
+        (tmp_path / f"{number}.pt").write_bytes(content)
+    code = f"""
+        limits, root = own.Limits(**{asdict(LOCAL_LIMITS)!r}), Path({str(tmp_path)!r})
+        own.stay_inside(root)
+        paths = [root / f"{{number}}.pt" for number in range({len(FILES)})]
+        print(json.dumps([json.loads(own.answer(path, None, limits)) for path in paths]))
+    """
+    for (_, message), answer in zip(FILES.values(), json.loads(in_process(code)), strict=True):
+        assert re.search(message, answer["refused"])
 
 
 def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:

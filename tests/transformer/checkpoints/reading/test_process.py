@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import textwrap
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,31 +11,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.transformer.checkpoints.reading.crafted import archive, entry, opcodes, safetensors, saved, tensor
+from tests.transformer.checkpoints.reading.crafted import (
+    archive,
+    entry,
+    in_process,
+    opcodes,
+    safetensors,
+    saved,
+    tensor,
+)
 from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.opening import read_checkpoint, survey
-
-ROOT = Path(__file__).parents[4]
-
-
-START = """
-import json, sys
-from pathlib import Path
-from transformer.checkpoints.reading import __main__ as own
-"""
-
-
-def in_process(code: str) -> str:
-    """What code prints that runs in a process like the one that reads, `own` being its main module."""
-    done = subprocess.run(
-        [sys.executable, "-E", "-s", "-S", "-c", START + textwrap.dedent(code)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
 
 
 def long() -> bytes:
