@@ -16,6 +16,7 @@ from transformer.checkpoints.reading.pickle_values import (
     SAVE_WEIGHTS,
     Ordered,
     Storage,
+    add_to,
     as_global,
     as_storage,
     call,
@@ -26,6 +27,7 @@ MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000
 MAX_INTEGER_BYTES = 32
 _PROTOCOLS = range(2, 6)
+_LONG = (str, bytes, tuple, list)
 
 
 def read_pickle(content: bytes, limits: Limits) -> Any:
@@ -50,6 +52,7 @@ class _Machine:
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
         self._storages: dict[str, Storage] = {}
+        self._n_given = 0
 
     def run(self) -> Any:
         if self._take(1) != b"\x80" or self._byte() not in _PROTOCOLS:
@@ -148,15 +151,12 @@ class _Machine:
         items, target = self._pop_to_mark(), self._top()
         if type(target) is not set:
             _damaged()
-        for item in items:
-            check_key(item)
-            target.add(item)
+        add_to(target, items)
 
     def frozen_set(self) -> None:
-        items = self._pop_to_mark()
-        for item in items:
-            check_key(item)
-        self._push(set(items))
+        members: set[Any] = set()
+        add_to(members, self._pop_to_mark())
+        self._push(members)
 
     def set_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -194,7 +194,20 @@ class _Machine:
 
     def reduce(self) -> None:
         args, called = self._pop(), self._pop()
+        self._check_given(args)
         self._push(call(called, args, self._limits))
+
+    def _check_given(self, args: Any) -> None:
+        """Refuse calls whose arguments are longer, together, than the pickle: it then gives the same to many.
+
+        A few bytes could otherwise have millions of numbers looked at, or copied, again and again.
+        """
+        if isinstance(args, tuple):
+            self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
+        if self._n_given > len(self._content):
+            raise CheckpointError(
+                f"has a pickle that uses the same values over and over: save it again with {SAVE_WEIGHTS}."
+            )
 
     def build(self) -> None:
         """Leave out an OrderedDict's attributes: a state dict's versions of modules."""

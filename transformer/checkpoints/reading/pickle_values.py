@@ -13,6 +13,8 @@ from transformer.checkpoints.reading.source import shown
 
 SAVE_WEIGHTS = "torch.save(model.state_dict(), 'weights.pt')"
 _LARGEST_KEY = 2**60
+_LONGEST_KEY = 80
+"""Characters that name a storage; torch counts them, and they are compared each time that one is met."""
 _DAMAGED = "has a pickle that torch.save would not write: save it again with " + SAVE_WEIGHTS + "."
 
 STORAGES = {
@@ -97,6 +99,8 @@ def as_storage(reference: Any) -> Storage:
     if word != "storage" or not isinstance(kind, Global) or kind.name not in STORAGES:
         raise CheckpointError(_DAMAGED)
     if not isinstance(key, str) or not isinstance(location, str) or not _is_count(n_items):
+        raise CheckpointError(_DAMAGED)
+    if len(key) > _LONGEST_KEY:
         raise CheckpointError(_DAMAGED)
     if location == "meta":
         raise CheckpointError(
@@ -197,10 +201,9 @@ def _size(args: tuple[Any, ...], _: Limits) -> tuple[int, ...]:
 def _set(args: tuple[Any, ...], _: Limits) -> set[Any]:
     if len(args) > 1 or (args and type(args[0]) is not list):
         raise CheckpointError(_DAMAGED)
-    items = args[0] if args else []
-    for item in items:
-        check_key(item)
-    return set(items)
+    members: set[Any] = set()
+    add_to(members, args[0] if args else [])
+    return members
 
 
 def _encoded(args: tuple[Any, ...], _: Limits) -> bytes:
@@ -234,6 +237,21 @@ def check_key(key: Any) -> None:
             "has a dictionary or set whose keys are more than words and numbers: save it again with "
             f"{SAVE_WEIGHTS}."
         )
+
+
+def add_to(members: set[Any], items: list[Any]) -> None:
+    """Add items to a set; one that is there already is refused, for no set is saved so.
+
+    Comparing the same two long texts again and again could take for ever.
+
+    Raises:
+        CheckpointError: for that, and for what may be no key.
+    """
+    for item in items:
+        check_key(item)
+        if item in members:
+            raise CheckpointError(_DAMAGED)
+        members.add(item)
 
 
 def _is_count(value: Any) -> bool:

@@ -113,8 +113,8 @@ class Sorted:
         if isinstance(value, PickledTensor):
             return 1
         items = _items(value)
-        texts = [value, *(key for key, _ in items)]
-        self._n_characters += sum(len(text) for text in texts if isinstance(text, str))
+        self._n_characters += len(value) if isinstance(value, str) else 0
+        self._n_characters += sum(len(key) for key, _ in items if isinstance(key, (str, bytes)))
         if depth > MAX_DEPTH or self._n_values > MAX_VALUES or self._n_characters > MAX_CHARACTERS:
             raise CheckpointError(
                 f"is nested more than {MAX_DEPTH} deep, or has more than {MAX_VALUES:,} values or "

@@ -23,6 +23,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     ORDERED,
     Call,
     Name,
+    Raw,
     Reference,
     archive,
     entry,
@@ -114,6 +115,22 @@ def endless() -> bytes:
     return archive(b"\x80\x02}q\x00(" + opcodes("w") + opcodes(tensor()) + opcodes("me") + b"h\x00u.")
 
 
+def again_and_again() -> bytes:
+    """One tuple of thousands of numbers, given to torch.Size thousands of times: some bytes for each."""
+    args = b"(" + b"K\x01" * 9_000 + b"t\x85q\x00"
+    calls = opcodes(Name("torch", "Size")) + b"q\x01h\x00R" + b"h\x01h\x00R" * 9_000
+    return archive(
+        b"\x80\x02}(" + opcodes("w") + opcodes(tensor()) + opcodes("rest") + b"](" + args + calls + b"eu."
+    )
+
+
+def keys_of_bytes() -> bytes:
+    """Bytes that many dictionaries refer to as their key: as text they would be a thousand times the file."""
+    key = b"B" + struct.pack("<I", 200_000) + bytes(200_000) + b"q\x00"
+    rest = b"](" + b"}" + key + b"K\x01s" + b"}h\x00K\x01s" * 250 + b"e"
+    return archive(b"\x80\x02}(" + opcodes("w") + opcodes(tensor()) + opcodes("rest") + rest + b"u.")
+
+
 def beside(left_out: Any) -> bytes:
     """A weight, and what belongs to an optimizer."""
     return saved({"w": tensor(), "optim": {"v": left_out}})
@@ -172,6 +189,12 @@ FILES: dict[str, tuple[bytes, str]] = {
     "one tensor": (saved(tensor()), "without a name"),
     "no tensors": (saved({"epoch": 3}), "no weights"),
     "a tuple as a key": (saved({("a",): tensor()}), "keys"),
+    "the same arguments over and over": (again_and_again(), "over and over"),
+    "bytes as many keys": (keys_of_bytes(), "characters beside its tensors"),
+    "a member of a set twice": (beside(Call(Name("builtins", "set"), (["a", "a"],))), "would not write"),
+    "one twice in a set of protocol 4": (beside(Raw(b"\x8f(K\x01K\x01\x90")), "would not write"),
+    "one twice in a frozen set": (beside(Raw(b"(K\x01K\x01\x91")), "would not write"),
+    "a long key of a storage": (saved({"w": tensor(of=storage(key="0" * 81))}), "would not write"),
     "numpy": (saved({"w": Call(Name("numpy.core.multiarray", "_reconstruct"), ())}), "NumPy"),
     # tensors
     "stride 0": (saved({"w": tensor((1_000_000, 1_000_000), (0, 0))}), "expanded"),
