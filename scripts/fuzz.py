@@ -109,11 +109,17 @@ def valid() -> Iterator[Files]:
     module(torch.ones(2, 3)).sum().backward()
     optimizer.step()
     kinds = {str(dtype): torch.ones(2, 3).to(dtype) for dtype in (torch.bfloat16, torch.bool, torch.int64)}
-    trainer = {"epoch": 3, "state_dict": module.state_dict(), "optimizer": optimizer.state_dict()}
+    odd = [torch.empty(0), torch.ones(1).expand(4), torch.arange(6.0).view(2, 3).t()]
+    trainer = {
+        "epoch": 3,
+        "state_dict": module.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "callbacks": {"kept": odd, "seen": {1, 2}, "random": b"bytes"},
+    }
     tied = {"a": module.weight, "b": module.weight, "part": torch.arange(24.0)[6:18].view(3, 4)}
     yield {"plain.safetensors": save(module.state_dict())}
     yield {"kinds.safetensors": save(kinds, {"format": "pt"})}
-    for value, protocol in ((module.state_dict(), 2), (trainer, 2), (tied, 4), (kinds, 5)):
+    for value, protocol in ((module.state_dict(), 2), (trainer, 2), (trainer, 4), (tied, 4), (kinds, 5)):
         yield {"weights.pt": _saved(value, protocol)}
     shards = [{"w": torch.ones(2)}, {"v": torch.zeros(3, 2)}]
     for stem, ending, write in (("model", "safetensors", save), ("pytorch_model", "bin", _saved)):
