@@ -17,6 +17,9 @@ from transformer.training.validation import Scores
 LAST = "the last weights"
 """The name of the candidate that the last update left."""
 
+BEST = "the weights of the best validation"
+"""The name of the candidate that did best on the way."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -41,7 +44,8 @@ def finish(
 ) -> list[Candidate]:
     """Save the last model, gather what may become the model, and give `loaded` the best of it.
 
-    Without validation pairs the average of the last weights is taken, or else the last ones.
+    Without validation pairs the average of the last weights is taken, or else the last ones; so it is where
+    those are as good as the best validation's.
 
     Args:
         loaded: the model after the last update.
@@ -58,19 +62,25 @@ def finish(
         CheckpointError: when the best one can't be read.
     """
     save_model(folder.last, loaded)
-    found = {LAST: weights_of(loaded.model)}
+    found = {}
     kept = list(kept_weights(folder.path).values())
     if len(kept) > 1:
         found[f"the average of the last {len(kept)} saved weights"] = average(kept)
+    found[LAST] = weights_of(loaded.model)
     if validate is not None and folder.best.exists():
-        found["the weights of the best validation"] = weights_of(open_model(str(folder.best)).model)
+        found[BEST] = weights_of(open_model(str(folder.best)).model)
     candidates = []
-    for name, weights in reversed(found.items()):
+    for name, weights in found.items():
         rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}
         if not all(bool(weight.isfinite().all()) for weight in rounded.values()):
             raise NonFiniteError(f"{name} are too large for {dtype}: go on without --half")
         set_weights(loaded.model, rounded)
         candidates.append(Candidate(name, rounded, None if validate is None else validate(loaded)))
-    candidates = sorted(candidates, key=lambda one: -one.scores.bleu if one.scores else 0.0)
+    candidates.sort(key=_merit, reverse=True)
     set_weights(loaded.model, candidates[0].weights)
     return candidates
+
+
+def _merit(candidate: Candidate) -> tuple[float, float]:
+    """What candidates are sorted by; those without scores stay in their order, as equal ones do."""
+    return (0.0, 0.0) if candidate.scores is None else candidate.scores.merit

@@ -39,7 +39,7 @@ class Validated:
     Attributes:
         step: after which update.
         scores: of the model then.
-        is_best: whether its BLEU is better than that of every validation before.
+        is_best: whether they are better than those of every validation before (`Scores.merit`).
     """
 
     step: int
@@ -224,13 +224,13 @@ class CorpusTraining:
         progress = self.progress
         own = self._validate(self._loaded) if self._ranks.is_first else Scores(0.0, 0.0, 0.0)
         scores = Scores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
-        is_best = progress.best_bleu is None or scores.bleu > progress.best_bleu
+        is_best = progress.best is None or scores.merit > progress.best.merit
         if is_best and self._ranks.is_first:
             save_model(self._folder.best, self._loaded)
         progress.validated = progress.step
         progress.n_worse = 0 if is_best else progress.n_worse + 1
         if is_best:
-            progress.best_bleu, progress.best_step = scores.bleu, progress.step
+            progress.best, progress.best_step = scores, progress.step
         self._write(
             {"step": progress.step, "valid_loss": scores.loss, "bleu": scores.bleu, "chrf": scores.chrf}
         )

@@ -150,9 +150,10 @@ class CheckPlan:
 
     Attributes:
         valid: pairs that are not trained on, a file or two like --pairs; several translations of a source
-            stand on neighbouring lines.
+            stand on neighbouring lines. The weights with the best chrF on them become the model.
         validate_every: updates between two validations: loss, BLEU and chrF.
-        patience: stop after so many validations without a better BLEU; 0 never stops early.
+        patience: stop after so many validations without a better chrF, or a lower loss at the same chrF; 0
+            never stops early.
         save_every: updates between two saved states.
         average: how many of the last saved weights are averaged at the end; 0 averages none.
         snapshots: keep the weights of so many moments of the training, the first and the last among them;

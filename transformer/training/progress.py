@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from transformer.training.trainer import TrainingStep
+from transformer.training.validation import Scores
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Progress:
         seconds: spent on updates so far.
         metrics_bytes: length of the metrics file.
         validated: the last step that was validated.
-        best_bleu: of all validations; None before the first.
+        best: scores of the best validation (see `Scores.merit`); None before the first.
         best_step: where that was.
         n_worse: validations since then.
         line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
@@ -35,7 +36,7 @@ class Progress:
     seconds: float = 0.0
     metrics_bytes: int = 0
     validated: int = 0
-    best_bleu: float | None = None
+    best: Scores | None = None
     best_step: int = 0
     n_worse: int = 0
     line_loss: float = 0.0
@@ -77,4 +78,6 @@ class Progress:
     def from_dict(cls, values: dict[str, Any]) -> Progress:
         """The inverse of `to_dict`; what is missing is as at the beginning."""
         known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
+        progress = cls(**{name: value for name, value in values.items() if name in known})
+        progress.best = None if values.get("best") is None else Scores(**values["best"])
+        return progress
