@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -15,6 +16,8 @@ import pytest
 import torch
 
 from tests.transformer.training_runs import TINY, Run, metrics, state, train, write_pairs
+from transformer.training import preparing
+from transformer.training.folder import TrainingFolder
 
 CHOICES = [
     *TINY,
@@ -97,3 +100,34 @@ def test_killed_at_random_moments(files: list[str], unbroken: Path, tmp_path: Pa
             assert run.wait() == 0, run.said
             break
     assert_the_same(out, unbroken)
+
+
+def die_between_vocabularies_and_ids() -> None:
+    def encode(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    patch.object(preparing, "encode_corpus", encode).start()
+
+
+def test_killed_between_vocabularies_and_ids(files: list[str], tmp_path: Path) -> None:
+    """Vocabularies that were written for another corpus never go with the ids that were there."""
+    out = tmp_path / "model"
+    choices = [*files[:2], *TINY, "--steps", "6", "--out", str(out), "--overwrite"]
+    train(tmp_path, *choices)
+    run = Run(tmp_path, *choices, "--lowercase", before=die_between_vocabularies_and_ids)
+    assert run.wait() == -signal.SIGKILL
+    assert "used again" not in train(tmp_path, *choices)
+    prepared = preparing.open_prepared(TrainingFolder(out))
+    first = Path(files[1]).read_text(encoding="utf-8").split("\t")[0]
+    assert prepared.source.decode(prepared.corpus.example(0).src) == first
+
+
+def test_a_corpus_of_an_earlier_version_is_used_again(files: list[str], tmp_path: Path) -> None:
+    """It does not tell what its vocabularies were."""
+    out = tmp_path / "model"
+    train(tmp_path, *files[:2], *TINY, "--steps", "6", "--out", str(out))
+    path = out / "training" / "corpus" / "corpus.json"
+    description = json.loads(path.read_text(encoding="utf-8"))
+    del description["coders"]
+    path.write_text(json.dumps(description), encoding="utf-8")
+    assert "used again" in train(tmp_path, "--resume", "--out", str(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -63,6 +64,15 @@ def write_json(path: Path, value: object) -> None:
     """Write a value as JSON, whole or not at all: see `replace_whole`."""
     text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
     replace_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def digest(path: Path) -> str | None:
+    """A name of a file's contents; None when it can't be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 class LockedError(Exception):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints._vocabularies import from_plain, to_plain
@@ -16,7 +14,7 @@ from transformer.encoded import EncodedCorpus, EncodedCorpusError
 from transformer.filters import FilterReport, filtered
 from transformer.text import Coder
 from transformer.training.corpus_coding import encode_corpus, learn_coders, with_careless
-from transformer.training.files import write_json
+from transformer.training.files import digest, write_json
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import PlanError, TrainingPlan
 
@@ -40,8 +38,9 @@ class Prepared:
     """What a training reads.
 
     Attributes:
-        corpus: its description holds "report" (of the filters), "left_out" (pairs of too many sub-words) and
-            "fingerprint".
+        corpus: its description holds "report" (of the filters), "left_out" (pairs of too many sub-words),
+            "fingerprint", and "coders": a digest of the vocabularies' file, for a program that was killed
+            while it wrote both may leave those of one corpus with the ids of another.
         source, target: the coders that were learnt from it.
     """
 
@@ -91,7 +90,7 @@ def prepare(
         raise PlanError(f"No pair is left to learn from.\n{report}")
 
     def describe() -> dict[str, object]:
-        return {"fingerprint": wanted, "report": report.to_dict()}
+        return {"fingerprint": wanted, "report": report.to_dict(), "coders": digest(folder.coders)}
 
     folder.corpus.mkdir(parents=True, exist_ok=True)
     write_json(folder.coders, list(map(to_plain, coders)))
@@ -111,6 +110,9 @@ def open_prepared(folder: TrainingFolder) -> Prepared:
         source, target = map(from_plain, json.loads(folder.coders.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise EncodedCorpusError(f"{folder.corpus} was encoded by another program: remove it.") from error
+    found = digest(folder.coders)
+    if corpus.description.get("coders", found) != found:  # an earlier version did not note them
+        raise EncodedCorpusError(f"{folder.corpus} holds vocabularies that its ids are not of: remove it.")
     return Prepared(corpus, source, target)
 
 
@@ -121,19 +123,11 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     """
     choices = {name: value for name, value in plan.to_dict()["data"].items() if name != "pairs"}
     return {
-        "files": [_digest(path) for files in plan.data.pairs for path in files],
+        "files": [digest(path) for files in plan.data.pairs for path in files],
         "data": choices,
         "filters": asdict(plan.filters),
         "seed": plan.updates.seed,
     }
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
 
 
 def _fits(found: Any, wanted: dict[str, Any]) -> bool:
