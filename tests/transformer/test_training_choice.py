@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
-from tests.transformer.training_runs import TINY, write_pairs
+from tests.transformer.training_runs import TINY, state, train, write_pairs
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.train import new_model, new_trainer
 from transformer.cli.train_options import parse
@@ -94,3 +95,68 @@ def test_the_finished_model_is_chosen_likewise(
     candidates = finish(loaded, folder, Scripted([average, last, best]), torch.float32)
     assert candidates[0].name == chosen
     assert {candidate.name for candidate in candidates} == {AVERAGE, LAST, BEST}
+
+
+def resumed(folder: Path, valid: Path, scores: Sequence[Scores]) -> CorpusTraining:
+    _, training = begun(folder, scores, "--valid", str(valid), "--steps", "30")
+    training.resume()
+    return training
+
+
+def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
+    """Those of old and new pairs are never compared: the best weights are scored on the new ones first."""
+    valid, same = (
+        write_pairs(tmp_path / "valid.tsv", 5, seed=4),
+        write_pairs(tmp_path / "same.tsv", 5, seed=4),
+    )
+    easy = [Scores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
+    _, training = begun(tmp_path, easy, "--valid", str(valid))
+    assert len(list(training.go_on())) == 40
+
+    training = resumed(tmp_path, same, [])
+    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (
+        easy[1],
+        2,
+        18,
+    )
+
+    hard = [Scores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
+    training = resumed(tmp_path, write_pairs(tmp_path / "hard.tsv", 5, seed=5), hard)
+    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (hard[0], 2, 0)
+    course = training.go_on()
+    validated = [next(course), next(course), next(course)]
+    assert [event.is_best for event in validated if isinstance(event, Validated)] == [False, True]
+
+
+def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) -> None:
+    """That of an earlier version too, which noted neither the pairs nor their chrF."""
+    out = tmp_path / "model"
+    valid, other = (
+        write_pairs(tmp_path / "valid.tsv", 3, seed=4),
+        write_pairs(tmp_path / "other.tsv", 3, seed=5),
+    )
+    given = [
+        "--pairs",
+        str(write_pairs(tmp_path / "pairs.tsv", 20)),
+        *TINY,
+        "--steps",
+        "6",
+        "--validate-every",
+        "3",
+    ]
+    train(tmp_path, *given, "--valid", str(valid), "--out", str(out))
+    assert "scored on them now" not in train(tmp_path, "--resume", "--out", str(out))
+    said = train(tmp_path, "--resume", "--valid", str(other), "--out", str(out))
+    assert "The validation pairs are not those of before" in said
+    assert "Update 6: validation loss" in said
+    forget_the_validation(out / "training" / "state.safetensors")
+    said = train(tmp_path, "--resume", "--out", str(out), "--steps", "9")
+    assert "the best weights are scored on them now" in said
+    assert state(out)[1]["best"]["chrf"] > 0
+
+
+def forget_the_validation(path: Path) -> None:
+    """Turn a state into one of an earlier version."""
+    tensors, progress = load_file(path), state(path.parent.parent)[1]
+    old = {name: value for name, value in progress.items() if name not in ("best", "valid")}
+    save_file(tensors, path, {"progress": json.dumps(old | {"best_bleu": 3.0})})

@@ -13,7 +13,9 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import check_tensorboard
 from transformer.training.plan import TrainingPlan
 from transformer.training.plan_words import changes
-from transformer.training.state import saved_step
+from transformer.training.progress import Progress
+from transformer.training.state import saved_progress, saved_step
+from transformer.training.validation import valid_digest
 
 
 def check(command: Train, folder: TrainingFolder) -> None:
@@ -67,6 +69,12 @@ def resumed_otherwise(command: Train, folder: TrainingFolder) -> list[str]:
     said = changes(before, now)
     if not folder.state.exists():
         return [*said, "No state had been saved: the training begins with its first update."]
+    saved = Progress.from_dict(saved_progress(folder.state))
+    if saved.best_step and now.checks.valid and saved.valid != valid_digest(now.checks.valid):
+        said.append(
+            "The validation pairs are not those of before, or an earlier version did not note which those "
+            "were: the best weights are scored on them now, and --patience begins to count anew."
+        )
     missed = _missed(_moments(now), folder) if _moments(now) != _moments(before) else []
     if missed:
         steps = ", ".join(f"{step:,}" for step in missed)

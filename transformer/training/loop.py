@@ -13,7 +13,7 @@ from typing import Literal
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.data import Batch
 from transformer.encoded import EncodedCorpus, epoch_batches
 from transformer.snapshots import FOLDER as SNAPSHOTS
@@ -27,7 +27,7 @@ from transformer.training.progress import Progress
 from transformer.training.state import StateError, load_state, save_state
 from transformer.training.stopping import StopRequest
 from transformer.training.trainer import NonFiniteError, Trainer, TrainingStep
-from transformer.training.validation import Scores
+from transformer.training.validation import Scores, valid_digest
 
 Ending = Literal["steps", "patience", "stopped"]
 
@@ -78,7 +78,7 @@ class CorpusTraining:
         validate: Callable[[LoadedModel], Scores] | None,
         stop: StopRequest,
     ) -> None:
-        self.progress = Progress(corpus=_identity(corpus))
+        self.progress = Progress(corpus=_identity(corpus), valid=valid_digest(plan.checks.valid))
         self.ended: Ending | None = None
         self._loaded, self._trainer, self.corpus = loaded, trainer, corpus
         self.plan, self._folder = plan, folder
@@ -89,16 +89,32 @@ class CorpusTraining:
     def resume(self) -> None:
         """Go back to the last saved state.
 
+        Scores on other validation pairs can't be compared: the best weights are scored on the new ones, and
+        patience begins anew.
+
         Raises:
             StateError: when there is none that can be used, or it is of a training with another corpus.
             OSError: when a snapshot of the first weights is wanted and can't be written.
+            CheckpointError: when the best weights have to be scored anew and can't be read.
         """
         if not (self._folder.out / SNAPSHOTS / "0").exists():
             self._keep_snapshot()  # the model still has the first weights, which its seed has made again
         saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
         if saved.corpus not in ("", self.progress.corpus):
             raise StateError(OTHER_PAIRS)
-        self.progress = replace(saved, corpus=self.progress.corpus)
+        is_validated_otherwise = saved.valid != self.progress.valid
+        self.progress = replace(saved, corpus=self.progress.corpus, valid=self.progress.valid)
+        if is_validated_otherwise:
+            self._score_best_anew()
+
+    def _score_best_anew(self) -> None:
+        progress = self.progress
+        progress.best, progress.validated, progress.n_worse = None, 0, 0
+        is_kept = self._ranks.is_first and progress.best_step > 0 and self._folder.best.exists()
+        if self._validate is not None and self._ranks.total(is_kept):
+            device = self._loaded.model.generator.weight.device
+            best = open_model(str(self._folder.best), device) if is_kept else self._loaded
+            progress.best = self._scores(best)
 
     def course(self) -> list[LoggedUpdate]:
         """The losses and learning rates up to now, the last update among them; for the first process."""
@@ -219,11 +235,8 @@ class CorpusTraining:
         return patience > 0 and self.progress.n_worse >= patience
 
     def _validated(self) -> Validated:
-        """Score the model in the first process; each of them learns the scores and takes note of them."""
-        assert self._validate is not None
-        progress = self.progress
-        own = self._validate(self._loaded) if self._ranks.is_first else Scores(0.0, 0.0, 0.0)
-        scores = Scores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
+        """Score the model, take note of that, and keep the model if it is the best."""
+        progress, scores = self.progress, self._scores(self._loaded)
         is_best = progress.best is None or scores.merit > progress.best.merit
         if is_best and self._ranks.is_first:
             save_model(self._folder.best, self._loaded)
@@ -235,6 +248,12 @@ class CorpusTraining:
             {"step": progress.step, "valid_loss": scores.loss, "bleu": scores.bleu, "chrf": scores.chrf}
         )
         return Validated(progress.step, scores, is_best)
+
+    def _scores(self, loaded: LoadedModel) -> Scores:
+        """Those of the first process's model; each process learns them."""
+        assert self._validate is not None
+        own = self._validate(loaded) if self._ranks.is_first else Scores(0.0, 0.0, 0.0)
+        return Scores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
 
     def _write(self, line: dict[str, object]) -> None:
         if self._metrics is not None:

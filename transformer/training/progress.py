@@ -21,6 +21,7 @@ class Progress:
         tokens: labels so far.
         seconds: spent on updates so far.
         metrics_bytes: length of the metrics file.
+        valid: a digest of the files that it was validated on; empty before the first update.
         validated: the last step that was validated.
         best: scores of the best validation (see `Scores.merit`); None before the first.
         best_step: where that was.
@@ -35,6 +36,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     metrics_bytes: int = 0
+    valid: str = ""
     validated: int = 0
     best: Scores | None = None
     best_step: int = 0

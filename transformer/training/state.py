@@ -86,8 +86,13 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
 
 def saved_step(path: Path) -> int:
     """How many updates a state has behind it. Raises StateError when it can't be read."""
+    return int(saved_progress(path)["step"])
+
+
+def saved_progress(path: Path) -> dict[str, Any]:
+    """The progress that was saved with a state. Raises StateError when it can't be read."""
     with _opened(path) as file:
-        return int(_metadata(file)[0]["step"])
+        return _metadata(file)[0]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from transformer.evaluation import score, translate_all
 from transformer.loss import count_labels, cross_entropy
 from transformer.run import encode_sentence
 from transformer.text import BOS_ID, EOS_ID
+from transformer.training.files import digest
 
 BATCH_SIZE = 64
 
@@ -50,6 +51,11 @@ class Translated:
     source: str
     translation: str
     references: tuple[str, ...]
+
+
+def valid_digest(paths: Sequence[Path]) -> str:
+    """A name of the contents of validation files; empty for none."""
+    return " ".join(str(digest(path)) for path in paths)
 
 
 class Validation:
