@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from transformer.model import Transformer
 from transformer.training.files import write_tensors
+from transformer.training.state import StateError
 
 _NAME = re.compile(r"weights-(\d+)\.safetensors")
 
@@ -56,9 +58,22 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
 
     Args:
         paths: at least one, of the same model.
+
+    Raises:
+        StateError: for a file that is damaged.
     """
     sums: dict[str, Tensor] = {}
     for path in paths:
-        for name, tensor in load_file(path).items():
+        for name, tensor in _read(path).items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     return {name: (total / len(paths)).float() for name, total in sums.items()}
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise StateError(
+            f"{path} can't be read ({error}): remove it, and go on with --resume; the average is then taken "
+            "over the other saved weights."
+        ) from error
