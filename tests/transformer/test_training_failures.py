@@ -302,6 +302,13 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
         (["--pairs", "a", "--longest", "200", "--max-len", "200"], "has positions for 199 sub-words"),
         (["--pairs", "a", "--d-model", "30", "--n-heads", "4"], "d_model 30 can't be split"),
         (["--pairs", "a", "--peak", "0"], "--peak is 0"),
+        (["--pairs", "a", "--peak", "inf"], "--peak is inf: it must be a number"),
+        (["--pairs", "a", "--peak", "nan"], "--peak is nan"),
+        (["--pairs", "a", "--max-ratio", "nan"], "--max-ratio is nan: it must be at least 1"),
+        (["--pairs", "a", "--seed", str(2**63)], "--seed is 9223372036854775808: it must be from 0 to 2^63"),
+        (["--pairs", "a", "--threads", "0"], "--threads is 0: it must be at least 1"),
+        (["--pairs", "/dev/null"], "--pairs /dev/null is no regular file"),
+        (["--pairs", "a", "--valid", "/dev/null"], "--valid /dev/null is no regular file"),
         (["--pairs", "a", "--max-file-mib", "0"], "--max-file-mib is 0"),
         (["--pairs", "a", "--snapshots", "1"], "--snapshots is 1"),
         (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),
@@ -324,3 +331,17 @@ def test_a_damaged_state(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
     path.write_bytes(path.read_bytes()[:5000])
     assert main(["train", "--resume", "--out", str(copy), "--threads", "1"]) == 1
     assert "can't be read" in capsys.readouterr().err
+
+
+def test_damaged_weights_of_an_average(
+    copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said to do helps."""
+    again = ["--resume", "--out", str(copy), "--steps", "28", "--average", "3"]
+    train(tmp_path, *again)
+    path = copy / "training" / "weights-24.safetensors"
+    path.write_bytes(path.read_bytes()[:5000])
+    assert main(["train", *again, "--threads", "1"]) == 1
+    assert f"{path} can't be read" in capsys.readouterr().err
+    path.unlink()
+    train(tmp_path, *again)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.cli import train_task
 from transformer.cli.command import CommandError
-from transformer.cli.train_checks import check, resumed_otherwise, warnings
+from transformer.cli.train_checks import check, check_threads, resumed_otherwise, warnings
 from transformer.cli.train_options import PROGRAM, Train, parse
 from transformer.cli.training_bar import TrainingBar
 from transformer.config import ConfigError
@@ -81,6 +81,7 @@ def run_train(arguments: Sequence[str]) -> int:
 def run_training(command: Train) -> int:
     """Prepare, train, choose the best weights, save; returns the exit status."""
     command.plan.check()
+    check_threads(command)
     device = own_device(choose_device(command.run.device))
     if command.updates.precision == "float16" and device.type != "cuda":
         raise CommandError(f"--precision float16 needs a GPU with CUDA; on {device.type} take bfloat16.")

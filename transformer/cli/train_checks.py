@@ -18,12 +18,20 @@ from transformer.training.state import saved_progress, saved_step
 from transformer.training.validation import valid_digest
 
 
+def check_threads(command: Train) -> None:
+    """Raise CommandError for a number of threads that can't be."""
+    threads = command.run.threads
+    if threads is not None and threads < 1:
+        raise CommandError(f"--threads is {threads}: it must be at least 1.")
+
+
 def check(command: Train, folder: TrainingFolder) -> None:
     """Find out what would stop a training later, before a word is said or a file written.
 
     Raises:
         CommandError, StateError, TensorBoardError, CorpusError: for that, with what to do.
     """
+    _check_regular(command)
     if command.run.resume:
         _check_steps(command, folder)
     elif not command.run.overwrite:
@@ -32,6 +40,17 @@ def check(command: Train, folder: TrainingFolder) -> None:
         check_tensorboard()
     if command.checks.valid:
         list(read_references(*command.checks.valid))
+
+
+def _check_regular(command: Train) -> None:
+    """Refuse what gives its contents only once; what is missing is said by who reads it."""
+    given = [("--pairs", path) for files in command.data.pairs for path in files]
+    for name, path in [*given, *(("--valid", path) for path in command.checks.valid)]:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise CommandError(
+                f"{name} {path} is no regular file (but a pipe, say): it is read several times. Write what "
+                "it gives to a file, and name that; a gzipped file is read as it is."
+            )
 
 
 def _check_steps(command: Train, folder: TrainingFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
@@ -20,6 +21,7 @@ Schedule = Literal["linear", "cosine", "inverse-root", "paper"]
 
 _LEAST = {
     "data.longest": 1,
+    "filters.max_ratio": 1,
     "updates.steps": 1,
     "updates.batch_tokens": 1,
     "updates.accumulate": 1,
@@ -214,16 +216,7 @@ class TrainingPlan:
                 f"--longest is {self.data.longest}, but the model has positions for {room} sub-words: make "
                 "it smaller, or --max-len larger."
             )
-        values = dict(self.choices())
-        for name, least in _LEAST.items():
-            if values[name] is not None and values[name] < least:
-                raise PlanError(f"{option(name)} is {values[name]}: it must be at least {least}.")
-        for name in ("updates.peak", "updates.clip"):
-            if not values[name] > 0:
-                raise PlanError(f"{option(name)} is {values[name]}: it must be above 0.")
-        for name in ("updates.smoothing", "data.careless"):
-            if not 0 <= values[name] < 1:
-                raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
+        self._check_numbers()
         if self.checks.snapshots == 1:
             raise PlanError("--snapshots is 1: take 0 for none, or at least 2.")
         updates = self.updates
@@ -232,6 +225,22 @@ class TrainingPlan:
                 f"--warmup {updates.warmup} leaves nothing of --steps {updates.steps} in which the learning "
                 "rate can fall: make it smaller."
             )
+
+    def _check_numbers(self) -> None:
+        values = dict(self.choices())
+        for name, least in _LEAST.items():
+            if values[name] is not None and not values[name] >= least:
+                raise PlanError(f"{option(name)} is {values[name]}: it must be at least {least}.")
+        for name in ("updates.peak", "updates.clip"):
+            if not values[name] > 0:
+                raise PlanError(f"{option(name)} is {values[name]}: it must be above 0.")
+        if math.isinf(self.updates.peak):
+            raise PlanError("--peak is inf: it must be a number.")
+        if self.updates.seed >= 2**63:
+            raise PlanError(f"--seed is {self.updates.seed}: it must be from 0 to 2^63 - 1.")
+        for name in ("updates.smoothing", "data.careless"):
+            if not 0 <= values[name] < 1:
+                raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
 
     def _check_files(self) -> None:
         if not self.data.pairs:
