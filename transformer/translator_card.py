@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.training.finishing import Candidate
+from transformer.training.finishing import BEST, Candidate
 from transformer.training.plan import TrainingPlan
 from transformer.training.progress import Progress
 from transformer.training.validation import Translated
@@ -44,11 +44,11 @@ Licence: {license}
 ## How it was made
 
     {command}
-
+{changes}
 - Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
   d_ff {d_ff}, {norm_position}-norm, {positions} positions up to {max_len}; {n_parameters:,} parameters, saved
   in {dtype}.
-- Training: {steps:,} updates of {batches} of up to {batch_tokens:,} positions, {tokens:,} target sub-words in
+- Training: {updates} of {batches} of up to {batch_tokens:,} positions, {tokens:,} target sub-words in
   {rounds:.1f} rounds through the data; Adam (0.9, 0.98); learning rate: {rate}; label smoothing {smoothing},
   dropout {dropout}, {precision}, seed {seed}.
 - Time: {time} for the updates, on {hardware}, with PyTorch {torch}.
@@ -113,8 +113,10 @@ def translator_card(
         files=", ".join(path.name for files in data.pairs for path in files),
         careless=careless,
         report=_report(making),
-        scores=_scores(plan, candidates),
+        scores=_scores(making, candidates),
         command=making.command,
+        changes=_changes(making.progress),
+        updates=_updates(making),
         n_parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),
         dtype=str(result.dtype).removeprefix("torch."),
         batches=_batches(making),
@@ -128,10 +130,25 @@ def translator_card(
     )
 
 
-def _scores(plan: TrainingPlan, candidates: Sequence[Candidate]) -> str:
+def _changes(progress: Progress) -> str:
+    """The choices that another command changed when it went on."""
+    if not progress.changes:
+        return ""
+    said = "The command may make another model than this one, for choices changed on the way:"
+    return "\n".join(["", said, "", *(f"    {change}" for change in progress.changes), ""])
+
+
+def _updates(making: Making) -> str:
+    done, planned = making.progress.step, making.plan.updates.steps
+    return (
+        f"{done:,} updates" if done == planned else f"{done:,} of {planned:,} planned updates, stopped early,"
+    )
+
+
+def _scores(making: Making, candidates: Sequence[Candidate]) -> str:
     if candidates[0].scores is None:
         return f"Nothing was validated. These are {candidates[0].name}."
-    names = " and ".join(path.name for path in plan.checks.valid)
+    names = " and ".join(path.name for path in making.plan.checks.valid)
     lines = [
         f"On the validation pairs ({names}), greedily decoded, against all references, by sacrebleu:",
         "",
@@ -142,9 +159,9 @@ def _scores(plan: TrainingPlan, candidates: Sequence[Candidate]) -> str:
         if candidate.scores is not None:
             chosen = ", which are the model's" if number == 0 else ""
             scores = candidate.scores
-            lines.append(
-                f"| {candidate.name}{chosen} | {scores.bleu:.1f} | {scores.chrf:.1f} | {scores.loss:.3f} |"
-            )
+            when = f", after {making.progress.best_step:,} updates" if candidate.name == BEST else ""
+            figures = f"{scores.bleu:.1f} | {scores.chrf:.1f} | {scores.loss:.3f}"
+            lines.append(f"| {candidate.name}{when}{chosen} | {figures} |")
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ from transformer.training.averaging import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
 from transformer.training.plan import TrainingPlan
+from transformer.training.plan_words import changed
 from transformer.training.preparing import OTHER_PAIRS
 from transformer.training.progress import Progress
 from transformer.training.state import StateError, load_state, save_state
@@ -78,7 +79,9 @@ class CorpusTraining:
         validate: Callable[[LoadedModel], Scores] | None,
         stop: StopRequest,
     ) -> None:
-        self.progress = Progress(corpus=_identity(corpus), valid=valid_digest(plan.checks.valid))
+        self.progress = Progress(
+            corpus=_identity(corpus), plan=plan.to_dict(), valid=valid_digest(plan.checks.valid)
+        )
         self.ended: Ending | None = None
         self._loaded, self._trainer, self.corpus = loaded, trainer, corpus
         self.plan, self._folder = plan, folder
@@ -94,6 +97,7 @@ class CorpusTraining:
 
         Raises:
             StateError: when there is none that can be used, or it is of a training with another corpus.
+            PlanError: when it is of one with choices that can't change.
             OSError: when a snapshot of the first weights is wanted and can't be written.
             CheckpointError: when the best weights have to be scored anew and can't be read.
         """
@@ -103,7 +107,13 @@ class CorpusTraining:
         if saved.corpus not in ("", self.progress.corpus):
             raise StateError(OTHER_PAIRS)
         is_validated_otherwise = saved.valid != self.progress.valid
-        self.progress = replace(saved, corpus=self.progress.corpus, valid=self.progress.valid)
+        new = self.progress
+        if saved.plan:
+            made = changed(TrainingPlan.from_dict(saved.plan), self.plan)
+            saved.changes += [
+                f"after update {saved.step:,}: {name} {now}, before it {was}" for name, was, now in made
+            ]
+        self.progress = replace(saved, corpus=new.corpus, plan=new.plan, valid=new.valid)
         if is_validated_otherwise:
             self._score_best_anew()
 

@@ -20,7 +20,12 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
     Raises:
         PlanError: for a change of the model or of the order of the data: that is another training.
     """
-    said = []
+    return [f"{name} was {was} and is {now} from here on." for name, was, now in changed(old, new)]
+
+
+def changed(old: TrainingPlan, new: TrainingPlan) -> list[tuple[str, str, str]]:
+    """The options that are not as they were, as they were and as they are; raises as `changes` does."""
+    found = []
     for (name, before), (_, now) in zip(_settled(old), _settled(new), strict=True):
         if before == now:
             continue
@@ -30,8 +35,8 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
                 f"{option(name)} was {_shown(before)} when this training began: with {_shown(now)} it would "
                 "be another one. Leave the option out to go on, or begin anew in another folder."
             )
-        said.append(f"{option(name)} was {_shown(before)} and is {_shown(now)} from here on.")
-    return said
+        found.append((option(name), _shown(before), _shown(now)))
+    return found
 
 
 def _settled(plan: TrainingPlan) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from transformer.training.trainer import TrainingStep
@@ -15,6 +15,8 @@ class Progress:
 
     Attributes:
         corpus: which corpus it learns.
+        plan: the choices, as plain values; empty in the states of earlier versions.
+        changes: which of them changed after which update, in words.
         step: updates so far.
         epoch: from 0.
         batch: batches of the epoch that are behind us.
@@ -30,6 +32,8 @@ class Progress:
     """
 
     corpus: str = ""
+    plan: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
     step: int = 0
     epoch: int = 0
     batch: int = 0
@@ -79,7 +83,7 @@ class Progress:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Progress:
         """The inverse of `to_dict`; what is missing is as at the beginning."""
-        known = {field.name for field in fields(cls)}
+        known = {one.name for one in fields(cls)}
         progress = cls(**{name: value for name, value in values.items() if name in known})
         progress.best = None if values.get("best") is None else Scores(**values["best"])
         return progress
