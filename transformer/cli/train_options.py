@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
@@ -21,7 +22,9 @@ from transformer.training.plan import (
 )
 
 PROGRAM = "python -m transformer train"
-_SETTINGS = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+_SETTINGS = (tyro.conf.OmitArgPrefixes,)
+_Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+"""An option without its --no-: what is asked of this run alone, and never saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +40,8 @@ class RunOptions:
     """
 
     out: Path = Path("build/models/new")
-    resume: bool = False
-    overwrite: bool = False
+    resume: _Switch = False
+    overwrite: _Switch = False
     device: str | None = None
     threads: int | None = None
 
