@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.decoding import refuse_no_numbers, room_behind
+from transformer.decoding import refuse_no_numbers, room_behind, row_limits
 from transformer.model import Transformer
 
 
@@ -99,7 +99,8 @@ class BeamSearch:
         src: (B, S) ids, padded; None without an encoder, for one sentence.
         start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
         end_ids: each of them ends a target, as <eos> does.
-        max_new_tokens: stop after so many, the end included, or at the model's last position.
+        max_new_tokens: stop after so many, the end included, or at the model's last position; one number for
+            all sentences, or one each.
         beam_size: K.
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.
@@ -121,7 +122,7 @@ class BeamSearch:
         *,
         start_ids: Sequence[int],
         end_ids: Sequence[int],
-        max_new_tokens: int,
+        max_new_tokens: int | Sequence[int],
         beam_size: int,
         alpha: float,
         n_best: int = 1,
@@ -134,7 +135,9 @@ class BeamSearch:
         self.n_listed = beam_size * (1 + max(1, len(end_ids)))  # a hypothesis ends in so many ways
         self._model, self._src = model, src
         self._beam_size, self._alpha = beam_size, alpha
-        self._limit = min(len(prefix) + max_new_tokens, room_behind(model, start_ids))
+        room = room_behind(model, start_ids) - len(prefix)
+        limits = row_limits(max_new_tokens, len(self.found), room)
+        self._limits = [len(prefix) + limit for limit in limits]
         device = model.generator.weight.device
         self._never = torch.tensor(never, dtype=torch.long, device=device)
         self._ends = torch.tensor(list(end_ids), dtype=torch.long, device=device)
@@ -143,7 +146,7 @@ class BeamSearch:
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
-        """Search, a step for each length; sentences whose search is over leave the batch.
+        """Search, a step for each length; sentences whose search is over, or at its limit, leave the batch.
 
         Raises:
             SentenceError: when logits are no numbers.
@@ -155,7 +158,7 @@ class BeamSearch:
         totals = self._of_prefix(logits[:, self._n_start - 1 : -1])[:, None]  # (B, 1), later (B, K)
         logits = logits[:, -1]  # (B, V), later (B * K, V)
         targets = begin[:, None, self._n_start :]  # (B, 1, tokens), later (B, K, tokens)
-        for length in range(1 + targets.shape[2], self._limit + 1):
+        for length in range(1 + targets.shape[2], max(self._limits) + 1):
             step = self._candidates(logits, totals)
             self._finish(sentences, step, targets, length)
             yield step
@@ -166,16 +169,16 @@ class BeamSearch:
             rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
             targets = torch.cat((behind, tokens[..., None]), dim=2)
             open_ones = self._open_ones(sentences, totals, length)
-            if length == self._limit:
-                self._add_unfinished(sentences, totals, targets, open_ones)
-            elif open_ones:
-                kept = torch.tensor(open_ones, device=rows.device)
-                sentences = [sentences[i] for i in open_ones]
-                totals, targets = totals[kept], targets[kept]
-                state.select(kept, rows[kept].flatten())
-                logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
-                continue
-            return
+            at_limit = [row for row in open_ones if length == self._limits[sentences[row]]]
+            self._add_unfinished(sentences, totals, targets, at_limit)
+            going_on = [row for row in open_ones if length < self._limits[sentences[row]]]
+            if not going_on:
+                return
+            kept = torch.tensor(going_on, device=rows.device)
+            sentences = [sentences[row] for row in going_on]
+            totals, targets = totals[kept], targets[kept]
+            state.select(kept, rows[kept].flatten())
+            logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
 
     def _of_prefix(self, logits: Tensor) -> Tensor:
         """Log-probability of the given prefix; (B, P, V) -> (B,), 0 for an empty one."""
@@ -232,8 +235,8 @@ class BeamSearch:
     def _add_unfinished(
         self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
     ) -> None:
-        """At the limit, those that are still followed fill up what is missing."""
-        penalty = length_penalty(self._limit, self._alpha)
+        """At the limit of these rows, those that are still followed fill up what is missing."""
+        penalty = length_penalty(targets.shape[2], self._alpha)
         for row in rows:
             found = self.found[sentences[row]]
             for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):
@@ -247,7 +250,7 @@ def beam_search(
     *,
     start_ids: Sequence[int],
     end_ids: Sequence[int],
-    max_new_tokens: int,
+    max_new_tokens: int | Sequence[int],
     beam_size: int,
     alpha: float = 1.0,
     n_best: int = 1,

@@ -81,6 +81,14 @@ def room_behind(model: Transformer, start_ids: Sequence[int]) -> int:
     return model.config.max_len - len(start_ids) + 1
 
 
+def row_limits(max_new_tokens: int | Sequence[int], n_rows: int, room: int) -> list[int]:
+    """The most new tokens of each row, where one number is that of all; never more than there is room for."""
+    asked = [max_new_tokens] * n_rows if isinstance(max_new_tokens, int) else max_new_tokens
+    if len(asked) != n_rows:
+        raise ValueError(f"There are {n_rows} rows, but limits for {len(asked)}.")
+    return [min(limit, room) for limit in asked]
+
+
 @torch.inference_mode()
 def greedy(
     model: Transformer,
@@ -125,17 +133,19 @@ def greedy_batch(
     *,
     start_ids: Sequence[int],
     end_ids: Sequence[int],
-    max_new_tokens: int,
+    max_new_tokens: int | Sequence[int],
     never: Sequence[int] = (),
 ) -> list[list[int]]:
     """Greedy targets of many sources at once, each without what begins and ends it.
 
-    A sentence that has ended leaves the batch: the others are decoded without it.
+    A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
 
     Args:
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
-        start_ids, end_ids, max_new_tokens, never: as in `greedy`.
+        start_ids, end_ids, never: as in `greedy`.
+        max_new_tokens: as in `greedy`; one number for all rows, or one each, so that what a sentence becomes
+            does not depend on those beside it.
 
     Raises:
         SentenceError: when logits are no numbers.
@@ -145,12 +155,17 @@ def greedy_batch(
     going_on = list(range(len(src)))
     state = model.start(src)
     tokens = torch.tensor([list(start_ids)] * len(src), device=src.device)  # (B, T_new)
-    for _ in range(min(max_new_tokens, room_behind(model, start_ids))):
+    limits = row_limits(max_new_tokens, len(src), room_behind(model, start_ids))
+    for position in range(max(limits)):
         logits = model.step(tokens, state)[:, -1].index_fill_(-1, closed, -math.inf)  # (B, V)
         tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
         refuse_no_numbers(logits.gather(1, tokens))
         chosen = tokens[:, 0].tolist()
-        kept = [row for row, token in enumerate(chosen) if token not in end_ids]
+        kept = [
+            row
+            for row, token in enumerate(chosen)
+            if token not in end_ids and position < limits[going_on[row]]
+        ]
         for row in kept:
             targets[going_on[row]].append(chosen[row])
         if not kept:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from transformer.beam import beam_search
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding import greedy_batch
@@ -79,19 +77,22 @@ def translate_ids(
     n_rows = max(1, BATCH_SIZE // beam_size)
     for start in range(0, len(order), n_rows):
         batch = order[start : start + n_rows]
-        src = padded(loaded, [sources[index] for index in batch])
-        for index, ids in zip(batch, _targets(loaded, src, beam_size, alpha), strict=True):
+        targets = _targets(loaded, [sources[index] for index in batch], beam_size, alpha)
+        for index, ids in zip(batch, targets, strict=True):
             yield index, loaded.target.decode(ids)
 
 
-def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> list[Sequence[int]]:
-    """The best target of each source (B, S)."""
+def _targets(
+    loaded: LoadedModel, sources: Sequence[Sequence[int]], beam_size: int, alpha: float
+) -> list[Sequence[int]]:
+    """The best target of each source, the same that it has alone."""
     start_ids, end_ids, never = loaded.start_ids, loaded.end_ids, loaded.target.specials.never
-    limit = target_limit(loaded, src.shape[1])
+    src = padded(loaded, sources)
+    limits = [target_limit(loaded, len(ids)) for ids in sources]
     if beam_size == 1:
         return list(
             greedy_batch(
-                loaded.model, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=limit, never=never
+                loaded.model, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=limits, never=never
             )
         )
     found = beam_search(
@@ -99,7 +100,7 @@ def _targets(loaded: LoadedModel, src: Tensor, beam_size: int, alpha: float) -> 
         src,
         start_ids=start_ids,
         end_ids=end_ids,
-        max_new_tokens=limit,
+        max_new_tokens=limits,
         beam_size=beam_size,
         alpha=alpha,
         never=never,

@@ -284,13 +284,15 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
         src,
         start_ids=loaded.start_ids,
         end_ids=loaded.end_ids,
-        max_new_tokens=max(begin.limit for begin in begins),
+        max_new_tokens=[begin.limit for begin in begins],
         never=loaded.target.specials.never,
     )
-    pairs = zip(begins, targets, strict=True)
-    return _trace(
-        loaded, inputs, [begin.decoder.followed_by(loaded.target.of_ids(ids)) for begin, ids in pairs]
-    )
+    # At its limit the last token is chosen and not read, as in a run of one sentence.
+    decoder_inputs = [
+        begin.decoder.followed_by(loaded.target.of_ids(ids[: begin.limit - 1]))
+        for begin, ids in zip(begins, targets, strict=True)
+    ]
+    return _trace(loaded, inputs, decoder_inputs)
 
 
 def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step: OnStep | None) -> Run:

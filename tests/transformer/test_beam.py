@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -20,8 +21,8 @@ SMALL = {"src_vocab_size": 11, "tgt_vocab_size": 7}
 
 
 def search(model: Transformer, src: Tensor | None, **changes: object) -> list[list[Hypothesis]]:
-    settings = {"max_new_tokens": 6, "beam_size": 4, "alpha": 0.0, "never": NEVER} | changes
-    return beam_search(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], **settings)  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"end_ids": [EOS_ID], "max_new_tokens": 6, "beam_size": 4, "alpha": 0.0}
+    return beam_search(model, src, start_ids=[BOS_ID], **{"never": NEVER} | settings | changes)
 
 
 def sharp(seed: int) -> Transformer:
@@ -107,6 +108,21 @@ def test_a_batch_is_its_sentences_one_by_one(beam_size: int) -> None:
         (alone,) = search(model, row, beam_size=beam_size, n_best=n_best, alpha=1.0)
         assert [one.ids for one in found] == [one.ids for one in alone]
         assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
+
+
+@pytest.mark.parametrize("ends", [[], [EOS_ID]])
+def test_each_of_a_batch_keeps_to_its_own_limit(ends: list[int]) -> None:
+    """With no token that ends a target all run away, and what is unfinished is as long as its own limit."""
+    model, limits = sharp(2), [2, 6, 3, 50]
+    src = random_ids(11, len(limits), 5, seed=1)
+    for prefix in ([], [4, 5]):
+        settings = {"end_ids": ends, "prefix": prefix, "n_best": 2, "alpha": 1.0}
+        together = search(model, src, **settings, max_new_tokens=limits)
+        for found, row, limit in zip(together, src, limits, strict=True):
+            (alone,) = search(model, row[None], **settings, max_new_tokens=limit)
+            assert [(one.ids, one.end_id) for one in found] == [(one.ids, one.end_id) for one in alone]
+            assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
+            assert ends or {len(one.ids) for one in found} == {min(len(prefix) + limit, 13)}
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -116,6 +116,20 @@ def test_a_batch_decodes_as_its_sentences_do(seed: int) -> None:
         assert together == expected
 
 
+@pytest.mark.parametrize("limits", [[3, 9], [9, 3], [0, 4], [1_000, 5]])
+def test_each_of_a_batch_keeps_to_its_own_limit(limits: list[int]) -> None:
+    model = tiny_transformer()
+    src, _ = pair_batch(model.config)
+    alone = [
+        [step.token_id for step in decode(model, row[row != PAD_ID][None], ENDLESS, limit)]
+        for row, limit in zip(src, limits, strict=True)
+    ]
+    frame: dict[str, Any] = {"start_ids": [BOS_ID], "end_ids": [ENDLESS], "never": NEVER}
+    assert greedy_batch(model, src, **frame, max_new_tokens=limits) == alone
+    with pytest.raises(ValueError, match="2 rows, but limits for 3"):
+        greedy_batch(model, src, **frame, max_new_tokens=[*limits, 1])
+
+
 def test_a_batch_of_no_steps() -> None:
     model = tiny_transformer()
     src, _ = pair_batch(model.config)

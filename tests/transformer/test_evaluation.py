@@ -34,11 +34,15 @@ def test_sentences_come_back_in_their_order() -> None:
     loaded = some_end()
     runs = [run_sentence(loaded, text) for text in SENTENCES]
     assert [run.finished for run in runs] == [True, False, True, False]
-    for run, translation in zip(runs, translate_all(loaded, SENTENCES), strict=True):
-        if run.finished:
-            assert translation == run.translation
-        else:  # the limit of a batch is that of its longest source
-            assert translation.startswith(run.translation)
+    assert translate_all(loaded, SENTENCES) == [run.translation for run in runs]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_translation_does_not_depend_on_the_sentences_beside_it(beam: int) -> None:
+    """Not even one that never ends, whose length is that of its own limit."""
+    for loaded in (some_end(), tiny_subword_model(2)):
+        alone = [translate_all(loaded, [text], beam_size=beam)[0] for text in SENTENCES]
+        assert translate_all(loaded, SENTENCES, beam_size=beam) == alone
 
 
 def test_a_beam_is_the_beam_search() -> None:

@@ -85,6 +85,8 @@ def test_padding_a_batch_changes_nothing() -> None:
         alone = run_sentence(loaded, text)
         n_src, n_tgt = len(alone.trace.src_tokens[0]), len(alone.target_ids)
         assert batch.src_tokens[i][:n_src] == alone.trace.src_tokens[0]
+        assert batch.tgt_tokens[i][:n_tgt] == alone.trace.tgt_tokens[0]
+        assert set(batch.tgt_tokens[i][n_tgt:]) <= {"<pad>"}
         assert set(batch.src_tokens[i][n_src:]) <= {"<pad>"}
         cross, expected = (t.attention("decoder", 1, "cross_attn").weights for t in (batch, alone.trace))
         torch.testing.assert_close(cross[i, :, :n_tgt, :n_src], expected[0, :, :n_tgt], atol=1e-6, rtol=0)
