@@ -80,12 +80,17 @@ def test_a_model_is_named_by_a_path_too(capsys: pytest.CaptureFixture[str], tmp_
         (["translate", "--model", "no-such-model", "hello"], "There is no model 'no-such-model'"),
         (["translate", "--device", "abacus", "hello"], "There is no device 'abacus'"),
         (["translate", "--beam", "0", "hello"], "--beam is 0"),
-        (["translate", "--length-penalty", "nan", "hello"], "--length-penalty is nan: it must be a finite"),
+        (
+            ["translate", "--length-penalty", "nan", "hello"],
+            "--length-penalty is nan: it must be from 0 to 10",
+        ),
         (["translate", "--length-penalty", "inf", "hello"], "--length-penalty is inf"),
         (["translate", "--length-penalty", "-0.5", "hello"], "--length-penalty is -0.5"),
+        (["translate", "--beam", "2", "--length-penalty", "1e308", "hello"], "--length-penalty is 1e+308"),
         (["train", "--task", "toy-en-it", "--n-pairs", "0"], "--n-pairs is 0"),
         (["train", "--task", "toy-en-it", "--threads", "0"], "--threads is 0"),
         (["train", "--task", "toy-en-it", "--seed", "-1"], "--seed is -1"),
+        (["train", "--task", "toy-en-it", "--seed", str(2**64)], f"--seed is {2**64}"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(

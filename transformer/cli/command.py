@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 STOPPED = 130
 """The exit status after Ctrl-C, as shells have it."""
+
+
+MOST_PENALTY = 10
+"""Of --length-penalty: useful ones are about 1, and hundreds are more than a number can hold."""
 
 
 class CommandError(Exception):
@@ -16,9 +18,9 @@ def check_search(beam: int, length_penalty: float) -> None:
     """Refuse what no beam search can be made with, before a model is opened.
 
     Raises:
-        CommandError: for an empty beam, or a length penalty that is negative or no finite number.
+        CommandError: for an empty beam, or a length penalty out of its range.
     """
     if beam < 1:
         raise CommandError(f"--beam is {beam}: it must be at least 1.")
-    if not (math.isfinite(length_penalty) and length_penalty >= 0):
-        raise CommandError(f"--length-penalty is {length_penalty}: it must be a finite number, 0 or more.")
+    if not 0 <= length_penalty <= MOST_PENALTY:  # NaN is in no range
+        raise CommandError(f"--length-penalty is {length_penalty}: it must be from 0 to {MOST_PENALTY}.")

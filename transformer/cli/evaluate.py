@@ -36,7 +36,7 @@ class Evaluate:
             translations of a source stand on neighbouring lines, or in further columns.
         model: the name of a folder in assets/models, or the path of a model's folder.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search, 0 or more: more favours longer translations.
+        length_penalty: alpha of the beam search, 0 to 10: more favours longer translations.
         json: print everything as JSON, with the worst translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
