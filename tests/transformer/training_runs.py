@@ -41,7 +41,7 @@ torch.optim.Adam([torch.zeros(1)])
 sacrebleu.corpus_bleu(["a"], [["a"]])
 
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload([__name__])
+_forks.set_forkserver_preload([__name__, "transformer.cli.dispatch"])
 
 
 def write_pairs(path: Path, n_pairs: int = 120, seed: int = 3) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -26,6 +27,9 @@ from transformer.evaluation import translate_all
 from transformer.run import SentenceError, encode_sentence, run_sentence, search
 from transformer.text import clean
 
+_UNREAD = re.compile("[\udc80-\udcff]+")
+"""Bytes of a command that are no characters in the locale, as Python hands them on."""
+
 
 @dataclass(frozen=True)
 class Translate:
@@ -37,7 +41,7 @@ class Translate:
         sentences: to translate; when there are none, each line of standard input is one.
         model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search, 0 or more: more favours longer translations.
+        length_penalty: alpha of the beam search, 0 to 10: more favours longer translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
@@ -53,14 +57,15 @@ def run_translation(command: Translate) -> int:
 
     Raises:
         CheckpointError: for a model that can't be opened.
-        CommandError: for an empty beam, a length penalty that is none, or a model that gives no words.
+        CommandError: for an empty beam, a length penalty that is none, a model that gives no words, or
+            no sentences where standard input is closed.
     """
     check_search(command.beam, command.length_penalty)
     loaded = _opened(command.model, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
     status = 0
-    for number, sentence in enumerate(command.sentences or _lines_of_standard_input(), start=1):
+    for number, sentence in enumerate(_sentences(command.sentences), start=1):
         try:
             print(_translated(loaded, sentence, command) if clean(sentence) else "", flush=True)
         except SentenceError as error:
@@ -101,6 +106,15 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
 
 
-def _lines_of_standard_input() -> Iterator[str]:
-    for line in sys.stdin.buffer:
-        yield line.decode(errors="replace")
+def _sentences(given: Sequence[str]) -> Iterator[str]:
+    """Those of the command or, when there are none, the lines of standard input: as UTF-8, all of them."""
+    if given:
+        yield from (_UNREAD.sub(_read, sentence) for sentence in given)
+    elif sys.stdin is None:
+        raise CommandError("Standard input is closed: give the sentences behind the command.")
+    else:
+        yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
+
+
+def _read(unread: re.Match[str]) -> str:
+    return unread[0].encode(errors="surrogateescape").decode(errors="replace")

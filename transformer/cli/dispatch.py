@@ -1,0 +1,62 @@
+"""From the words of a command line to the command, and from what went wrong to a sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import tyro
+
+from transformer.checkpoints.folder import CheckpointError
+from transformer.cli.command import CommandError
+from transformer.cli.evaluate import Evaluate, run_evaluation
+from transformer.cli.inspect import Inspect, run_inspection
+from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
+from transformer.cli.train import run_train
+from transformer.cli.train_options import Train
+from transformer.cli.translate import Translate, run_translation
+from transformer.device import DeviceError
+from transformer.foreign_text.sentence_error import SentenceError
+
+Commands = (
+    Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
+    | Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
+    | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
+)
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run a command; returns the exit status, 1 for what can't be done."""
+    write_utf8()
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            flush_output()  # what the buffer holds fails here or, where nobody catches it, at the exit
+    except (CommandError, CheckpointError, DeviceError, SentenceError) as error:
+        print(error, file=sys.stderr)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        drop_output()
+    except OSError as error:
+        if not is_lack_of_room(error):
+            raise
+        drop_output()
+        print(
+            f"Nothing more can be written ({error.strerror}): make room, or send the output elsewhere.",
+            file=sys.stderr,
+        )
+    return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if arguments and arguments[0] == "train":
+        return run_train(arguments[1:])
+    command: Train | Translate | Evaluate | Inspect = tyro.cli(
+        Commands, prog="python -m transformer", args=arguments
+    )
+    assert not isinstance(command, Train)
+    if isinstance(command, Inspect):
+        return run_inspection(command)
+    return run_evaluation(command) if isinstance(command, Evaluate) else run_translation(command)
