@@ -173,7 +173,10 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
         sheet.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
         sheet.heads("num_attention_heads")
         read_activation(sheet, "hidden_act", "gelu")
-        sheet.number("norm_eps", "layer_norm_eps", (1e-12, 1e-5), "What is added to the variance in a norm?")
+        likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
+        if sheet.config is None and unused_rows:
+            likely = likely[::-1]
+        sheet.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
         sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
         sheet.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
         sheet.layout("every BERT", positions="learned", final_norm=False)
