@@ -168,24 +168,27 @@ def force(
         target: what comes behind the decoder's first tokens.
         top_k: how many of the best next tokens each step tells.
         ends: whether the target ends with the last token; the last step is then the first of the model's
-            `end_ids`, if it has any.
+            `end_ids`, if it has any. Where the target fills all positions and one more, as one that was
+            generated may, its last token is told in the last step and not read.
     """
     begin = beginning(loaded, source)
-    whole = begin.decoder.followed_by(target)
+    is_cut = len(begin.decoder.ids) + len(target.ids) == loaded.model.config.max_len + 1
+    fed = loaded.target.of_ids(target.ids[:-1]) if is_cut else target
+    whole = begin.decoder.followed_by(fed)
     trace = _trace(loaded, begin.sources, [whole])
     steps = []
     if loaded.model.config.has_generator:
         rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
         probabilities = next_token_probabilities(rows, loaded.target.specials.never)  # (T, V)
-        labels = (*target.ids, *loaded.end_ids[: int(ends)])
+        labels = (*target.ids, *loaded.end_ids[: int(ends and not is_cut)])
         steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(
         source=source,
-        target=target,
+        target=fed,
         generated=False,
-        finished=ends,
+        finished=ends and not is_cut,
         steps=tuple(steps),
-        translation=loaded.target.decode(whole.sentence.ids),
+        translation=loaded.target.decode((*begin.decoder.sentence.ids, *target.ids)),
         encoder_input=begin.encoder,
         decoder_input=whole,
         trace=trace,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -70,6 +71,16 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
         assert not app.exception
         if page_name == "explore" and run_sentence(KINDS[kind](), TEXT).steps:
             assert any("are no numbers" in warning.value for warning in app.warning)
+
+
+def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token ends the texts of this model: the last one that is chosen is not read."""
+    offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
+    app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
+    assert not app.exception
+    assert "It did not come to an end by itself: it ran into the limit." in texts(app)
+    assert {"Where the heads look", "What comes next"} <= {header.value for header in app.subheader}
+    assert "The distribution of step 0, behind the prompt" in texts(app)
 
 
 @pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
+from tests.kinds import prompted
 from tests.models import tiny_model, tiny_subword_model
 from transformer.decoding import DecodingStep
 from transformer.model_input import target_limit
@@ -61,6 +65,27 @@ def test_forcing_what_was_generated_gives_the_same_run() -> None:
     generated = run_sentence(loaded, "i see the dog.")
     forced = force(loaded, generated.source, generated.target)
     assert all(torch.equal(forced.trace[path], generated.trace[path]) for path in generated.trace)
+
+
+def test_a_target_that_fills_all_positions_ends_with_a_token_that_is_not_read() -> None:
+    loaded = replace(prompted(), end_ids=())
+    prompt = "the cat saw a dog " * 4
+    source = encode_sentence(loaded, "source", prompt, "prompt")
+    generated = run_sentence(loaded, prompt)
+    n_read = len(generated.trace.tgt_tokens[0])
+    assert n_read == loaded.model.config.max_len
+    chosen = [step.token_id for step in generated.steps]
+    forced = force(loaded, source, loaded.target.of_ids(chosen))
+    assert all(torch.equal(forced.trace[path], generated.trace[path]) for path in generated.trace)
+    assert [step.token_id for step in forced.steps] == chosen
+    assert (forced.target, forced.translation) == (generated.target, generated.translation)
+    assert not forced.finished
+    tree = search(loaded, source, beam_size=2, alpha=1.0)
+    for leaf in tree.leaves:
+        path = tree.path(leaf)[1:]
+        run = force(loaded, source, loaded.target.of_ids([node.token_id for node in path]))
+        totals = [math.log(step.probability) for step in run.steps]
+        assert sum(totals) == pytest.approx(path[-1].total, abs=1e-3)
 
 
 def test_never_goes_on_with_padding_or_bos() -> None:

@@ -54,10 +54,9 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
     st.subheader("What comes next")
     before = [node.token_id for node in path[1:-1]]
     so_far = current_model().target.decode(before)
-    st.text(
-        f"The distribution of step {len(before)}, behind "
-        + (f"“{visible(so_far, len(so_far))}”" if before else "nothing yet")
-    )
+    behind = ["the prompt"] if current_model().model.config.kind == "decoder-only" else []
+    behind += [f"“{visible(so_far, len(so_far))}”"] if before else []
+    st.text(f"The distribution of step {len(before)}, behind {' and '.join(behind) or 'nothing yet'}")
     settings = _settings()
     _distribution(run.target_logits[len(before)].numpy(), before, path[-1].token_id, settings, limit)
     _drawn_sentence(settings, prefix)

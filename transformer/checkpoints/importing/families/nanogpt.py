@@ -60,7 +60,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     for name, tensor in (("bias", "h.0.mlp.c_fc.bias"), ("attention_bias", "h.0.attn.c_attn.bias")):
         sheet.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
     tied = _GENERATOR not in raw.tensors or is_same(raw, _GENERATOR, _WORDS)
-    sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are the same numbers")
+    sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
     return sheet.reading()
 
 
