@@ -54,7 +54,7 @@ def test_names_out_of_a_file_are_text(tmp_path: Path, views: Views) -> None:
     assert set(HOSTILE_NAMES[:3]) <= listed
     assert "\u202e" not in "".join(listed)
     (question,) = (select.label for select in app.selectbox if "place" in select.label)
-    assert question == r"place\_of\_!\[norm\](http\://example\_com/x\_png)"
+    assert question == r"place_of\_!\[norm\](http\://example_com/x_png)"
     elsewhere = "\n".join(element.value for element in (*app.markdown, *app.caption))
     assert not any(name in elsewhere for name in HOSTILE_NAMES)
     found = json.dumps(views.data("findings"), ensure_ascii=False)
