@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,6 +75,20 @@ def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> N
             apart_across = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
             apart_down = one["y"] >= other["y"] + other["height"] or other["y"] >= one["y"] + one["height"]
             assert apart_across or apart_down
+
+
+def test_the_labels_of_two_lines_stand_apart(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9&short=1")
+    labels = [box for label in view.locator("text.cut").all() if (box := label.bounding_box())]
+    assert len(labels) > 5
+    for left, right in pairwise(labels):
+        assert left["x"] + left["width"] + 5 < right["x"]
+
+
+def test_the_legend_names_no_end_token(page: Page, url: str) -> None:
+    legend = open_view(page, url, "tree").locator(".hl-legend")
+    expect(legend).to_contain_text("ended the sentence")
+    expect(legend).not_to_contain_text("<eos>")
 
 
 def test_a_step_back_hides_what_came_later_and_shows_who_lived_then(page: Page, url: str) -> None:

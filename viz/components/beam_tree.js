@@ -17,6 +17,9 @@ function percent(p) {
   return (100 * p).toFixed(1) + " %";
 }
 
+// What stands at the line between the kept candidates of a column and the pruned ones.
+const cutLabel = (cut) => (cut === null ? "out" : `score below ${format(cut)}: out`);
+
 class BeamTree {
   constructor(root) {
     this.root = root;
@@ -49,9 +52,11 @@ class BeamTree {
   }
 
   update() {
-    const { nodes, selected, step, title } = this.data;
+    const { nodes, cuts, selected, step, title } = this.data;
+    this.pen.font = fontOf(this.root, 14);
+    const labels = cuts.map((cut) => this.pen.measureText(cutLabel(cut)).width);
     this.pen.font = fontOf(this.root, 16, 600);
-    this.tree = new TreeLayout(nodes, (i) => this.pen.measureText(nodes[i].token).width + 92);
+    this.tree = new TreeLayout(nodes, (i) => this.pen.measureText(nodes[i].token).width + 92, labels);
     const search = nodes.map(({ parent, token }) => `${parent} ${token}`).join();
     const another = search !== this.search;
     this.search = search;
@@ -172,8 +177,7 @@ class BeamTree {
     shape("text", { x: x + width / 2, y: 20, "text-anchor": "middle" }, head, name);
     if (!cuts) return head;
     shape("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 }, head);
-    const cut = this.data.cuts[depth];
-    const line = cut === null ? "out" : `score below ${format(cut)}: out`;
+    const line = cutLabel(this.data.cuts[depth]);
     shape("text", { x: x + width / 2, y: y + 11, "text-anchor": "middle", class: "cut" }, head, line);
     const more = this.data.more[depth];
     const bottom = Math.max(...this.tree.columns[depth].map((i) => this.tree.boxes[i].y)) + ROW.height + 16;
@@ -270,7 +274,7 @@ class BeamTree {
       ["alive", "kept"],
       ["dead", "kept, but led nowhere"],
       ["pruned", "pruned at once"],
-      ["ended", "ended with <eos>"],
+      ["ended", "ended the sentence"],
     ].map(([kind, text]) => {
       const entry = element("span", "hl-legend-entry");
       element("span", "hl-swatch " + kind, entry);

@@ -11,7 +11,7 @@ from viz.components.colors import CellColors, color_data
 from viz.components.frame import brief, pack_frame
 
 NodeKind = Literal["given", "kept", "pruned", "ended"]
-"""Given: where the search began. Kept, pruned: what it did with a candidate. Ended: kept, with <eos>."""
+"""Given: where the search began. Kept, pruned: what it did with a candidate. Ended: kept, an end token."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ const ROW = { height: 34, pitch: 42 };
 const TOP = 34;
 const MARGIN = 8;
 const CUT = 26;
+const APART = 14; // between the labels of two lines, which reach into the gap between their columns
 
 class TreeLayout {
-  // widthOf(node) is what its text needs, in CSS pixels.
-  constructor(nodes, widthOf) {
+  // widthOf(node) is what its text needs, labels[depth] what the text at the column's line does, in CSS pixels.
+  constructor(nodes, widthOf, labels) {
     this.nodes = nodes;
     this.columns = [];
     nodes.forEach((node, i) => (this.columns[node.depth] ??= []).push(i));
@@ -18,17 +19,19 @@ class TreeLayout {
     const place = (i) => (nodes[i].kind === "pruned" ? 1e6 : 0) + nodes[i].rank;
     for (const column of this.columns) column.sort((a, b) => place(a) - place(b));
     this.last = this.columns.length - 1;
-    this.measure(widthOf);
+    this.measure(widthOf, labels);
   }
 
-  measure(widthOf) {
+  measure(widthOf, labels) {
     let x = MARGIN;
     this.boxes = [];
     this.cuts = [];
     let bottom = 0;
-    for (const column of this.columns) {
-      const width = Math.ceil(clamp(Math.max(...column.map(widthOf)), COLUMN.least, COLUMN.most));
+    this.columns.forEach((column, depth) => {
       const kept = column.filter((i) => this.nodes[i].kind !== "pruned").length;
+      const label = kept < column.length ? labels[depth] + APART - COLUMN.gap : 0;
+      const tokens = clamp(Math.max(...column.map(widthOf)), COLUMN.least, COLUMN.most);
+      const width = Math.ceil(Math.max(tokens, label));
       column.forEach((i, row) => {
         const y = TOP + row * ROW.pitch + (row >= kept ? CUT : 0);
         this.boxes[i] = { x, y, width, height: ROW.height };
@@ -36,7 +39,7 @@ class TreeLayout {
       });
       this.cuts.push({ x, y: TOP + kept * ROW.pitch + 4, width, cuts: kept < column.length });
       x += width + COLUMN.gap;
-    }
+    });
     this.size = [x - COLUMN.gap + MARGIN, bottom + CUT];
   }
 

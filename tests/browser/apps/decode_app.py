@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -20,6 +22,8 @@ def option(name: str, default: int) -> int:
 @st.fragment
 def show_tree() -> None:
     nodes, hypotheses, cuts = made_up_search(option("beam", 4), option("steps", 9))
+    if option("short", 0):
+        nodes = [replace(node, token=node.token[0]) for node in nodes]
     picked = beam_tree(
         nodes,
         hypotheses,
