@@ -23,10 +23,11 @@ from transformer.model_input import (
     padded,
 )
 from transformer.sampling import sample
-from transformer.text import PAD, EncodedSentence, clean
+from transformer.text import EncodedSentence, clean
 from transformer.trace import Recorder, Trace
 
 __all__ = [
+    "FILLED",
     "OnStep",
     "Run",
     "SentenceError",
@@ -39,6 +40,9 @@ __all__ = [
     "search",
     "trace_batch",
 ]
+
+FILLED = "(filled)"
+"""What a shorter sentence of a batch shows behind its end where the model has no padding token."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the most steps there can be."""
@@ -359,5 +363,5 @@ def _trace(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Inpu
 def _padded_tokens(loaded: LoadedModel, inputs: Sequence[Input]) -> list[tuple[str, ...]]:
     longest = max((len(one.tokens) for one in inputs), default=0)
     pad_id = loaded.model.config.pad_id
-    name = PAD if pad_id < 0 else loaded.source.token(pad_id)
+    name = FILLED if pad_id < 0 else loaded.source.token(pad_id)
     return [(*one.tokens, *[name] * (longest - len(one.tokens))) for one in inputs]

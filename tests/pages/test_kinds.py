@@ -312,6 +312,12 @@ def test_prompts_are_filled_up_behind_and_nothing_is_masked_for_it() -> None:
     assert "This model has no padding token" in texts(app)
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
     assert app.text_area(key="batch").label == "Prompts, one a line"
+    assert "padding is closed" not in texts(app)
+    assert "grey and hatched is padding" not in texts(app)
+    assert "Rows of padding" not in texts(app)
+    tokens = [token for row in figure(app, "batch_target")["data"][0]["text"] for token in row]
+    assert "(filled)" in tokens
+    assert "&lt;pad&gt;" not in tokens
 
 
 def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:

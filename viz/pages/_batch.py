@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.masks import padding_mask
-from transformer.run import SentenceError
+from transformer.run import FILLED, SentenceError
 from transformer.trace import Stack, Trace
 from viz.figures.masks import batch_layout
 from viz.pages._explain import computed_by
@@ -67,6 +67,7 @@ def batch_section(trace: Trace) -> None:
     """Draw the batch on both sides of the model."""
     st.subheader("The batch")
     sides = [stack for stack in SIDES if trace.n_layers(stack)]
+    has_padding = current_model().model.config.pad_id >= 0
     for stack in sides:
         name = SIDES[stack]
         st.markdown(
@@ -76,13 +77,21 @@ def batch_section(trace: Trace) -> None:
         show(
             batch_layout(trace.tokens(stack), padding, theme=current_theme()),
             name=f"batch-{name}",
-            caption=f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the "
-            f"{padding.size} positions.",
+            caption=_caption(padding, has_padding=has_padding),
             key=f"batch_{name}",
         )
-    if current_model().model.config.pad_id < 0 and len(trace.tgt_tokens) > 1:
+    if not has_padding and len(trace.tgt_tokens) > 1:
         st.markdown(
-            "This model has no padding token, so no mask closes what fills up the shorter sentences. Nothing "
-            "needs to: it stands behind their words, and they look back only."
+            "This model has no padding token, so no mask closes what fills up the shorter sentences, here "
+            f"called {FILLED}. Nothing needs to: it stands behind their words, and they look back only."
         )
     computed_by(padding_mask)
+
+
+def _caption(padding: NDArray[np.bool_], *, has_padding: bool) -> str:
+    if not has_padding:
+        return f"A row is a sentence: {padding.size} positions in all."
+    return (
+        f"A row is a sentence; grey and hatched is padding: {int(padding.sum())} of the {padding.size} "
+        "positions."
+    )

@@ -15,7 +15,7 @@ from viz.pages._batch import padding_of
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.pages._mask_softmax import softmax_section
-from viz.session import clamp_choice, current_theme
+from viz.session import clamp_choice, current_model, current_theme
 
 FIRST_QUERY = 2
 """The query that is followed at first: it has keys before it and after it."""
@@ -33,7 +33,11 @@ def mask_section(trace: Trace) -> None:
     combined = masks["Combined"]
     free = int(record.mask[sentence, 0].sum())
     explain(
-        what=_what(attention, len(attentions(trace)) > 1),
+        what=_what(
+            attention,
+            has_two_stacks=len(attentions(trace)) > 1,
+            has_padding=current_model().model.config.pad_id >= 0,
+        ),
         formula=_formula(record, sentence, free),
         look="the grey cells: point at one, and it says whether padding or the future closes it. A row is a "
         "query and shows what this token may look at; the framed row is followed below.",
@@ -99,17 +103,20 @@ def _pick_query(tokens: tuple[str, ...]) -> int:
     )
 
 
-def _what(attention: Attention, has_two_stacks: bool) -> str:
+def _what(attention: Attention, *, has_two_stacks: bool, has_padding: bool) -> str:
     decoder = "The decoder's input" if has_two_stacks else "A token"
-    rules = {
-        "encoder": "The encoder may look forwards and backwards, so nothing but padding is closed.",
-        "decoder": f"{decoder} may look at itself and what came before; padding is closed besides.",
-        "cross": "The decoder may look at every token of the source, which is complete when it begins to "
-        "write; only the source's padding is closed.",
-    }
+    rule, padding = {
+        "encoder": ("The encoder may look forwards and backwards", ", so nothing but padding is closed"),
+        "decoder": (f"{decoder} may look at itself and what came before", "; padding is closed besides"),
+        "cross": (
+            "The decoder may look at every token of the source, which is complete when it begins to write",
+            "; only the source's padding is closed",
+        ),
+    }[attention]
     return (
-        f"{rules[attention]} The masks of all heads and layers are the same. Rows of padding are computed "
-        "too, but nobody reads what comes out of them."
+        f"{rule}{padding if has_padding else ''}. The masks of all heads and layers are the same. Rows of "
+        f"{'padding' if has_padding else 'what fills up'} are computed too, but nobody reads what comes out "
+        "of them."
     )
 
 
