@@ -19,7 +19,7 @@ from tests.pages.views import Views
 from transformer.checkpoints.folder import LoadedModel
 from transformer.run import Run, run_sentence
 from transformer.trace import Stack
-from viz.arrays import ATTENTION_LABELS
+from viz.arrays import ATTENTION_LABELS, Attention
 from viz.components.head_rows import HeadRow
 
 NUMBER = r"(-?[\d.]+)"
@@ -100,6 +100,15 @@ def test_no_text_breaks_it(kind: str, name: str) -> None:
 
 
 # Explore
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+def test_what_to_look_for_speaks_of_languages_only_where_they_are_known(attention: Attention) -> None:
+    anywhere = texts(opened("relative", attention=ATTENTION_LABELS[attention]))
+    assert "**Look for**" in anywhere
+    assert not any(word in anywhere for word in ("adjective", "noun", "language", "gender"))
+    into_italian = texts(open_app(attention=ATTENTION_LABELS[attention]))
+    assert "adjective" in into_italian
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from viz.components.attention_grid import GridCell, attention_grid
 from viz.figures.labels import visible
 from viz.pages._attention_views import BESIDE_THE_GRID, VIEWS, Shown, coloring
 from viz.pages._attention_words import look_for, what
+from viz.pages._kinds import goes_into_italian
 from viz.pooling import pool_maps
 from viz.session import clamp_choice, current_model, current_theme, focus, set_choice, token_unit
 
@@ -61,9 +62,10 @@ def attention_section(run: Run) -> None:
         VIEWS[view](shown)
     with left if view in BESIDE_THE_GRID else right:
         unit: Unit = "word" if by_words else token_unit()
-        kind = current_model().model.config.kind
+        loaded = current_model()
+        kind = loaded.model.config.kind
         st.markdown(what(attention, unit, by_words=by_words, kind=kind))
-        st.markdown(f"**Look for** {look_for(attention, unit, kind)}")
+        st.markdown(f"**Look for** {look_for(attention, unit, into_italian=goes_into_italian(loaded))}")
 
 
 def _pick_maps(run: Run) -> tuple[Attention, Measure, bool]:

@@ -35,13 +35,18 @@ LOOK: dict[Attention, str] = {
     "languages differ in order (noun before adjective); where two rows look at one source {unit}, the target "
     "needs two {unit}s for it.",
 }
+"""What there is to find where English becomes Italian."""
 
-LOOK_ALONE: dict[Attention, str] = {
+LOOK_ANYWHERE: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
     "rows share (often the full stop or a special token, where a head rests that has nothing to find).",
     "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), the first {unit} "
     "as a resting place, and {unit}s that came before: a head may look for what followed them then.",
+    "cross": "a path from the upper left to the lower right, where the target has the order of the source, "
+    "{unit} by {unit}. Where it bends, the two differ in order; where two rows look at one source {unit}, "
+    "the target may need two {unit}s for it; a column that all rows share is a resting place.",
 }
+"""What there is to find whatever the model reads and writes."""
 
 BY_WORD = (
     "The model itself works on sub-words: here those of a key add up and those of a query are averaged, so "
@@ -70,6 +75,12 @@ def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "enco
     return " ".join(parts)
 
 
-def look_for(attention: Attention, unit: Unit, kind: Kind = "encoder-decoder") -> str:
-    """Say what is to be found in it."""
-    return (LOOK if kind == "encoder-decoder" else LOOK_ALONE)[attention].format(unit=unit)
+def look_for(attention: Attention, unit: Unit, *, into_italian: bool = True) -> str:
+    """Say what is to be found in it.
+
+    Args:
+        attention: which.
+        unit: what a row is.
+        into_italian: whether the model is one that goes from English to Italian.
+    """
+    return (LOOK if into_italian else LOOK_ANYWHERE)[attention].format(unit=unit)

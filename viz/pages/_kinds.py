@@ -36,6 +36,12 @@ def is_translator(loaded: LoadedModel) -> bool:
     return _languages(loaded) is not None
 
 
+def goes_into_italian(loaded: LoadedModel) -> bool:
+    """Whether it translates from English to Italian, as those that Headlight comes with."""
+    codes = (loaded.source.language, loaded.target.language)
+    return loaded.model.config.kind == "encoder-decoder" and codes == ("en", "it")
+
+
 def why_no_decoding(loaded: LoadedModel) -> str:
     """Say why a model makes no sentences, token by token; empty for one that does. Text of ours."""
     config = loaded.model.config
