@@ -39,8 +39,8 @@ def mask_section(trace: Trace) -> None:
             has_padding=current_model().model.config.pad_id >= 0,
         ),
         formula=_formula(record, sentence, free),
-        look="the grey cells: point at one, and it says whether padding or the future closes it. A row is a "
-        "query and shows what this token may look at; the framed row is followed below.",
+        look="the grey cells: point at one, and it says what closes it. A row is a query and shows what this "
+        "token may look at; the framed row is followed below.",
         computed=causal_mask,
         path=f"{record.path}.mask",
     )
