@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -69,6 +70,36 @@ def test_tied_weights_that_are_not(
     if difference == 0.25:
         assert found[0].number == "largest difference 0.25, the numbers themselves are up to 14"
         assert found[0].where == "head and embedding"
+
+
+@pytest.mark.parametrize(
+    "changes, title, number",
+    [
+        ({"tie_generator": False}, "No weights are tied", ""),
+        ({"tie_generator": True}, "Tied weights are tied", "stored once"),
+        ({"tie_generator": True, "has_generator": False}, "No weights are tied", ""),
+        ({"n_decoder_layers": 0, "tgt_vocab_size": 0}, "Tied weights are tied", "stored once"),
+    ],
+)
+def test_a_model_without_tied_weights_is_not_said_to_have_some(
+    changes: dict[str, Any], title: str, number: str
+) -> None:
+    diagnosis = examine(imported(tiny_model(**changes)))
+    (found,) = (finding for finding in diagnosis.findings if finding.check == "tied weights")
+    assert (found.severity, found.title, found.number) == ("ok", title, number)
+
+
+def test_it_is_said_whose_tensors_are_counted(tmp_path: Path) -> None:
+    loaded = tiny_model()
+    diagnosis = examine(imported(loaded, None, {"a": stored(tmp_path, "a", torch.ones(3, 5))}))
+    numbers = {finding.check: finding.number for finding in diagnosis.findings}
+    n_of_the_model = len(list(loaded.model.parameters()))
+    assert numbers["keys"] == "1 tensors of the files"
+    assert numbers["finite"] == f"{n_of_the_model} tensors of the model, none with NaN or infinite"
+    lost = KeyReport(missing=(KeyProblem("b", "5"),))
+    diagnosis = examine(imported(loaded, lost, {"a": stored(tmp_path, "a", torch.ones(3, 5))}))
+    numbers = {finding.check: finding.number for finding in diagnosis.findings}
+    assert numbers["finite"].startswith("1 tensors of the files")
 
 
 def test_numbers_are_counted_over_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,11 @@ class Patient:
         """Of every tensor: the model's, or the files' where no model could be built."""
         return [measure(name, tensor) for name, tensor in self._tensors() if tensor.is_floating_point()]
 
+    @property
+    def whose(self) -> str:
+        """Whose tensors `numbers` is about: an import splits and joins those of the files."""
+        return "files" if self.imported.loaded is None else "model"
+
     @cached_property
     def probes(self) -> list[Probe]:
         """What the model is run on, of the person's text."""
@@ -143,9 +148,9 @@ CHECKS: tuple[Check, ...] = (
         "tied weights",
         "Are tied weights the same?",
         "files",
-        lambda p: tied_findings(p.imported.report.keys, p.imported.raw),
+        lambda p: tied_findings(p.imported.report.keys, p.imported.raw, p.imported.report.config),
     ),
-    Check("finite", "Are all weights numbers?", "files", lambda p: finite_findings(p.numbers)),
+    Check("finite", "Are all weights numbers?", "files", lambda p: finite_findings(p.numbers, p.whose)),
     Check("constant", "Does every matrix hold something?", "files", lambda p: constant_findings(p.numbers)),
     Check("norms", "Are the norms' gammas ordinary?", "numbers", lambda p: norm_findings(p.loaded.model)),
     Check(

@@ -10,6 +10,7 @@ import torch
 from transformer.analysis.findings import Finding, Severity, fine, places
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.config import TransformerConfig
 
 _PIECE = 1 << 22
 """Numbers that are compared together."""
@@ -51,16 +52,24 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
         ),
     ]
     return findings or fine(
-        check, "Every weight has its tensor, every tensor its place", f"{n_tensors:,} tensors"
+        check, "Every weight has its tensor, every tensor its place", f"{n_tensors:,} tensors of the files"
     )
 
 
-def tied_findings(keys: KeyReport, raw: RawCheckpoint) -> list[Finding]:
-    """Whether matrices that are stored twice although the model has one of them hold the same numbers."""
+def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig) -> list[Finding]:
+    """Whether matrices that are stored twice although the model has one of them hold the same numbers.
+
+    Args:
+        keys: how the files' names fitted.
+        raw: the files.
+        config: of the model; it says whether any weights are tied.
+    """
     check = "tied weights"
     differing = [copy for copy in (_compared(tied, raw) for tied in keys.tied) if copy.largest != 0]
     if not differing:
-        number = f"{len(keys.tied):,} stored twice, with the same numbers" if keys.tied else ""
+        if not keys.tied and not _ties(config):
+            return fine(check, "No weights are tied")
+        number = f"{len(keys.tied):,} stored twice, with the same numbers" if keys.tied else "stored once"
         return fine(check, "Tied weights are tied", number)
     return [
         Finding(
@@ -77,6 +86,11 @@ def tied_findings(keys: KeyReport, raw: RawCheckpoint) -> list[Finding]:
             places(f"{copy.name} and {copy.to}" for copy in differing),
         )
     ]
+
+
+def _ties(config: TransformerConfig) -> bool:
+    shared = config.kind == "encoder-decoder" and config.share_embeddings
+    return shared or (config.has_generator and config.tie_generator)
 
 
 @dataclass(frozen=True)

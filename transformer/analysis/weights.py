@@ -54,12 +54,18 @@ def measure(name: str, tensor: Tensor) -> Numbers:
     return Numbers(name, tuple(tensor.shape), low, high, n_nan, n_infinite)
 
 
-def finite_findings(numbers: Sequence[Numbers]) -> list[Finding]:
-    """Whether there are weights that are NaN or infinite: one is enough to spoil every output."""
+def finite_findings(numbers: Sequence[Numbers], whose: str = "model") -> list[Finding]:
+    """Whether there are weights that are NaN or infinite: one is enough to spoil every output.
+
+    Args:
+        numbers: of every tensor.
+        whose: tensors they are, the "model" or the "files".
+    """
     check = "finite"
     bad = [tensor for tensor in numbers if not tensor.finite]
     if not bad:
-        return fine(check, "All weights are numbers", f"{len(numbers):,} tensors, none with NaN or infinite")
+        number = f"{len(numbers):,} tensors of the {whose}, none with NaN or infinite"
+        return fine(check, "All weights are numbers", number)
     findings = []
     for kind, counts in (
         ("NaN", {tensor.name: tensor.n_nan for tensor in bad if tensor.n_nan}),
