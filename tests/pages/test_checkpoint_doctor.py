@@ -81,6 +81,16 @@ def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.
     assert asked == ["", "qwertz zxcvb\nthe cat"], "what was said is kept"
 
 
+def test_checks_that_were_not_made_are_named_with_the_reason(tmp_path: Path) -> None:
+    (summary,) = (found.value for found in start().success if "clean bill" in found.value)
+    assert summary.endswith("16 of 17 checks were made. Not made: unknown tokens (type a sentence for it).")
+    GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=24, n_head=3, n_layer=1)).save_pretrained(tmp_path)
+    app = opened(tmp_path)
+    assert "(type a sentence for it); padding (this model has no padding token)." in texts(app)
+    app = opened(numberless_file(tmp_path / "mine.pt", "generator.bias", math.nan))
+    assert "Not made: unknown tokens (type a sentence for it); those of the notes below." in texts(app)
+
+
 def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz.pages._checkpoint_doctor.SMALL", 1_000)
     app = start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -69,6 +70,21 @@ def test_what_does_not_fit_the_kind_of_model_is_not_listed() -> None:
     encoder = examine(imported(tiny_model(n_decoder_layers=0, tgt_vocab_size=0)))
     assert not {"later tokens", "cached decoding"} & set(encoder.checks)
     assert {"padding", "inputs matter", "sinks"} <= set(encoder.checks)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_decoder_layers": 0, "tgt_vocab_size": 0},
+        {"n_encoder_layers": 0, "src_vocab_size": 0, "pad_id": -1, "n_heads": 1},
+        {"merge_heads": "untransposed"},
+    ],
+)
+def test_every_check_that_fits_not_every_model_has_a_reason(changes: dict[str, Any]) -> None:
+    diagnosis = examine(imported(tiny_model(**changes)))
+    left_out = [check for check in CHECKS if check.name not in diagnosis.checks]
+    assert len(left_out) > 1
+    assert all(check.unfit for check in left_out)
 
 
 def head_rows(head: int) -> slice:

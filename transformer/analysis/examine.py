@@ -41,6 +41,8 @@ _SHORTEST = 12
 NOT_MADE = "not made"
 """What a note on checks that could not be made has in the place of a check's name."""
 
+NO_DECODER = "this model has no decoder"
+
 Needs = Literal["files", "model", "numbers", "run", "causal run"]
 """The files; a model that could be built; one with finite weights; one with room for a sentence; one whose
 decoder does not see the future."""
@@ -129,12 +131,14 @@ class Check:
         asks: the question that it answers, for people.
         needs: what there must be.
         find: what it says; nothing where it does not fit this kind of model.
+        unfit: why it says nothing then, for people; empty for a check that always says something.
     """
 
     name: str
     asks: str
     needs: Needs
     find: Callable[[Patient], list[Finding]]
+    unfit: str = ""
 
 
 CHECKS: tuple[Check, ...] = (
@@ -154,13 +158,18 @@ CHECKS: tuple[Check, ...] = (
     Check("constant", "Does every matrix hold something?", "files", lambda p: constant_findings(p.numbers)),
     Check("norms", "Are the norms' gammas ordinary?", "numbers", lambda p: norm_findings(p.loaded.model)),
     Check(
-        "dead heads", "Does every head move something?", "numbers", lambda p: dead_findings(p.loaded.model)
+        "dead heads",
+        "Does every head move something?",
+        "numbers",
+        lambda p: dead_findings(p.loaded.model),
+        "its heads can't be told apart",
     ),
     Check(
         "duplicate heads",
         "Does every head do something of its own?",
         "numbers",
         lambda p: duplicate_findings(p.loaded.model),
+        "no attention of it has two heads that can be told apart",
     ),
     Check(
         "vocabulary size",
@@ -179,19 +188,28 @@ CHECKS: tuple[Check, ...] = (
         "Are the words of the text known?",
         "model",
         lambda p: unknown_findings(p.loaded, p.text) if p.text.strip() else [],
+        "type a sentence for it",
     ),
     Check(
         "later tokens",
         "Is the future hidden from the decoder?",
         "run",
         lambda p: causality_findings(p.later) if p.has_decoder else [],
+        NO_DECODER,
     ),
-    Check("padding", "Is padding left out?", "run", lambda p: padding_findings(p.loaded, p.drawn[-1])),
+    Check(
+        "padding",
+        "Is padding left out?",
+        "run",
+        lambda p: padding_findings(p.loaded, p.drawn[-1]),
+        "this model has no padding token",
+    ),
     Check(
         "cached decoding",
         "Does decoding step by step agree?",
         "causal run",
         lambda p: cache_findings(p.loaded, p.drawn[-1]) if p.has_decoder else [],
+        NO_DECODER,
     ),
     Check(
         "inputs matter",

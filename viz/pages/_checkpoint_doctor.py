@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from transformer.analysis.examine import CHECKS, examination
+from transformer.analysis.examine import CHECKS, NOT_MADE, examination
 from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
@@ -83,12 +83,22 @@ def _examine(imported: Imported, text: str) -> Diagnosis:
 
 def _summary(diagnosis: Diagnosis) -> None:
     counts = {"problem": len(diagnosis.of("problem")), "warning": len(diagnosis.of("warning"))}
-    checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks were made."
+    checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks were made.{_not_made(diagnosis)}"
     if diagnosis.clean:
         st.success(f"A clean bill: no problem and no warning. {checks}")
     else:
         found = [f"{count} {word}{'s' if count > 1 else ''}" for word, count in counts.items() if count]
         st.warning(f"{' and '.join(found)} found. {checks}")
+
+
+def _not_made(diagnosis: Diagnosis) -> str:
+    """Name the checks that were not made, with the reason; those that a note lists have theirs in it."""
+    noted = " ".join(finding.meaning for finding in diagnosis.findings if finding.check == NOT_MADE)
+    unmade = [check for check in CHECKS if check.name not in diagnosis.checks]
+    named = [f"{check.name} ({check.unfit})" for check in unmade if check.asks not in noted]
+    if noted:
+        named.append("those of the notes below" if named else "see the notes below")
+    return f" Not made: {'; '.join(named)}." if named else ""
 
 
 def _listed(finding: Finding) -> ListedFinding:
