@@ -39,6 +39,7 @@ RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
 _NEXT = "next model"
+_DEFAULT = "default of "
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 
@@ -240,6 +241,14 @@ def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
     """Let a picker whose remembered or linked value has become impossible begin with its default."""
     if key in st.session_state and not is_possible(st.session_state[key]):
         del st.session_state[key]
+
+
+def follow_default(key: str, default: Any) -> None:
+    """Let a picker that still stands on its default go along when that becomes another one."""
+    known = _DEFAULT + key
+    if key in st.session_state and st.session_state[key] == st.session_state.get(known, default):
+        st.session_state[key] = default
+    st.session_state[known] = default
 
 
 def set_choice(key: str, value: Any) -> None:

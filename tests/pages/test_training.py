@@ -217,6 +217,23 @@ def test_the_kinds_of_tasks_explain_themselves() -> None:
     assert sum("several thousand updates" in note for note in notes) == 1
 
 
+def test_the_updates_go_along_with_the_task_until_a_person_chooses_them() -> None:
+    app = open_training()
+    assert app.selectbox(key="train_steps").value == 1_000
+    pick_task(app, "toy-en-it")
+    assert app.selectbox(key="train_steps").value == 5_000
+    pick_task(app, "sort")
+    assert app.selectbox(key="train_steps").value == 1_000
+    app.selectbox(key="train_steps").set_value(2_000).run()
+    pick_task(app, "toy-en-it")
+    assert app.selectbox(key="train_steps").value == 2_000
+
+
+def pick_task(app: AppTest, task: str) -> None:
+    app.button_group(key="task").set_value(task).run()
+    assert not app.exception
+
+
 # A finished training
 
 

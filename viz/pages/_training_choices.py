@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.live.plan import LivePlan, TaskName
 from viz.arrays import Attention
 from viz.pages._attention_words import look_for
-from viz.session import clamp_choice
+from viz.session import clamp_choice, follow_default
 
 TASKS: dict[TaskName, str] = {
     "reverse": "Reverse",
@@ -143,6 +143,7 @@ def _pick(
     label: str, options: Sequence[Any], default: Any, key: str, note: str, name: Any = "{:,}".format
 ) -> Any:
     clamp_choice(key, options)
+    follow_default(key, default)
     return st.selectbox(
         label,
         options,
