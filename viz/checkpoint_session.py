@@ -14,6 +14,7 @@ from viz.opened_models import Opened
 from viz.session import shelf
 
 _DIAGNOSIS = "what the doctor said"
+_STAND_IN = "model in the place of a closed checkpoint"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,21 @@ def close_opened() -> None:
     """Let go of what this person has opened, and of what was said about it."""
     shelf().close()
     st.session_state.pop(_DIAGNOSIS, None)
+
+
+def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
+    """Whether this visit began with the address of a checkpoint that the one before had opened.
+
+    So it is until another model is chosen, or one is opened.
+
+    Args:
+        was_asked_for: whether the address named an opened checkpoint.
+        chosen: the model that the picker stands on now.
+    """
+    stand_in = st.session_state.setdefault(_STAND_IN, chosen if was_asked_for else None)
+    if stand_in != chosen or shelf().opened is not None:
+        st.session_state[_STAND_IN] = None
+    return st.session_state[_STAND_IN] is not None
 
 
 def kept_diagnosis(name: str, text: str) -> Diagnosis | None:

@@ -34,6 +34,7 @@ from tests.pages.checkpoint_page import (
 from tests.pages.views import Views
 from transformer.checkpoints.folder import MODELS
 from viz.checkpoint_session import shipped_subject
+from viz.pages._sidebar import CLOSED_NOTE
 from viz.session import RANDOM
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
@@ -144,6 +145,36 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     app.switch_page("viz/pages/explore.py").run()
     assert not app.exception
     assert app.text_input(key="text").value == "Yesterday I saw a black cat."
+
+
+def test_what_a_reload_closes_is_said_until_another_model_is_chosen() -> None:
+    start(PATH)
+    app = start(model=OPENED)
+    assert [info.value for info in app.info] == [CLOSED_NOTE]
+    app.radio(key="model").set_value("toy-en-it").run()
+    assert not app.info
+    app.radio(key="model").set_value("en-it").run()
+    assert not app.info, "said once"
+
+
+def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -> None:
+    start(PATH)
+    app = start(PATH, model=OPENED)
+    assert app.info[0].value == CLOSED_NOTE
+    open_path(app, torch_file(tmp_path / "mine.pt"))
+    assert not app.info
+    press(app, "Close it")
+    assert not app.info, "closed by the person"
+
+
+def test_no_visit_begins_with_what_it_has_not_lost() -> None:
+    start(PATH)
+    assert not start().info
+    assert not start(model="never heard of").info
+
+
+def test_that_a_reload_closes_it_is_said_before_it_is_opened() -> None:
+    assert "until you close it, or close or reload this page" in texts(start())
 
 
 def test_our_own_folder_opens_with_its_words() -> None:

@@ -85,8 +85,8 @@ def _upload() -> None:
             accept_multiple_files=True,
             max_upload_size=UPLOAD_MEGABYTES,
             key="checkpoint_upload",
-            help="They stay on the machine that the app runs on, for you alone, until you close them or this "
-            "page. Nothing in them is ever run.",
+            help="They stay on the machine that the app runs on, for you alone, until you close them, or "
+            "close or reload this page. Nothing in them is ever run.",
         )
         pressed = st.form_submit_button("Open it")
     if pressed:

@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.checkpoints.folder import CheckpointError, LoadedModel, ModelSummary, shipped_models
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
+from viz.checkpoint_session import reload_closed
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
 from viz.opened_models import is_opened
@@ -32,6 +33,9 @@ HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 
 OPENED = "your checkpoint"
+CLOSED_NOTE = (
+    "Your checkpoint was closed when the page was loaded again: open it once more on the page Checkpoint."
+)
 NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
 RANDOM_NOTE = "Random weights, in the sizes you choose"
 VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
@@ -40,8 +44,9 @@ MODEL_NOTE = "Trained, to see what training found; or random, to see what the ar
 
 def sidebar() -> None:
     """Draw the pickers, and make what they say this person's choice."""
+    asked = st.query_params.get("model")  # before the picker takes out what is none of its models
     with st.sidebar:
-        name = _pick_model()
+        name = chosen = _pick_model()
         is_random = name == RANDOM
         sizes = _random_sizes() if is_random else None
         name = _pick("Vocabulary of", shipped_models(), "vocabulary", VOCABULARY_NOTE) if is_random else name
@@ -53,6 +58,8 @@ def sidebar() -> None:
         st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
         whole_characters(key="whole_characters")
+    if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
+        st.info(CLOSED_NOTE)
 
 
 def describe(config: TransformerConfig, n_parameters: int) -> str:

@@ -10,7 +10,8 @@ from viz.pages._checkpoint_report import keys, parameters, questions, settings, 
 st.title("Checkpoint")
 st.markdown(
     "Open a Transformer that you or others have trained, and see it as you see ours. Its files are read by a "
-    "process of its own that runs nothing of what is in them."
+    "process of its own that runs nothing of what is in them. What you open stays open until you close it, "
+    "or close or reload this page."
 )
 subject = choose()
 if subject is None:
