@@ -86,3 +86,11 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
     visit(page, f"{app_url}/training?{FINISHED}")
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+
+
+def test_the_choices_above_the_heads_are_whole_on_a_narrow_screen(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    visit(page, f"{app_url}/training?{FINISHED}")
+    for name in ("Which attention", "The target that the decoder reads"):
+        buttons = page.get_by_role("radiogroup", name=name)
+        assert buttons.evaluate("buttons => buttons.scrollWidth <= buttons.clientWidth"), name

@@ -21,15 +21,16 @@ GRID_SIDE = 48
 
 def pick_attention() -> Attention:
     """Draw the picker of the attention that is shown."""
-    attention: Attention = st.segmented_control(
-        "Which attention",
-        list(ATTENTION_LABELS),
-        default="cross",
-        required=True,
-        format_func=ATTENTION_LABELS.__getitem__,
-        key="attention",
-        bind="query-params",
-    )
+    with st.container(width="content"):  # directly in a row, its buttons would be cut on a narrow screen
+        attention: Attention = st.segmented_control(
+            "Which attention",
+            list(ATTENTION_LABELS),
+            default="cross",
+            required=True,
+            format_func=ATTENTION_LABELS.__getitem__,
+            key="attention",
+            bind="query-params",
+        )
     return attention
 
 

@@ -213,7 +213,8 @@ def _unknown(seen: Look, task: TaskName) -> None:
 def _heads(task: TaskName, seen: Look) -> None:
     with st.container(horizontal=True, gap="medium"):
         attention = pick_attention()
-        run = _pick_run(seen)
+        with st.container(width="content"):
+            run = _pick_run(seen)
     heads_section(run.trace, attention, "word", what_to_look_for(task, attention), "live")
 
 

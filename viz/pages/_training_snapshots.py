@@ -95,7 +95,8 @@ def _moment(name: str, snapshots: Snapshots, has_clock: bool) -> None:
     _translations(runs, step, snapshots.steps[-1])
     with st.container(horizontal=True, gap="medium"):
         attention = pick_attention()
-        run = runs.given if _pick_target() == "given" else runs.own
+        with st.container(width="content"):
+            run = runs.given if _pick_target() == "given" else runs.own
     unit = snapshot_model(name, step, current_choice().device).target.unit
     heads_section(run.trace, attention, unit, look_for(attention, unit), "snapshots")
 
