@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from transformer.snapshots import open_snapshots
 from viz import live_session
 from viz.components.client_view import ClientView
 from viz.text_session import DEFAULT_SENTENCE
+from viz.training_session import SnapshotRuns, snapshot_runs
 
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""
@@ -252,6 +254,16 @@ def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) ->
     shown = texts(app)
     assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
     assert f"After {step:,} updates it writes" in shown
+
+
+def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*asked: Any) -> SnapshotRuns:
+        runs = snapshot_runs(*asked)
+        return replace(runs, own=replace(runs.own, translation=""))
+
+    monkeypatch.setattr("viz.pages._training_snapshots.snapshot_runs", silent)
+    app = open_training(watch=FINISHED)
+    assert "(nothing)" in [text.value for text in app.text]
 
 
 def test_the_model_of_the_snapshots_is_named_when_another_is_chosen() -> None:

@@ -128,7 +128,8 @@ def _totals(forced: Scored, free: Scored) -> None:
         scores = one.scores
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{name[0].upper()}{name[1:]}**")
-            st.text(visible(one.run.translation, len(one.run.translation)) or "(nothing)")
+            text = one.run.translation
+            st.text(visible(text, len(text)) if text else "(nothing)")
             st.caption(
                 f"{len(one.ids)} tokens; log-probability {number(scores.total)}, perplexity "
                 f"{scores.perplexity:.2f}: on average as unsure as among so many equal tokens."

@@ -129,7 +129,7 @@ def _translation(run: Run, loaded: LoadedModel) -> None:
     if run.decoder_input is None and not run.generated:
         return
     with st.container(border=True):
-        st.text(visible(run.translation, limit=len(run.translation)) or "(nothing)")
+        st.text(visible(run.translation, limit=len(run.translation)) if run.translation else "(nothing)")
     if run.generated and not run.finished:
         st.caption(
             "It did not come to an end by itself and was stopped at the most tokens that are generated."

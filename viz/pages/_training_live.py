@@ -251,7 +251,8 @@ def _pick_moment(training: LiveTraining) -> int | None:
 def _answers(seen: Look, task: TaskName) -> None:
     with st.container(border=True):
         st.markdown(f"**After {seen.step:,} updates it writes**")
-        st.text(visible(seen.own.translation, len(seen.own.translation)) or "(nothing)")
+        own = seen.own.translation
+        st.text(visible(own, len(own)) if own else "(nothing)")
         st.markdown("**What is right**")
         if seen.right is None or seen.given is None:
             st.caption(

@@ -155,7 +155,7 @@ def _translations(runs: SnapshotRuns, step: int, last: int) -> None:
 
 
 def _text(run: Run) -> str:
-    return visible(run.translation, len(run.translation)) or "(nothing)"
+    return visible(run.translation, len(run.translation)) if run.translation else "(nothing)"
 
 
 def _pick_target() -> str:
