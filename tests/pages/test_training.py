@@ -127,6 +127,26 @@ def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> N
 
 
 @pytest.mark.usefixtures("desk")
+def test_a_new_training_begins_with_its_own_last_layer() -> None:
+    app = open_training(**{**SMALL, "train_layers": "2"}, train_steps="200")
+    press(app, "Start")
+    wait(app, lambda: layers(app) == ["0", "1"])
+    assert layer(app).value == 1
+    app.selectbox(key="train_layers").set_value(3).run()
+    press(app, "Start anew")
+    wait(app, lambda: layers(app) == ["0", "1", "2"])
+    assert layer(app).value == 2
+
+
+def layer(app: AppTest) -> Any:
+    return next(select for select in app.selectbox if select.label == "Layer")
+
+
+def layers(app: AppTest) -> list[str]:
+    return [option for select in app.selectbox if select.label == "Layer" for option in select.options]
+
+
+@pytest.mark.usefixtures("desk")
 def test_a_training_that_is_over_is_said_to_be_kept_while_the_page_is_open() -> None:
     app = open_training(**SMALL, train_steps="200")
     press(app, "Start")
@@ -254,6 +274,14 @@ def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) ->
     shown = texts(app)
     assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
     assert f"After {step:,} updates it writes" in shown
+
+
+def test_a_layer_of_the_snapshots_is_no_layer_of_another_page() -> None:
+    app = open_training(watch=FINISHED, layer="2", model="en-it")
+    layer(app).set_value(0).run()
+    app.switch_page("viz/pages/explore.py").run()
+    assert not app.exception
+    assert layer(app).value == 2
 
 
 def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:

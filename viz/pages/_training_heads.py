@@ -13,10 +13,12 @@ from viz.components.attention_matrix import attention_matrix
 from viz.figures.labels import visible
 from viz.pages._attention_words import what
 from viz.pooling import pool_maps
-from viz.session import clamp_choice, current_theme, set_choice
+from viz.session import clamp_choice, current_theme, follow_default, set_choice
 
 GRID_SIDE = 48
 """Pixels of one map in the grid, at most; a larger one is pooled to them."""
+LAYER, HEAD = "watched_layer", "watched_head"
+"""Keys of their own: a model that learns has other layers and heads than the one of the other pages."""
 
 
 def pick_attention() -> Attention:
@@ -58,11 +60,12 @@ def heads_section(trace: Trace, attention: Attention, unit: Unit, look: str, key
 
 def _pick_head(n_layers: int, n_heads: int) -> tuple[int, int]:
     left, right = st.columns(2)
-    clamp_choice("layer", range(n_layers))
-    clamp_choice("head", range(n_heads))
     last = n_layers - 1  # where cross-attention is clearest
-    layer = left.selectbox("Layer", range(n_layers), index=last, key="layer", bind="query-params")
-    head = right.selectbox("Head", range(n_heads), key="head", bind="query-params")
+    clamp_choice(LAYER, range(n_layers))
+    follow_default(LAYER, last)
+    clamp_choice(HEAD, range(n_heads))
+    layer = left.selectbox("Layer", range(n_layers), index=last, key=LAYER, bind="query-params")
+    head = right.selectbox("Head", range(n_heads), key=HEAD, bind="query-params")
     return layer, head
 
 
@@ -70,8 +73,8 @@ def _grid(maps: AttentionMaps, chosen: GridCell, key: str) -> None:
     n_layers, n_heads = maps.values.shape[:2]
 
     def choose(cell: GridCell) -> None:
-        set_choice("layer", cell.layer)
-        set_choice("head", cell.head)
+        set_choice(LAYER, cell.layer)
+        set_choice(HEAD, cell.head)
 
     attention_grid(
         pool_maps(maps.values, maps.allowed, GRID_SIDE),
