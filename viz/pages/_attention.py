@@ -88,16 +88,17 @@ def _pick_maps(run: Run) -> tuple[Attention, Measure, bool]:
 
 
 def _pick(label: str, labels: Mapping[Any, str], key: str, default: Any, **looks: Any) -> Any:
-    return st.segmented_control(
-        label,
-        list(labels),
-        default=default,
-        required=True,
-        format_func=labels.__getitem__,
-        key=key,
-        bind="query-params",
-        **looks,
-    )
+    with st.container(width="content"):  # directly in a row, its buttons would be cut on a narrow screen
+        return st.segmented_control(
+            label,
+            list(labels),
+            default=default,
+            required=True,
+            format_func=labels.__getitem__,
+            key=key,
+            bind="query-params",
+            **looks,
+        )
 
 
 def _pick_head(n_layers: int, n_heads: int) -> tuple[int, int]:
