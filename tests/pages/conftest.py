@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.kinds import KINDS
 from tests.pages.checkpoint_page import PATH, start
+from tests.pages.offered import offer
 from tests.pages.views import Views
 
 
@@ -24,3 +26,9 @@ def nothing_is_left_open() -> Iterator[None]:
 def views(monkeypatch: pytest.MonkeyPatch) -> Views:
     """What the pages give to the views that the browser draws."""
     return Views(monkeypatch)
+
+
+@pytest.fixture
+def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The picker offers a model of every kind."""
+    offer(monkeypatch.setattr, KINDS)
