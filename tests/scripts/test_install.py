@@ -58,7 +58,7 @@ def test_an_index_that_is_silent_is_given_up_soon(silent: str, monkeypatch: pyte
     monkeypatch.setattr(install, "TORCH_CPU_INDEX", silent)
     started = time.monotonic()
     assert install.torch_index() is None
-    assert time.monotonic() - started < 30, "pip itself would retry for a minute"
+    assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize("elsewhere", ["/other", "x"])

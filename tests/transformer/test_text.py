@@ -105,7 +105,7 @@ def test_a_hundred_thousand_characters_take_no_time(piece: str) -> None:
     started = time.process_time()
     ENGLISH.words(text)
     ITALIAN.words(text)
-    assert time.process_time() - started < 20  # a second each; a quadratic tokenizer takes minutes
+    assert time.process_time() - started < 2  # a second each; a quadratic tokenizer takes minutes
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr"])

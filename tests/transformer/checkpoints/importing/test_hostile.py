@@ -63,7 +63,7 @@ def words_on(raw: RawCheckpoint) -> str:
         return str(error)
 
 
-@settings(max_examples=150, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=2_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 def test_any_configuration_is_planned_or_refused(
@@ -77,7 +77,7 @@ def test_any_configuration_is_planned_or_refused(
     assert len(words_on(raw)) < 1_000
 
 
-@settings(max_examples=150, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=2_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 @pytest.mark.parametrize("with_config", [True, False])

@@ -31,10 +31,22 @@ def long() -> bytes:
 
 
 def test_it_does_without_pytorch() -> None:
-    """The packages that are installed are not even on its path, so it also begins in a moment."""
+    """The packages that are installed are not even on its path."""
     loaded = json.loads(in_process("print(json.dumps(sorted(sys.modules)))"))
     foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
     assert foreign - {"__main__", "__mp_main__"} == {"transformer"}
+
+
+def test_it_begins_soon(tmp_path: Path) -> None:
+    """Long before PyTorch would be imported, on a machine that is busy with other tests too."""
+    path = tmp_path / "weights.pt"
+    path.write_bytes(saved({"w": tensor()}))
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        survey(path)
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.5
 
 
 def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
@@ -43,7 +55,7 @@ def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
         survey(path, replace(LOCAL_LIMITS, seconds=0.5))
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 10
 
 
 def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
