@@ -13,19 +13,10 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from transformer.foreign_text.built import Built, add_special_tokens, frame_with
 from transformer.foreign_text.piece_model import UNIGRAM, PieceModel
 from transformer.foreign_text.sentence_pieces import control_pieces, cut_at_spaces, open_pieces
-from transformer.foreign_text.settings import Texts, TokenizerSettings
+from transformer.foreign_text.settings import FAIRSEQ_TOKENS, Texts, TokenizerSettings
 from transformer.foreign_text.spelling import MARK
 
 FILE = "sentencepiece.bpe.model"
-TOKENS = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "sep_token": "</s>",
-    "cls_token": "<s>",
-    "unk_token": "<unk>",
-    "pad_token": "<pad>",
-    "mask_token": "<mask>",
-}
 MBART_LANGUAGES = tuple(
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM "
     "ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN".split()
@@ -109,7 +100,7 @@ def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: boo
 
 
 def _tokens(settings: TokenizerSettings) -> dict[str, str]:
-    return TOKENS | {name: token.content for name, token in settings.named.items()}
+    return FAIRSEQ_TOKENS | {name: token.content for name, token in settings.named.items()}
 
 
 def _behind_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
@@ -131,7 +122,7 @@ def _with_special_tokens(
 ) -> Built:
     """Add the special tokens; a wide mask takes the spaces before it along."""
     mask = AddedToken(_tokens(settings)["mask_token"], lstrip=wide_mask, special=True)
-    named = add_special_tokens(tokenizer, settings, TOKENS | {"mask_token": mask}, extra)
+    named = add_special_tokens(tokenizer, settings, FAIRSEQ_TOKENS | {"mask_token": mask}, extra)
     return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
 

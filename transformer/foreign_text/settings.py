@@ -16,6 +16,16 @@ Texts = Mapping[str, str | bytes]
 """The small files of a folder: name -> content."""
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+FAIRSEQ_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "sep_token": "</s>",
+    "cls_token": "<s>",
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+    "mask_token": "<mask>",
+}
+"""What fairseq's models, RoBERTa and those after it, call their special tokens."""
 MAX_TOKENS = 2_000_000
 MAX_ADDED = 100_000
 _NUMBER = re.compile(r"[0-9]{1,9}")

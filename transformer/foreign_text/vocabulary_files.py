@@ -9,7 +9,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from transformer.checkpoints._files import CheckpointError
 from transformer.foreign_text.built import Built, add_special_tokens, frame_with
-from transformer.foreign_text.settings import MAX_TOKENS, Texts, TokenizerSettings, json_object
+from transformer.foreign_text.settings import (
+    FAIRSEQ_TOKENS,
+    MAX_TOKENS,
+    Texts,
+    TokenizerSettings,
+    json_object,
+)
 
 WORD_PIECE_TOKENS = {
     "unk_token": "[UNK]",
@@ -37,18 +43,7 @@ class ByteLevel:
     composed: bool = False
 
 
-ROBERTA = ByteLevel(
-    {
-        "bos_token": "<s>",
-        "eos_token": "</s>",
-        "sep_token": "</s>",
-        "cls_token": "<s>",
-        "unk_token": "<unk>",
-        "pad_token": "<pad>",
-        "mask_token": "<mask>",
-    },
-    framed=True,
-)
+ROBERTA = ByteLevel(FAIRSEQ_TOKENS, framed=True)
 GPT2 = ByteLevel(dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>"))
 QWEN2 = ByteLevel(
     dict.fromkeys(("unk_token", "eos_token", "pad_token"), "<|endoftext|>"),
