@@ -19,7 +19,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test fuzz check format bench screenshot clean help
+.PHONY: run test fuzz shake check format bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
@@ -29,6 +29,9 @@ test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 
 fuzz: .venv/.deps-dev  ## break a million checkpoints at random and read them: each opens or is refused
 	$(BIN)/python -m scripts.fuzz
+
+shake: .venv/.deps-dev  ## change pages at random moments of a live training run, for an hour
+	$(BIN)/python -m scripts.shake
 
 check: .venv/.deps-dev  ## lint, formatting and types
 	$(BIN)/ruff check .

@@ -1,25 +1,40 @@
 """Headlight: see what happens inside a Transformer. Start it with `make run`."""
 
+from urllib.parse import urlsplit
+
 import streamlit as st
 
+from viz import address
+from viz.components.navigation import navigation
 from viz.pages._sidebar import sidebar
 from viz.pages._training_note import training_note
-from viz.text_session import texts_from_address
+from viz.text_session import texts_from_address, texts_to_address
+
+TRAINING = "training"
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
 
+# The first page has no path of its own; its name as a path is an address that people type and have kept.
+is_named = urlsplit(st.context.url or "").path.endswith("/explore")
+first, named = ("hidden", "visible") if is_named else ("visible", "hidden")
 page = st.navigation(
     [
-        st.Page("viz/pages/explore.py", title="Explore", url_path="explore", default=True),
+        st.Page("viz/pages/explore.py", title="Explore", url_path="home", default=True, visibility=first),
+        st.Page("viz/pages/explore.py", title="Explore", url_path="explore", visibility=named),
         st.Page("viz/pages/decode.py", title="Decode", url_path="decode"),
-        st.Page("viz/pages/training.py", title="Training", url_path="training"),
+        st.Page("viz/pages/training.py", title="Training", url_path=TRAINING),
         st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
         st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
         st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),
         st.Page("viz/pages/checkpoint.py", title="Checkpoint", url_path="checkpoint"),
     ]
 )
+with st.sidebar:
+    navigation(key="navigation")
+address.restore()
 texts_from_address()
+texts_to_address()
 sidebar()
-training_note()
+if page.url_path != TRAINING:
+    training_note()
 page.run()

@@ -15,6 +15,7 @@ FORBIDDEN = {
     "viz": ("app", "tests", "bench", "scripts", "transformer", "streamlit", "torch", "spacy"),
     "viz.pages": ("app", "tests", "bench", "scripts", "torch", "spacy"),
     "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
+    "viz.address": ("app", "viz.pages", "viz.session", "tests", "bench", "scripts"),
     "viz.text_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.live_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.training_session": ("app", "viz.pages", "tests", "bench", "scripts"),

@@ -1,12 +1,12 @@
 """What the Decode page keeps: searches and drawn sentences, shared; and where a person is in theirs.
 
 A person's place (the prefix that the search began behind, the step, the node, the sampler's settings) has no
-widget: it is kept under its name, written into the address, and taken from there at the first visit.
+widget: `viz.address` keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from transformer.beam_tree import BeamTree
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
 from transformer.text import clean
+from viz.address import remembered
 from viz.session import (
     TOP_K,
     ModelChoice,
@@ -24,7 +25,6 @@ from viz.session import (
 from viz.text_session import right_answers_of
 
 MOST_SEARCHES = 64
-_SUBJECT = "subject of "
 _PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
 
 
@@ -98,30 +98,6 @@ def longest_prefix(choice: ModelChoice, text: str) -> int:
     """
     loaded = load_model(choice)
     return beginning(loaded, encode_sentence(loaded, "source", text, "sentence")).limit - 1
-
-
-def remembered(name: str, default: str, subject: Hashable) -> str:
-    """A place or setting of this person; the default as soon as it belongs to something else.
-
-    At the first visit it is what the address says. Whatever it is, the address says it afterwards.
-
-    Args:
-        name: of the setting, in the address too.
-        default: what stays out of the address.
-        subject: what the setting is of: a node belongs to its search, a prefix to its sentence and model.
-    """
-    known = st.session_state.get(_SUBJECT + name)
-    if known is None:
-        st.session_state[name] = st.query_params.get(name, default)
-    elif known != (subject,):
-        st.session_state[name] = default
-    st.session_state[_SUBJECT + name] = (subject,)
-    value = str(st.session_state[name])
-    if value != default:
-        st.query_params[name] = value
-    elif name in st.query_params:
-        del st.query_params[name]
-    return value
 
 
 def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, ...]:

@@ -20,7 +20,6 @@ from viz.text_session import right_answers_of
 
 LEAST_PLACES = 2
 _REFUSAL, _LOOK, _PACE = "why no training began", "look at the training", "pace of the training"
-_ACTIVITY = "whether a training goes on"
 
 
 @dataclass(frozen=True)
@@ -58,22 +57,6 @@ def current_training() -> LiveTraining | None:
     if training is not None:
         training.keep_alive()
     return training
-
-
-def find_activity() -> bool:
-    """Find whether this person's training goes on, once in each run of the whole page.
-
-    A process ends at any moment: what two parts of the page found out for themselves could disagree.
-    """
-    training = current_training()
-    is_active = training is not None and training.is_active
-    st.session_state[_ACTIVITY] = is_active
-    return is_active
-
-
-def known_activity() -> bool:
-    """Whether the training went on when `find_activity` last looked."""
-    return bool(st.session_state.get(_ACTIVITY, False))
 
 
 def begin_training(plan: LivePlan) -> None:

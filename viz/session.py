@@ -30,6 +30,7 @@ from transformer.model import Transformer
 from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
 from transformer.text import Unit
 from transformer.trace import Trace
+from viz.address import remembered
 from viz.opened_models import Shelf, is_opened
 from viz.theme import Theme, palette
 
@@ -40,6 +41,7 @@ RUN_CACHE_BYTES = 2**30
 TOP_K = 8
 _NEXT = "next model"
 _DEFAULT = "default of "
+_CELL = "cell"
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 
@@ -257,9 +259,16 @@ def set_choice(key: str, value: Any) -> None:
 
 
 def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:
-    """The cell that this person has clicked, as (query, key); None without one in maps of this size."""
-    cell = st.session_state.get("focus")
-    return cell if cell and cell[0] < n_queries and cell[1] < n_keys else None
+    """The cell that this user has clicked, as (query, key); None without one in maps of this size."""
+    written = [int(part) for part in remembered(_CELL, "").split(",") if part.isdecimal() and len(part) < 10]
+    if len(written) != 2 or written[0] >= n_queries or written[1] >= n_keys:
+        return None
+    return written[0], written[1]
+
+
+def set_focus(cell: tuple[int, int] | None) -> None:
+    """Choose the cell, as (query, key), that the arithmetic is shown of. To be called from a callback."""
+    st.session_state[_CELL] = "" if cell is None else f"{cell[0]},{cell[1]}"
 
 
 def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:

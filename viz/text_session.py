@@ -13,8 +13,9 @@ import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.foreign_text.ids import IdCoder
-from transformer.foreign_text.spelling import SURROGATES
 from transformer.text import clean
+from viz import address
+from viz.address import as_typed
 from viz.session import current_choice, current_model
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
@@ -26,8 +27,6 @@ DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYest
 """The Masks page's sentences, one a line."""
 DEFAULT_NUMBERS = "5 9 7 12 10 6"
 DEFAULT_NUMBER_BATCH = "5 9 7\n8 12 5 11 6 10"
-URL_TEXT_LIMIT = 1_500
-"""Longer texts stay out of the address: servers refuse addresses of more than some thousand bytes."""
 
 
 class Boxes(NamedTuple):
@@ -53,23 +52,19 @@ def boxes_of(loaded: LoadedModel) -> Boxes:
 
 
 def texts_from_address() -> None:
-    """At a person's first visit, take the sentences from the address: a link that a teacher has sent."""
+    """Take the sentences from the address where it decides: at the first visit, after Back and Forward."""
     for key, default in _DEFAULT_TEXTS.items():
-        if key in st.session_state:
+        if address.is_to_be_read(key):
+            st.session_state[key] = address.read(key, default)
+        else:
             # Set again, or the box of the page that is opened next would begin empty.
             st.session_state[key] = st.session_state[key]
-        else:
-            st.session_state[key] = as_typed(st.query_params.get(key, default))
 
 
 def texts_to_address() -> None:
-    """Write the sentences into the address; defaults and very long texts stay out of it."""
+    """Write the sentences into the address: in each run of the page, and in a fragment that has a box."""
     for key, default in _DEFAULT_TEXTS.items():
-        value = st.session_state[key]
-        if value != default and len(value.encode()) <= URL_TEXT_LIMIT:
-            st.query_params[key] = value
-        elif key in st.query_params:
-            del st.query_params[key]
+        address.write(key, st.session_state[key], default)
 
 
 def use_sentence(boxes: Boxes, text: str, target: str = "") -> None:
@@ -84,11 +79,6 @@ def current_texts() -> tuple[str, str]:
     """
     boxes = boxes_of(current_model())
     return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
-
-
-def as_typed(text: str) -> str:
-    """Without lone surrogates, which neither an address nor a cache can hold."""
-    return SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def current_sentence() -> str:

@@ -121,7 +121,7 @@ def test_a_cell_keeps_its_place_between_sub_words_and_words() -> None:
     queries, keys = attention_words(run, "encoder")
     app = open_app(model=NAME, text=TEXT, attention=ATTENTION_LABELS["encoder"])
     query, key = queries.tokens(1)[-1], keys.tokens(5)[-1]
-    app.session_state["focus"] = (query, key)
+    app.session_state["cell"] = f"{query},{key}"
     app.run()
     assert f"query {query}, “{run.source.tokens[query]}”" in texts(app)
     app.button_group(key="by").set_value("word").run()
@@ -137,7 +137,7 @@ def test_the_arithmetic_between_words_is_the_weight_of_the_cell() -> None:
     app = open_app(
         model=NAME, text=TEXT, attention=ATTENTION_LABELS["encoder"], by="Each word", layer="1", head="2"
     )
-    app.session_state["focus"] = (queries.tokens(1)[0], keys.tokens(5)[0])
+    app.session_state["cell"] = f"{queries.tokens(1)[0]},{keys.tokens(5)[0]}"
     app.run()
     assert f"= {weight:.3f} \\end{{aligned}}" in texts(app)
 

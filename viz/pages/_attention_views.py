@@ -36,6 +36,7 @@ from viz.session import (
     current_model,
     current_theme,
     set_choice,
+    set_focus,
     twin_run,
 )
 from viz.text_session import current_texts
@@ -221,7 +222,7 @@ def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> N
     """One head as a matrix with its tokens; a click chooses the cell that the arithmetic is shown of."""
 
     def choose(cell: MatrixCell | None) -> None:
-        set_choice("focus", None if cell is None else shown.position(cell))
+        set_focus(None if cell is None else shown.position(cell))
 
     reasons = closed_cells(shown.maps)
     codes = sum((where * np.uint8(i) for i, where in enumerate(reasons.values(), start=1)), np.uint8(0))

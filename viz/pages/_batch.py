@@ -18,7 +18,7 @@ from viz.session import (
     current_model,
     current_theme,
 )
-from viz.text_session import NUMBERS, boxes_of, current_batch, texts_to_address
+from viz.text_session import NUMBERS, boxes_of, current_batch
 
 BOXES = {
     "encoder-decoder": "Sentences, one a line",
@@ -40,7 +40,6 @@ def batch_box() -> Trace | None:
         height=110,
         placeholder="Type two or more sentences of different lengths, one a line",
     )
-    texts_to_address()
     sentences = current_batch()
     try:
         with st.spinner("Running the batch …", show_time=True):

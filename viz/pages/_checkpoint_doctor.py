@@ -11,12 +11,12 @@ from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
 from transformer.run import SentenceError
+from viz.address import as_typed
 from viz.checkpoint_session import keep_diagnosis, kept_diagnosis
 from viz.components.findings import ListedFinding, findings_list
 from viz.figures.labels import visible
 from viz.pages._refusal import refused
 from viz.session import current_theme
-from viz.text_session import as_typed
 
 SMALL = 1_000_000_000
 """Bytes of weights up to which they are looked at unasked."""

@@ -12,10 +12,10 @@ from transformer.attention import scaled_dot_product_attention
 from transformer.beam_tree import BeamNode
 from transformer.model_input import reads_as
 from transformer.run import Run
+from viz.address import remembered
 from viz.arrays import ATTENTION_LABELS, AttentionMaps, attention_maps, attention_record
 from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.components.head_rows import HeadBlock, HeadRow, head_rows
-from viz.decoding_session import remembered
 from viz.figures.labels import visible
 from viz.pages._explain import computed_by
 from viz.session import (

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from transformer.beam_tree import BeamNode
 from transformer.run import Run, SentenceError
 from transformer.sampling import reshape
+from viz.address import remembered
 from viz.components.decoding_steps import decoding_steps
 from viz.components.next_tokens import (
     TEMPERATURES,
@@ -23,7 +24,7 @@ from viz.components.next_tokens import (
     TokenChoice,
     next_tokens,
 )
-from viz.decoding_session import begin_behind, drawn_target, remembered, run_of_ids
+from viz.decoding_session import begin_behind, drawn_target, run_of_ids
 from viz.figures.labels import visible
 from viz.pages._decode_words import number
 from viz.pages._explain import computed_by

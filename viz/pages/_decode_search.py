@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.beam_tree import BeamNode, BeamTree
 from transformer.run import SentenceError
+from viz.address import remembered
 from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.decoding_session import (
     begin_anew,
@@ -15,7 +16,6 @@ from viz.decoding_session import (
     current_prefix,
     go_back,
     longest_prefix,
-    remembered,
     run_of_ids,
     search_of,
 )

@@ -9,7 +9,7 @@ from transformer.run import Run, SentenceError
 from viz.pages._kinds import kind_examples
 from viz.pages._sentence import example_pills, source_input
 from viz.session import current_choice, current_model, run_of
-from viz.text_session import boxes_of, current_texts, examples, texts_to_address
+from viz.text_session import boxes_of, current_texts, examples
 
 
 def source_box() -> Run | None:
@@ -20,7 +20,6 @@ def source_box() -> Run | None:
     loaded = current_model()
     source_input(loaded)
     example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
-    texts_to_address()
     try:
         with st.spinner("Running the model …", show_time=True):
             run = run_of(current_choice(), current_texts()[0])

@@ -18,7 +18,6 @@ from viz.text_session import (
     boxes_of,
     current_texts,
     examples,
-    texts_to_address,
     use_sentence,
 )
 
@@ -46,7 +45,6 @@ def sentence_box() -> Run | None:
     else:
         source_input(loaded)
     example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
-    texts_to_address()
     return _run()
 
 

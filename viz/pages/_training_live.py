@@ -10,6 +10,7 @@ from transformer.checkpoints.folder import CheckpointError
 from transformer.live.job import ACTIVE, LiveTraining, Status
 from transformer.live.plan import LivePlan, TaskName
 from transformer.run import Run, SentenceError
+from viz.components.clock import clock
 from viz.components.token_strip import token_strip
 from viz.figures.labels import visible
 from viz.figures.training import Checks, Course, training_course
@@ -19,7 +20,6 @@ from viz.live_session import (
     current_training,
     end_training,
     go_on_training,
-    known_activity,
     look,
     pause_training,
     refusal,
@@ -53,24 +53,22 @@ NOW = "now"
 def live_tab() -> None:
     """Draw the tab."""
     plan = pick_plan(pick_task())
-    is_active = known_activity()
-    st.fragment(_watch, run_every=LOOK_EVERY if is_active else None)(plan, was_active=is_active)
+    _watch(plan)
 
 
-def _watch(plan: LivePlan, *, was_active: bool) -> None:
-    """One look at the training; while it runs, this is called again and again.
+@st.fragment
+def _watch(plan: LivePlan) -> None:
+    """One look at the training; while it runs, a clock calls this again and again.
 
     Args:
         plan: what the pickers say: of the next training.
-        was_active: whether it trained when the clock of these looks was set.
     """
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)
     if reason := refusal():
         st.warning(reason)
-    if (status in ACTIVE) != was_active:
-        st.rerun()  # the whole page: only there the clock is set or stopped
+    clock(LOOK_EVERY if status in ACTIVE else None, key="live_clock")
     if training is None or status is None:
         st.info(
             "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
@@ -90,29 +88,26 @@ def _watch(plan: LivePlan, *, was_active: bool) -> None:
 
 def _buttons(plan: LivePlan, status: Status | None) -> None:
     """What can be done now; the status is None where there is no training."""
-    pressed = False
     with st.container(horizontal=True):
         if status is None:
-            pressed |= st.button("Start", on_click=begin_training, args=(plan,))
+            st.button("Start", on_click=begin_training, args=(plan,))
         else:
             if status in ("starting", "running"):
-                pressed |= st.button("Pause", on_click=pause_training)
+                st.button("Pause", on_click=pause_training)
             elif status != "finished":
                 waits = status == "stopping"
-                pressed |= st.button("Go on", on_click=go_on_training, disabled=waits)
-            pressed |= st.button(
+                st.button("Go on", on_click=go_on_training, disabled=waits)
+            st.button(
                 "Start anew",
                 on_click=begin_training,
                 args=(plan,),
                 help="With the choices above, from the start",
             )
-            pressed |= st.button(
+            st.button(
                 "Stop and clear",
                 on_click=end_training,
                 help="Ends the training and forgets what it has learned",
             )
-    if pressed:
-        st.rerun()
 
 
 def _state(training: LiveTraining, status: Status, plan: LivePlan) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 from transformer.checkpoints.folder import CheckpointError
 from transformer.run import Run, SentenceError
 from transformer.snapshots import Snapshots
+from viz.components.clock import clock
 from viz.figures.labels import visible
 from viz.figures.training import Course, Marks, training_course
 from viz.live_session import check_length
@@ -15,7 +16,7 @@ from viz.pages._figure import show
 from viz.pages._sentence import example_pills, source_input
 from viz.pages._training_heads import heads_section, pick_attention
 from viz.session import clamp_choice, current_choice, current_theme
-from viz.text_session import WORDS, current_sentence, examples_of, texts_to_address
+from viz.text_session import WORDS, current_sentence, examples_of
 from viz.training_session import (
     SECONDS_A_STEP,
     SnapshotRuns,
@@ -46,8 +47,7 @@ def snapshots_tab() -> None:
         return
     _which(name, snapshots)
     _sentence(name)
-    has_clock = is_playing()
-    st.fragment(_moment, run_every=SECONDS_A_STEP if has_clock else None)(name, snapshots, has_clock)
+    _moment(name, snapshots)
 
 
 def _which(name: str, snapshots: Snapshots) -> None:
@@ -66,14 +66,13 @@ def _which(name: str, snapshots: Snapshots) -> None:
 def _sentence(name: str) -> None:
     source_input(snapshot_model(name, 0, current_choice().device))
     example_pills(examples_of(name), WORDS)
-    texts_to_address()
 
 
-def _moment(name: str, snapshots: Snapshots, has_clock: bool) -> None:
-    """One moment; while it plays, the clock calls this again and again, for one moment after the other."""
+@st.fragment
+def _moment(name: str, snapshots: Snapshots) -> None:
+    """One moment; while it plays, a clock calls this again and again, for one moment after the other."""
     play_on(snapshots)
-    if is_playing() != has_clock:
-        st.rerun()  # the whole page: only there the clock is set or stopped
+    clock(SECONDS_A_STEP if is_playing() else None, key="snapshot_clock")
     chart = st.container()
     step = _pick_step(snapshots)
     try:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz.pages._training_live import live_tab
+from viz.pages._training_note import training_note
 from viz.pages._training_snapshots import snapshots_tab
 
 TABS = {"live": "Train one now", "snapshots": "A finished training"}
@@ -26,4 +27,5 @@ tab = st.segmented_control(
 if tab == "live":
     live_tab()
 else:
+    training_note()
     snapshots_tab()
