@@ -34,7 +34,14 @@ def launch_chromium(playwright: Playwright, path: str) -> Browser:
 
 @contextmanager
 def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
-    """Run a Streamlit script on a free port of this machine until the block ends; give its address.
+    """Run a Streamlit script as `server_process` does; give its address."""
+    with server_process(script, **settings) as (url, _):
+        yield url
+
+
+@contextmanager
+def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
+    """Run a Streamlit script on a free port of this machine until the block ends; give address and process id.
 
     Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
@@ -53,7 +60,7 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
             if not comes_up(server, url):
                 log.seek(0)
                 raise RuntimeError(f"{script.name} did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
-            yield url
+            yield url, server.pid
         finally:
             server.terminate()
             server.wait(timeout=20)
