@@ -2,9 +2,7 @@
 
 import streamlit as st
 
-from viz.pages._sidebar import sidebar
-from viz.pages._training_note import training_note
-from viz.text_session import texts_from_address
+from viz.warm_up import is_warm, warm_up
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
 
@@ -19,7 +17,22 @@ page = st.navigation(
         st.Page("viz/pages/checkpoint.py", title="Checkpoint", url_path="checkpoint"),
     ]
 )
-texts_from_address()
-sidebar()
-training_note()
-page.run()
+if not is_warm():
+    # The frame is there at once, the rest when PyTorch and the model are.
+    with st.spinner("Loading PyTorch and the model …"):
+        warm_up()
+
+
+def draw() -> None:
+    """Draw the page in its frame; what this imports is loaded by now."""
+    from viz.pages._sidebar import sidebar
+    from viz.pages._training_note import training_note
+    from viz.text_session import texts_from_address
+
+    texts_from_address()
+    sidebar()
+    training_note()
+    page.run()
+
+
+draw()

@@ -49,8 +49,9 @@ def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
         RuntimeError: the server did not come up in time; the message holds what it printed.
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
-    command += ["--server.port", str(port)]
+    # The app as `make run` starts it.
+    start = ["scripts.serve"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
+    command = [sys.executable, "-m", *start, "--server.headless", "true", "--server.port", str(port)]
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
     environment |= {f"STREAMLIT_{name}": value for name, value in settings.items()}
     with tempfile.TemporaryFile("w+") as log:
