@@ -1,4 +1,4 @@
-"""From the moment that the server answers to a page that can be used, for the first visitor and the second."""
+"""From the moment that the server answers to a usable page, for the first visitor and the second."""
 
 from __future__ import annotations
 

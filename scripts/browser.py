@@ -41,7 +41,7 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
 
 @contextmanager
 def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
-    """Run a Streamlit script on a free port of this machine until the block ends; give address and process id.
+    """Run a Streamlit script on a free port of this machine until the block ends; give address and process.
 
     Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 

@@ -1,4 +1,4 @@
-"""All that the start page needs: its modules, the model that people begin with, and that model's first run."""
+"""All that the start page needs: its modules, the model that people begin with, and its first run."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class RunCache:
         return self.get_by_steps(key, lambda _: compute(), on_step=None)
 
     def get_by_steps(self, key: Any, compute: Callable[[OnStep], Any], on_step: OnStep | None) -> Any:
-        """As `get`; and `on_step` hears of each step, or of the latest ones where somebody else computes them.
+        """As `get`; and `on_step` hears of each step, or of the latest one where somebody else computes.
 
         What `on_step` raises ends only the wait of the person whose it is.
         """

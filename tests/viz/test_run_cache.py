@@ -23,7 +23,7 @@ class Stopped(BaseException):
 
 
 class Crowd:
-    """People who ask for one run: the first computes it, and has told one step; the others have heard of it."""
+    """People who ask for one run: the first computes it and has told one step; the others have heard it."""
 
     def __init__(self, pool: ThreadPoolExecutor, end: Callable[[], Run]) -> None:
         self.cache = RunCache(10**9)
