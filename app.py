@@ -4,11 +4,8 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from viz import address
 from viz.components.navigation import navigation
-from viz.pages._sidebar import sidebar
-from viz.pages._training_note import training_note
-from viz.text_session import texts_from_address, texts_to_address
+from viz.warm_up import is_warm, warm_up
 
 TRAINING = "training"
 
@@ -31,10 +28,26 @@ page = st.navigation(
 )
 with st.sidebar:
     navigation(key="navigation")
-address.restore()
-texts_from_address()
-texts_to_address()
-sidebar()
-if page.url_path != TRAINING:
-    training_note()
-page.run()
+if not is_warm():
+    # The frame is there at once, the rest when PyTorch and the model are.
+    with st.spinner("Loading PyTorch and the model …"):
+        warm_up()
+
+
+def draw() -> None:
+    """Draw the page in its frame; what this imports is loaded by now."""
+    from viz import address
+    from viz.pages._sidebar import sidebar
+    from viz.pages._training_note import training_note
+    from viz.text_session import texts_from_address, texts_to_address
+
+    address.restore()
+    texts_from_address()
+    texts_to_address()
+    sidebar()
+    if page.url_path != TRAINING:
+        training_note()
+    page.run()
+
+
+draw()

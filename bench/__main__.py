@@ -21,7 +21,9 @@ from tqdm import tqdm
 from bench.app_view import AppView, measure_app
 from bench.bertviz_view import measure_bertviz
 from bench.computing import measure_computing
+from bench.crowd import measure_crowd
 from bench.decoding import VOCAB_SIZE, measure_decoding
+from bench.first_page import FirstPage, measure_first_page
 from bench.measurement import Painted
 from bench.opening import measure_opening
 from bench.recording import measure_recording
@@ -29,7 +31,9 @@ from bench.report import (
     app_table,
     comparison_table,
     computing_table,
+    crowd_table,
     decoding_table,
+    first_page_table,
     opening_table,
     recording_table,
     training_table,
@@ -67,6 +71,7 @@ def main() -> None:
         for precision in tqdm(PRECISIONS, "Training")
         for speed in measure_training(precision, choose_device())
     ]
+    first_page, crowd = measure_opening_the_page(), [measure_crowd()]
     app = measure_headlight()
     bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
     ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
@@ -77,6 +82,8 @@ def main() -> None:
         computing_table(computing),
         decoding_table(decoding),
         training_table(training),
+        first_page_table(first_page),
+        crowd_table(crowd),
         app_table(app),
         comparison_table(ours, bertviz),
         sep="\n\n",
@@ -88,6 +95,8 @@ def main() -> None:
         computing=computing,
         decoding=decoding,
         training=training,
+        first_page=first_page,
+        crowd=crowd,
         headlight=app,
         bertviz=bertviz,
     )
@@ -97,6 +106,12 @@ def main() -> None:
 def recorded_config(name: str) -> TransformerConfig:
     """A preset with vocabularies as large as en-it's."""
     return preset(name, src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE)
+
+
+def measure_opening_the_page() -> list[FirstPage]:
+    """Open the app in browsers that have been started before the server."""
+    with chromium() as browser, streamlit_server(ROOT / "app.py") as url:
+        return [measure_first_page(browser, url, visitor) for visitor in (1, 2)]
 
 
 def measure_headlight() -> list[AppView]:

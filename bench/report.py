@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from bench.app_view import AppView
 from bench.computing import Computing
+from bench.crowd import Crowd
 from bench.decoding import Decoding
+from bench.first_page import FirstPage
 from bench.measurement import Painted
 from bench.opening import Opening
 from bench.recording import Recorded
@@ -146,6 +148,29 @@ def recording_table(rows: Sequence[Recorded]) -> str:
         for r in rows
     ]
     return table("Forward with everything recorded, the same weights in MarianMTModel (eager)", head, cells)
+
+
+def first_page_table(rows: Sequence[FirstPage]) -> str:
+    """Opening the app."""
+    cells = [(str(r.visitor), time(r.frame), time(r.usable)) for r in rows]
+    return table("Opening the page as soon as the server answers", ("visitor", "frame", "usable page"), cells)
+
+
+def crowd_table(rows: Sequence[Crowd]) -> str:
+    """A class at work."""
+    head = ("people", "sentences", "median wait", "95 of 100", "processor, a sentence", "a page opened")
+    cells = [
+        (
+            str(r.people),
+            str(r.sentences),
+            time(r.median),
+            time(r.slow),
+            time(r.processor),
+            time(r.opening),
+        )
+        for r in rows
+    ]
+    return table("A class: each person sends a new sentence every few seconds", head, cells)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

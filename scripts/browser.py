@@ -34,7 +34,14 @@ def launch_chromium(playwright: Playwright, path: str) -> Browser:
 
 @contextmanager
 def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
-    """Run a Streamlit script on a free port of this machine until the block ends; give its address.
+    """Run a Streamlit script as `server_process` does; give its address."""
+    with server_process(script, **settings) as (url, _):
+        yield url
+
+
+@contextmanager
+def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
+    """Run a Streamlit script on a free port of this machine until the block ends; give address and process.
 
     Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
@@ -42,8 +49,9 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
         RuntimeError: the server did not come up in time; the message holds what it printed.
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
-    command += ["--server.port", str(port)]
+    # The app as `make run` starts it.
+    start = ["scripts.serve"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
+    command = [sys.executable, "-m", *start, "--server.headless", "true", "--server.port", str(port)]
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
     environment |= {f"STREAMLIT_{name}": value for name, value in settings.items()}
     with tempfile.TemporaryFile("w+") as log:
@@ -53,7 +61,7 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
             if not comes_up(server, url):
                 log.seek(0)
                 raise RuntimeError(f"{script.name} did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
-            yield url
+            yield url, server.pid
         finally:
             server.terminate()
             server.wait(timeout=20)

@@ -20,6 +20,8 @@ FORBIDDEN = {
     "viz.live_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.training_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.checkpoint_session": ("app", "viz.pages", "tests", "bench", "scripts"),
+    "viz.run_cache": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
+    "viz.first_page": ("app", "tests", "bench", "scripts", "torch", "spacy"),
     "viz.opened_models": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
     "viz.decoding_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.arrays": (

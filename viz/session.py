@@ -7,14 +7,12 @@ what these read under the keys named here.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 import torch
-from cachetools import LRUCache
 
 from transformer.checkpoints.folder import (
     LoadedModel,
@@ -32,6 +30,7 @@ from transformer.text import Unit
 from transformer.trace import Trace
 from viz.address import remembered
 from viz.opened_models import Shelf, is_opened
+from viz.run_cache import RunCache
 from viz.theme import Theme, palette
 
 RANDOM = "random"
@@ -72,41 +71,13 @@ class ModelChoice:
     device: str
 
 
-class RunCache:
-    """The latest runs, up to so many bytes of recorded tensors; safe to use from many threads."""
+def _forget(model: str) -> None:
+    """Drop the runs of the model that choices call so."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
-        self._lock = threading.Lock()
+    def is_about(key: Any) -> bool:
+        return any(isinstance(part, ModelChoice) and part.name == model for part in key)
 
-    def get(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The run under this key, computed now if it is not there; one too large to keep is only returned."""
-        with self._lock:
-            found = self._runs.get(key)
-        if found is not None:
-            return found
-        run = compute()
-        with self._lock:
-            if _size(run) <= self._runs.maxsize:
-                self._runs[key] = run
-        return run
-
-    def forget(self, model: str) -> None:
-        """Drop the runs of the model that choices call so."""
-        with self._lock:
-            for key in [key for key in self._runs if _is_about(key, model)]:
-                del self._runs[key]
-
-
-def _is_about(key: Any, model: str) -> bool:
-    return isinstance(key, tuple) and any(
-        isinstance(part, ModelChoice) and part.name == model for part in key
-    )
-
-
-def _size(run: Run | Trace) -> int:
-    trace = run.trace if isinstance(run, Run) else run
-    return sum(tensor.nbytes for tensor in trace.values())
+    run_cache().forget(is_about)
 
 
 @st.cache_resource(show_spinner=False)
@@ -184,7 +155,7 @@ def models() -> list[str]:
 @st.cache_resource(scope="session", on_release=Shelf.close, show_spinner=False)
 def shelf() -> Shelf:
     """Give each person their own; when their browser goes away, what they opened goes with it."""
-    return Shelf(forget=run_cache().forget)
+    return Shelf(forget=_forget)
 
 
 @st.cache_data(show_spinner=False)
@@ -278,9 +249,10 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
         SentenceError: for a sentence that can't be run; the message is for people.
     """
     loaded = load_model(choice)
-    return run_cache().get(
+    return run_cache().get_by_steps(
         ("run", choice, text, target),
-        lambda: run_sentence(loaded, text, target, top_k=TOP_K, on_step=on_step),
+        lambda tell: run_sentence(loaded, text, target, top_k=TOP_K, on_step=tell),
+        on_step,
     )
 
 

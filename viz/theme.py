@@ -6,6 +6,8 @@ green. The order of the categorical colours differs between the themes: on eithe
 contrast best come first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

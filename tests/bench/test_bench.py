@@ -9,7 +9,9 @@ import torch
 
 from bench.app_view import AppView
 from bench.computing import measure_computing
+from bench.crowd import Crowd
 from bench.decoding import measure_decoding
+from bench.first_page import FirstPage
 from bench.measurement import Painted
 from bench.opening import measure_opening
 from bench.recording import in_turn, measure_recording
@@ -17,7 +19,9 @@ from bench.report import (
     app_table,
     comparison_table,
     computing_table,
+    crowd_table,
     decoding_table,
+    first_page_table,
     opening_table,
     recording_table,
     training_table,
@@ -111,3 +115,11 @@ def test_tables_say_what_never_was_painted() -> None:
     assert table.endswith("2000")
     row = app_table([AppView(d_model=256, sentence=ours, head=ours, layer=ours, page_bytes=1_000_000)])
     assert "1.0 MB" in row
+
+
+def test_tables_of_waiting() -> None:
+    crowd = crowd_table([Crowd(people=20, sentences=120, median=0.2, slow=1.4, processor=0.18, opening=0.06)])
+    assert crowd.split()[-10:] == ["20", "120", "200", "ms", "1.4", "s", "180", "ms", "60", "ms"]
+    pages = first_page_table([FirstPage(1, frame=0.4, usable=2.8), FirstPage(2, frame=0.1, usable=0.5)])
+    assert "400 ms" in pages
+    assert pages.endswith("500 ms")

@@ -11,7 +11,7 @@ import torch
 from tests.models import tiny_model
 from transformer.run import Run, run_sentence
 from transformer.trace import Recorder
-from viz.session import RunCache
+from viz.run_cache import RunCache
 
 
 def test_the_same_key_is_computed_once() -> None:

@@ -4,6 +4,8 @@
 true there: {"future: the key comes after the query": ..., "padding of sentence 2": ...}.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

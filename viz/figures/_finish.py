@@ -1,5 +1,7 @@
 """The last touch of every figure: its theme, its title and its height."""
 
+from __future__ import annotations
+
 import plotly.graph_objects as go
 
 from viz.figures.labels import escape

@@ -4,6 +4,8 @@ One trace with gaps costs a fraction of one subplot a matrix: 48 maps of 64 toke
 Axes: R tile rows, C tile columns, Q query position, K key position.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

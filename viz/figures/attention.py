@@ -5,6 +5,8 @@ A cell that the mask closes is grey and hatched, and says why it is closed when 
 values are drawn as nothing. Axes: L layers, H heads, Q query position, K key position.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -1,5 +1,7 @@
 """Where a score comes from: the terms of one query's dot product with one key."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

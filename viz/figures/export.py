@@ -4,6 +4,8 @@ Nothing here reaches the network: the HTML carries plotly.js in itself, and the 
 Chromium of this machine that is given no page but ours (kaleido would otherwise load MathJax from a CDN).
 """
 
+from __future__ import annotations
+
 import csv
 import html
 import os
@@ -12,17 +14,18 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import kaleido
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
-from choreographer.browsers.chromium import Chromium
 from numpy.typing import NDArray
-from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
 from viz.figures.labels import DECORATION, axis_title
+
+# kaleido and pandas take half a second to load, and the first page is drawn without them.
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
 CONFIG = {"showSendToCloud": False, "displaylogo": False, "typesetMath": False, "responsive": True}
 """plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels."""
@@ -49,6 +52,8 @@ class NoChromiumError(RuntimeError):
 
 def has_chromium() -> bool:
     """Whether this machine can draw PNG and SVG."""
+    from choreographer.browsers.chromium import Chromium
+
     chosen = os.environ.get("BROWSER_PATH")
     return Path(chosen).is_file() if chosen else Chromium.find_browser(skip_local=False) is not None
 
@@ -80,6 +85,8 @@ def to_svg(figure: go.Figure) -> bytes:
 def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
     if not has_chromium():
         raise NoChromiumError
+    import kaleido
+
     size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
     with _ONE_AT_A_TIME:
         image: bytes = kaleido.calc_fig_sync(

@@ -5,6 +5,8 @@ picture or vanish from it. Positions on an axis are integers and the tokens are 
 plotly merges categories of the same name and a sentence repeats words.
 """
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape as escape_html

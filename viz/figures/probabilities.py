@@ -1,5 +1,7 @@
 """Pictures of what the decoder says next."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,0 +1,43 @@
+"""From the moment that the server answers to a usable page, for the first visitor and the second."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, expect
+
+from bench.app_view import GRID, LIMIT_MILLISECONDS, VIEWPORT, WATCH
+from scripts.browser import wait_until_idle
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """One visitor with a browser that has just been started.
+
+    Attributes:
+        visitor: 1 is the first since the server is up.
+        frame: seconds from the browser's request to the page's frame with its navigation.
+        usable: seconds until the translation and the grid of heads are painted and the page is at rest.
+    """
+
+    visitor: int
+    frame: float
+    usable: float
+
+
+def measure_first_page(browser: Browser, url: str, visitor: int) -> FirstPage:
+    """Open the start page in a context of its own, as someone who has never been there."""
+    context = browser.new_context(viewport=VIEWPORT)
+    context.add_init_script(WATCH)
+    page = context.new_page()
+    page.set_default_timeout(LIMIT_MILLISECONDS)
+    started = time.monotonic()
+    page.goto(url, wait_until="commit")
+    expect(page.get_by_role("link", name="Decode")).to_be_visible(timeout=LIMIT_MILLISECONDS)
+    frame = time.monotonic() - started
+    page.wait_for_function("(view) => painted[view] > 0", arg=GRID)
+    wait_until_idle(page, LIMIT_MILLISECONDS)
+    usable = time.monotonic() - started
+    context.close()
+    return FirstPage(visitor, frame, usable)

@@ -1,0 +1,127 @@
+"""What many people ask for at the same time is computed once, and nobody hangs on another's broken run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from tests.models import tiny_model
+from transformer.decoding import DecodingStep
+from transformer.run import OnStep, Run, SentenceError, run_sentence
+from viz.run_cache import RunCache
+
+N_WAITING = 5
+LIMIT = 60.0
+"""Seconds; reached only when somebody hangs."""
+
+
+class Stopped(BaseException):
+    """What Streamlit raises in a script whose person has moved on: no Exception."""
+
+
+class Crowd:
+    """People who ask for one run: the first computes it and has told one step; the others have heard it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, end: Callable[[], Run]) -> None:
+        self.cache = RunCache(10**9)
+        self.run = run_sentence(tiny_model(), "the cat")
+        self.computed: list[str] = []
+        self._begun, self._may_end = threading.Event(), threading.Event()
+        self.first = pool.submit(self.cache.get_by_steps, "key", self._first_computes(end), None)
+        assert self._begun.wait(LIMIT)
+        heard = [threading.Event() for _ in range(N_WAITING)]
+        self.others: list[Future[Run]] = [
+            pool.submit(self.cache.get_by_steps, "key", self._another_computes, self._hear(event))
+            for event in heard
+        ]
+        assert all(event.wait(LIMIT) for event in heard)
+
+    def let_end(self) -> None:
+        self._may_end.set()
+
+    def _first_computes(self, end: Callable[[], Run]) -> Callable[[OnStep], Run]:
+        def compute(tell: OnStep) -> Run:
+            self.computed.append("first")
+            tell(self.run.steps[0], 10)
+            self._begun.set()
+            assert self._may_end.wait(LIMIT)
+            return end()
+
+        return compute
+
+    def _another_computes(self, _: OnStep) -> Run:
+        self.computed.append("another")
+        return self.run
+
+    def _hear(self, event: threading.Event) -> OnStep:
+        def on_step(step: DecodingStep, limit: int) -> None:
+            assert (step, limit) == (self.run.steps[0], 10)
+            event.set()
+
+        return on_step
+
+
+@pytest.fixture
+def pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1 + N_WAITING)
+
+
+def test_thirty_people_who_ask_at_once_get_one_run(pool: ThreadPoolExecutor) -> None:
+    run = run_sentence(tiny_model(), "the cat")
+    crowd = Crowd(pool, lambda: run)
+    crowd.let_end()
+    assert crowd.first.result(LIMIT) is run
+    assert all(other.result(LIMIT) is run for other in crowd.others)
+    assert crowd.cache.get("key", lambda: pytest.fail("it is there")) is run
+    assert crowd.computed == ["first"]
+
+
+def test_an_error_reaches_everybody_and_is_not_kept(pool: ThreadPoolExecutor) -> None:
+    def refuse() -> Run:
+        raise SentenceError("too long")
+
+    crowd = Crowd(pool, refuse)
+    crowd.let_end()
+    for person in (crowd.first, *crowd.others):
+        with pytest.raises(SentenceError, match="too long"):
+            person.result(LIMIT)
+    assert crowd.computed == ["first"]
+    assert crowd.cache.get("key", lambda: crowd.run) is crowd.run
+
+
+def test_when_the_first_moves_on_one_of_the_others_computes(pool: ThreadPoolExecutor) -> None:
+    def stop() -> Run:
+        raise Stopped
+
+    crowd = Crowd(pool, stop)
+    crowd.let_end()
+    with pytest.raises(Stopped):
+        crowd.first.result(LIMIT)
+    assert all(other.result(LIMIT) is crowd.run for other in crowd.others)
+    assert crowd.computed == ["first", "another"]
+
+
+def test_who_moves_on_while_waiting_stops_nobody_else(pool: ThreadPoolExecutor) -> None:
+    run = run_sentence(tiny_model(), "the cat")
+    crowd = Crowd(pool, lambda: run)
+
+    def move_on(step: DecodingStep, limit: int) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        crowd.cache.get_by_steps("key", lambda _: pytest.fail("it is being computed"), move_on)
+    crowd.let_end()
+    assert all(person.result(LIMIT) is run for person in (crowd.first, *crowd.others))
+
+
+def test_the_run_of_a_model_that_was_closed_meanwhile_is_not_kept(pool: ThreadPoolExecutor) -> None:
+    old = run_sentence(tiny_model(), "the cat")
+    crowd = Crowd(pool, lambda: old)
+    crowd.cache.forget(lambda key: key == "key")
+    assert crowd.cache.get("key", lambda: crowd.run) is crowd.run
+    crowd.let_end()
+    assert crowd.first.result(LIMIT) is old
+    assert crowd.cache.get("key", lambda: pytest.fail("it is there")) is crowd.run

@@ -1,0 +1,47 @@
+"""The frame needs nothing that takes long to load, and what does is loaded once."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from scripts.browser import ROOT
+from viz import warm_up
+
+
+HEAVY = {"torch", "spacy", "plotly", "transformer"}
+
+
+def test_the_frame_is_drawn_before_anything_heavy_is_imported() -> None:
+    body = ast.parse((ROOT / "app.py").read_text(encoding="utf-8")).body
+    imports = [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    code = "\n".join([*imports, "import sys", "print(*sys.modules)"])
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not HEAVY & set(run.stdout.split())
+
+
+def test_many_visitors_warm_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[str] = []
+    module = SimpleNamespace(prepare=lambda: prepared.append("once"))
+    monkeypatch.setattr(warm_up, "_warm", type(warm_up._warm)())
+    monkeypatch.setattr(warm_up, "FIRST_PAGE", "tests.a_first_page")
+    monkeypatch.setitem(sys.modules, "tests.a_first_page", module)
+    assert not warm_up.is_warm()
+    with ThreadPoolExecutor(8) as visitors:
+        list(visitors.map(lambda _: warm_up.warm_up(), range(8)))
+    assert prepared == ["once"]
+    assert warm_up.is_warm()
+
+
+def test_a_warm_up_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_up, "_warm", type(warm_up._warm)())
+    monkeypatch.setattr(warm_up, "FIRST_PAGE", "tests.no_such_module")
+    for _ in range(2):
+        with pytest.raises(ImportError):
+            warm_up.warm_up()
+    assert not warm_up.is_warm()

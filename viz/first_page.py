@@ -1,0 +1,25 @@
+"""All that the start page needs: its modules, the model that people begin with, and its first run."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import viz.pages._attention
+import viz.pages._in_and_out
+import viz.pages._sentence
+import viz.pages._sidebar
+import viz.pages._training_note  # noqa: F401
+from transformer.checkpoints.folder import CheckpointError, default_model
+from transformer.device import available_devices
+from viz.session import ModelChoice, run_of
+from viz.text_session import DEFAULT_SENTENCE
+
+
+@st.cache_resource(show_spinner=False)
+def prepare() -> None:
+    """Have the first run in everybody's cache; where the model is broken, the page will say so."""
+    choice = ModelChoice(name=default_model(), random=None, device=available_devices()[0])
+    try:
+        run_of(choice, DEFAULT_SENTENCE)
+    except CheckpointError:
+        return

@@ -1,0 +1,113 @@
+"""The latest runs, shared by everybody: each is computed once, however many people ask for it at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cachetools import LRUCache
+
+from transformer.decoding import DecodingStep
+from transformer.run import OnStep, Run
+from transformer.trace import Trace
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks at a computation that goes on for somebody else."""
+
+
+@dataclass
+class _Flight:
+    """A run that is being computed, and what those who wait for it need."""
+
+    landed: threading.Event = field(default_factory=threading.Event)
+    run: Any = None
+    error: Exception | None = None
+    latest: tuple[DecodingStep, int] | None = None
+
+
+class RunCache:
+    """The latest runs, up to so many bytes of recorded tensors; safe to use from many threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
+        self._flights: dict[Any, _Flight] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The run under this key, computed now if it is not there; one too large to keep is only returned.
+
+        While it is computed for one person, others who ask for it wait for that computation. An error reaches
+        all of them and is not kept. A computation that is cut short (Streamlit ends a script in the middle
+        when its person has moved on) is begun again by one of those who wait.
+        """
+        return self.get_by_steps(key, lambda _: compute(), on_step=None)
+
+    def get_by_steps(self, key: Any, compute: Callable[[OnStep], Any], on_step: OnStep | None) -> Any:
+        """As `get`; and `on_step` hears of each step, or of the latest one where somebody else computes.
+
+        What `on_step` raises ends only the wait of the person whose it is.
+        """
+        while True:
+            with self._lock:
+                found = self._runs.get(key)
+                if found is not None:
+                    return found
+                flight, is_own = self._flights.get(key), False
+                if flight is None:
+                    flight, is_own = self._flights.setdefault(key, _Flight()), True
+            if is_own:
+                return self._fly(key, flight, compute, on_step)
+            _wait(flight, on_step)
+            if flight.error is not None:
+                raise flight.error
+            if flight.run is not None:
+                return flight.run
+
+    def _fly(
+        self, key: Any, flight: _Flight, compute: Callable[[OnStep], Any], on_step: OnStep | None
+    ) -> Any:
+        def tell(step: DecodingStep, limit: int) -> None:
+            flight.latest = (step, limit)
+            if on_step is not None:
+                on_step(step, limit)
+
+        try:
+            flight.run = compute(tell)
+        except Exception as error:
+            flight.error = error
+            raise
+        finally:
+            self._land(key, flight)
+        return flight.run
+
+    def _land(self, key: Any, flight: _Flight) -> None:
+        """Keep the run, unless its model was forgotten meanwhile, and wake those who wait."""
+        with self._lock:
+            if self._flights.get(key) is flight:
+                del self._flights[key]
+                if flight.run is not None and _size(flight.run) <= self._runs.maxsize:
+                    self._runs[key] = flight.run
+        flight.landed.set()
+
+    def forget(self, is_about: Callable[[Any], bool]) -> None:
+        """Drop the runs under the keys of which this is true, those that are being computed too."""
+        with self._lock:
+            for kept in (self._runs, self._flights):
+                for key in [key for key in kept if is_about(key)]:
+                    del kept[key]
+
+
+def _wait(flight: _Flight, on_step: OnStep | None) -> None:
+    told = None
+    while not flight.landed.wait(LOOK_EVERY):
+        latest = flight.latest
+        if on_step is not None and latest is not None and latest is not told:
+            on_step(*latest)
+            told = latest
+
+
+def _size(run: Run | Trace) -> int:
+    trace = run.trace if isinstance(run, Run) else run
+    return sum(tensor.nbytes for tensor in trace.values())

@@ -1,0 +1,42 @@
+"""What the server loads once, for everybody, before its first page. Importing this module loads nothing.
+
+PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them once the server is
+up; whoever comes before they are done sees the page's frame, and waits for the rest.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import threading
+
+FIRST_PAGE = "viz.first_page"
+LATER = ("plotly.graph_objs", "pandas")
+"""What the first page is drawn without."""
+_lock = threading.Lock()
+_warm = threading.Event()
+
+
+def is_warm() -> bool:
+    """Whether all is there that the first page needs."""
+    return _warm.is_set()
+
+
+def warm_up() -> None:
+    """Load what the first page needs, once in a process; who calls this meanwhile waits for it."""
+    with _lock:
+        if not is_warm():
+            importlib.import_module(FIRST_PAGE).prepare()
+            _warm.set()
+
+
+def settle() -> None:
+    """Load what other pages need, and take all that is loaded out of Python's search for garbage.
+
+    After every run of a page Streamlit has Python search its whole memory. What PyTorch, spaCy and the others
+    have loaded stays anyway, and looking through it takes as long as drawing the page.
+    """
+    for name in LATER:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
