@@ -1,8 +1,8 @@
 """A CUDA device on any machine: tensors that count as its own, and compute on the CPU with real numbers.
 
 Fake tensors have no numbers, so code that asks for one (`if mask.all()`, `.item()`) can't be followed. Here
-it can, through decoding, training and pages. What CUDA refuses is refused: an operation on tensors of two devices,
-NumPy, a generator of the other device.
+it can, through decoding, training and pages. What CUDA refuses is refused: an operation on tensors of two
+devices, NumPy, a generator of the other device.
 """
 
 from __future__ import annotations
