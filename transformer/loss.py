@@ -23,7 +23,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
         sums = torch.promote_types(logits.dtype, torch.float32)
         counts = (labels != pad_id)[:, None]  # (N, 1)
-        gradient = torch.empty_like(logits)
+        # Before the loss's scale most words' shares are too small for float16.
+        kind = sums if logits.dtype == torch.float16 else logits.dtype
+        gradient = torch.empty_like(logits, dtype=kind)
         losses = []
         n_rows = _ROWS if logits.device.type == "cpu" else len(logits)
         for rows in torch.arange(len(logits)).split(n_rows):
@@ -38,12 +40,13 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             slope.scatter_add_(-1, label, torch.full_like(label, smoothing - 1, dtype=slope.dtype))
             gradient[part] = slope.mul_(counts[part])
         ctx.save_for_backward(gradient)
+        ctx.kind = logits.dtype
         return -torch.stack(losses).sum()
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors  # nobody else's: it may be scaled where it is
-        return gradient.mul_(grads[0].to(gradient.dtype)), None, None, None
+        return gradient.mul_(grads[0].to(gradient.dtype)).to(ctx.kind), None, None, None
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: int) -> Tensor:

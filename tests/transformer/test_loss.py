@@ -66,3 +66,15 @@ def test_nothing_but_padding_is_a_loss_of_zero_without_a_gradient() -> None:
     (gradient,) = torch.autograd.grad(loss, logits)
     assert loss.item() == 0
     assert not gradient.any()
+
+
+def test_float16_keeps_small_shares_until_the_loss_is_scaled() -> None:
+    """Most words of a vocabulary have a share that float16 has no number for; times the scale it has one."""
+    logits = torch.zeros(1, 1000, dtype=torch.float16, requires_grad=True)
+    with torch.no_grad():
+        logits[0, 4] = 17.0
+    (2.0**16 * cross_entropy(logits, torch.tensor([4]), smoothing=0.0, pad_id=0)).backward()
+    assert logits.grad is not None
+    assert logits.grad.dtype == torch.float16
+    expected = 2.0**16 * logits.detach().double().softmax(dim=-1)[0, 5:]
+    torch.testing.assert_close(logits.grad[0, 5:].double(), expected, rtol=1e-3, atol=0)

@@ -1,0 +1,34 @@
+"""The device of the tests in this folder: pretended everywhere, and a real one where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from tests.devices.pretend import CUDA, PretendCuda, pretended_calls
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendCuda]:
+    """A machine with a CUDA device that isn't there."""
+    pretended_calls(monkeypatch)
+    with PretendCuda() as mode:
+        yield mode
+
+
+@pytest.fixture
+def real_cuda(monkeypatch: pytest.MonkeyPatch) -> torch.device:
+    """A CUDA device, its products of matrices in whole float32."""
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device (torch.cuda.is_available() is False)")
+    assert torch.get_float32_matmul_precision() == "highest"
+    return CUDA
+
+
+@pytest.fixture(params=["pretend", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> torch.device:
+    """Either of the two: what a test says of the one holds for the other."""
+    request.getfixturevalue("pretend" if request.param == "pretend" else "real_cuda")
+    return CUDA
