@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -178,41 +179,34 @@ def _metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata())
 
 
-def test_a_training_begins_stops_goes_on_and_finishes(begin: Callable[..., LiveTraining]) -> None:
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file without which the processes of trainings wait before they begin."""
+    spawn, gate = subprocess.Popen, tmp_path / "gate"
+    waiting = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
+
+    def held(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        return spawn(["sh", "-c", waiting, str(gate), *command], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", held)
+    return gate
+
+
+def test_a_training_begins_is_killed_goes_on_and_stops(
+    begin: Callable[..., LiveTraining], gate: Path
+) -> None:
+    """Killed, it has failed in words, and goes on from where it was."""
     places = Places(1)
-    training = begin(SMALL, places)
+    training = begin(ENDLESS, places)
     with pytest.raises(FullError, match="one training runs on this machine already"):
         begin(SMALL, places)
     assert training.status == "starting"
+    gate.touch()
     wait(lambda: training.course().history.steps)
+    assert training.status == "running"
     process_id = training.process_id
     assert process_id is not None
     assert os.getpriority(os.PRIO_PROCESS, process_id) >= min(19, os.nice(0) + NICENESS)
-    training.stop()
-    wait(lambda: not training.is_active)
-    assert training.status in ("stopped", "finished")
-    training.start()
-    wait(lambda: not training.is_active)
-    assert (training.status, training.message) == ("finished", "")
-    assert training.course().history.steps == tuple(range(1, SMALL.steps + 1))
-    found = training.model()
-    assert found is not None
-    assert found[0] == SMALL.steps
-    assert [training.model(step) is not None for step in training.moments()]
-    training.close()
-    training.close()
-    assert not training.files.folder.exists()
-    assert not is_there(process_id)
-    begin(SMALL, places)
-
-
-def test_a_killed_process_is_a_failure_in_words_that_can_be_gone_on_from(
-    begin: Callable[..., LiveTraining],
-) -> None:
-    training = begin(ENDLESS)
-    wait(training.files.state.exists)
-    process_id = training.process_id
-    assert process_id is not None
     os.kill(process_id, signal.SIGKILL)
     wait(lambda: not training.is_active)
     assert training.status == "failed"
@@ -221,6 +215,38 @@ def test_a_killed_process_is_a_failure_in_words_that_can_be_gone_on_from(
     training.start()
     wait(lambda: training.status == "running")
     assert training.message == ""
+    training.stop()
+    wait(lambda: not training.is_active)
+    assert training.status == "stopped"
+    steps = training.course().history.steps
+    assert steps == tuple(range(1, len(steps) + 1))
+
+
+def test_a_training_that_was_stopped_goes_on_and_finishes(
+    begin: Callable[..., LiveTraining], gate: Path
+) -> None:
+    places = Places(1)
+    training = begin(SMALL, places)
+    training.stop()
+    assert training.status == "stopping"
+    gate.touch()
+    wait(lambda: not training.is_active)
+    assert training.status == "stopped"
+    training.start()
+    wait(lambda: not training.is_active)
+    assert (training.status, training.message) == ("finished", "")
+    assert training.course().history.steps == tuple(range(1, SMALL.steps + 1))
+    found = training.model()
+    assert found is not None
+    assert found[0] == SMALL.steps
+    assert [training.model(step) is not None for step in training.moments()]
+    process_id = training.process_id
+    assert process_id is not None
+    training.close()
+    training.close()
+    assert not training.files.folder.exists()
+    assert not is_there(process_id)
+    begin(SMALL, places)
 
 
 @pytest.mark.parametrize(

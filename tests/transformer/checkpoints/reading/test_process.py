@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -30,6 +30,12 @@ def long() -> bytes:
     return archive(b"\x80\x02](" + b"K\x01" * 10_000_000 + b"e.")
 
 
+def seconds_of_children() -> float:
+    """The processor's time that processes of this one have taken which have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def test_it_does_without_pytorch() -> None:
     """The packages that are installed are not even on its path."""
     loaded = json.loads(in_process("print(json.dumps(sorted(sys.modules)))"))
@@ -38,24 +44,25 @@ def test_it_does_without_pytorch() -> None:
 
 
 def test_it_begins_soon(tmp_path: Path) -> None:
-    """Long before PyTorch would be imported, on a machine that is busy with other tests too."""
+    """Long before PyTorch would be imported: in processor time, of which others on the machine take none."""
     path = tmp_path / "weights.pt"
     path.write_bytes(saved({"w": tensor()}))
     took = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = seconds_of_children()
         survey(path)
-        took.append(time.perf_counter() - began)
+        took.append(seconds_of_children() - began)
     assert min(took) < 0.5
 
 
 def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
+    """It would take three seconds of the processor's time."""
     path = tmp_path / "weights.pt"
     path.write_bytes(long())
-    began = time.monotonic()
+    began = seconds_of_children()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
         survey(path, replace(LOCAL_LIMITS, seconds=0.5))
-    assert time.monotonic() - began < 10
+    assert seconds_of_children() - began < 2
 
 
 def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
