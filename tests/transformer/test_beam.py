@@ -53,10 +53,9 @@ def every_target(
     found = []
     for n in range(longest):
         every = list(itertools.product(words, repeat=n))
-        scores = totals(model, src, [(*ids, EOS_ID) for ids in every])
-        found += [
-            (score / length_penalty(n + 1, alpha), ids) for score, ids in zip(scores, every, strict=True)
-        ]
+        totalled = totals(model, src, [(*ids, EOS_ID) for ids in every])
+        scores = [score / length_penalty(n + 1, alpha) for score in totalled]
+        found += zip(scores, every, strict=True)
     return sorted(found, reverse=True)
 
 
@@ -143,7 +142,7 @@ def test_it_goes_on_from_a_prefix() -> None:
     model, src, prefix = sharp(2), random_ids(11, 1, 5), [4, 5]
     (found,) = search(model, src, prefix=prefix, beam_size=300, alpha=1.0, max_new_tokens=3)[0]
     expected = max(
-        (total(model, src, [*prefix, *ids, EOS_ID]) / length_penalty(len(ids) + 3, 1.0), ids)
+        (totals(model, src, [(*prefix, *ids, EOS_ID)])[0] / length_penalty(len(ids) + 3, 1.0), ids)
         for n in range(3)
         for ids in itertools.product([3, 4, 5, 6], repeat=n)
     )
