@@ -16,7 +16,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from transformer.live import worker
+from transformer.live import job, worker
 from transformer.live.files import LiveFiles
 from transformer.live.job import Desk, FullError, LiveTraining, Places
 from transformer.live.plan import LivePlan, TaskName
@@ -25,6 +25,7 @@ from transformer.run import run_sentence
 
 SMALL = LivePlan(task="reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
 ENDLESS = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+QUICK = "tests.transformer.quick_worker"
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""
 
@@ -46,6 +47,11 @@ class Obedient:
 @pytest.fixture(autouse=True)
 def few_sentences_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "N_HELD_OUT", 3)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "_WORKER", QUICK)
 
 
 @pytest.fixture
@@ -222,6 +228,7 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
     assert steps == tuple(range(1, len(steps) + 1))
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_training_that_was_stopped_goes_on_and_finishes(
     begin: Callable[..., LiveTraining], gate: Path
 ) -> None:
@@ -267,6 +274,7 @@ def test_a_crash_is_said_in_words(
     assert message in training.message
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., LiveTraining]) -> None:
     training = begin(ENDLESS, silence=0.3)
     wait(lambda: not training.is_active)
@@ -274,11 +282,13 @@ def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., Liv
     assert training.files.state.exists()
 
 
-PARENT = """
-import sys, time
-from transformer.live.job import LiveTraining, Places
-from transformer.live.plan import LivePlan, TaskName
-training = LiveTraining(LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000), Places(1))
+PARENT = f"""
+import time
+from transformer.live import job
+from transformer.live.plan import LivePlan
+job._WORKER = {QUICK!r}
+plan = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+training = job.LiveTraining(plan, job.Places(1))
 training.start()
 print(training.process_id, training.files.folder, flush=True)
 time.sleep(1000)

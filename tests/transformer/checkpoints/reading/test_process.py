@@ -109,30 +109,37 @@ def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
         survey(path)
 
 
-@pytest.mark.parametrize(
-    "deed",
-    [
-        "import decimal",
-        "__import__('socket').socket()",
-        "eval('1 + 1')",
-        "own.os.system('true')",
-        "own.os.fork()",
-        "open('/tmp/headlight-marker', 'w')",
-        "Path('/tmp/headlight-marker').mkdir()",
-        "own.os.remove('/tmp/headlight-marker')",
-    ],
-)
+DEEDS = [
+    "import decimal",
+    "__import__('socket').socket()",
+    "eval('1 + 1')",
+    "own.os.system('true')",
+    "own.os.fork()",
+    "open('/tmp/headlight-marker', 'w')",
+    "Path('/tmp/headlight-marker').mkdir()",
+    "own.os.remove('/tmp/headlight-marker')",
+]
+
+
 @pytest.mark.parametrize("folder", ["None", "Path('/tmp/elsewhere')"])
-def test_it_does_nothing_but_read(deed: str, folder: str) -> None:
+def test_it_does_nothing_but_read(folder: str) -> None:
     """Had a reader a fault through which a file ran code, this would still be in the way."""
-    code = f"""
-    own.stay_inside({folder})
-    try:
-        {deed}
-    except PermissionError as error:
-        print("stopped:", error)
-    """
-    assert in_process(code).startswith("stopped:")
+    code = "\n".join(
+        [
+            *(f"def deed_{number}():\n    {deed}" for number, deed in enumerate(DEEDS)),
+            f"own.stay_inside({folder})",
+            f"for deed in [{', '.join(f'deed_{number}' for number in range(len(DEEDS)))}]:",
+            "    try:",
+            "        deed()",
+            "        print('done')",
+            "    except PermissionError as error:",
+            "        print('stopped:', error)",
+        ]
+    )
+    said = in_process(code).splitlines()
+    assert len(said) == len(DEEDS)
+    for deed, answer in zip(DEEDS, said, strict=True):
+        assert answer.startswith("stopped:"), deed
 
 
 def test_it_writes_in_its_folder_alone(tmp_path: Path) -> None:
