@@ -141,11 +141,11 @@ def be_told_to_stop_in_update(number: int) -> None:
 
 def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
     """Only one process is told to stop; all stop after the same update, and go on with their own dropout."""
-    choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000"]
+    choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000", "--validate-every", "8"]
     unbroken, out = tmp_path / "unbroken", tmp_path / "model"
-    runs = together(tmp_path, *files, *choices, "--steps", "40", "--out", str(unbroken))
+    runs = together(tmp_path, *files, *choices, "--steps", "16", "--out", str(unbroken))
     assert [run.wait() for run in runs] == [0, 0]
-    begin = [*files, *choices, "--steps", "40", "--out", str(out)]
+    begin = [*files, *choices, "--steps", "16", "--out", str(out)]
     first, second = ranks(2)
     runs = [
         Run(tmp_path, *begin, environment=first),
