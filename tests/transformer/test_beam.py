@@ -50,7 +50,7 @@ def every_target(
 ) -> list[tuple[float, tuple[int, ...]]]:
     """All targets that end within so many tokens, best first."""
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*NEVER, EOS_ID)]
-    found = []
+    found: list[tuple[float, tuple[int, ...]]] = []
     for n in range(longest):
         every = list(itertools.product(words, repeat=n))
         totalled = totals(model, src, [(*ids, EOS_ID) for ids in every])
