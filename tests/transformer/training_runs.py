@@ -21,7 +21,7 @@ import sacrebleu
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
-from torch.distributed import TCPStore
+from torch._C._distributed_c10d import TCPStore
 
 from transformer.__main__ import main
 from transformer.tasks import ToyEnIt
