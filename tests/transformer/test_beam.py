@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,11 +35,14 @@ def sharp(seed: int) -> Transformer:
 
 
 @torch.no_grad()
-def total(model: Transformer, src: Tensor, ids: list[int]) -> float:
-    """The log-probability of a whole target by one forward, without a cache."""
-    logits = model(src, torch.tensor([[BOS_ID, *ids[:-1]]]))[0]
-    logits[:, list(NEVER)] = -math.inf
-    return sum(float(row[token]) for row, token in zip(logits.log_softmax(dim=-1), ids, strict=True))
+def totals(model: Transformer, src: Tensor, targets: Sequence[Sequence[int]]) -> list[float]:
+    """The log-probabilities of whole targets of one length by one forward, without a cache."""
+    ids = torch.tensor(targets)  # (N, T)
+    before = torch.nn.functional.pad(ids[:, :-1], (1, 0), value=BOS_ID)
+    logits = model(src.expand(len(ids), -1), before).double()
+    logits[..., list(NEVER)] = -math.inf
+    totalled: list[float] = logits.log_softmax(dim=-1).gather(-1, ids[..., None]).sum(dim=(1, 2)).tolist()
+    return totalled
 
 
 def every_target(
@@ -46,11 +50,12 @@ def every_target(
 ) -> list[tuple[float, tuple[int, ...]]]:
     """All targets that end within so many tokens, best first."""
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*NEVER, EOS_ID)]
-    found = []
+    found: list[tuple[float, tuple[int, ...]]] = []
     for n in range(longest):
-        for ids in itertools.product(words, repeat=n):
-            score = total(model, src, [*ids, EOS_ID]) / length_penalty(n + 1, alpha)
-            found.append((score, ids))
+        every = list(itertools.product(words, repeat=n))
+        totalled = totals(model, src, [(*ids, EOS_ID) for ids in every])
+        scores = [score / length_penalty(n + 1, alpha) for score in totalled]
+        found += zip(scores, every, strict=True)
     return sorted(found, reverse=True)
 
 
@@ -78,12 +83,11 @@ def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
     followed: list[tuple[int, ...]] = [()]
     finished: list[tuple[float, tuple[int, ...]]] = []
     for _ in range(limit):
-        ranked = sorted(
-            ((total(model, src, [*ids, w]), (*ids, w)) for ids in followed for w in words), reverse=True
-        )
+        longer = [(*ids, word) for ids in followed for word in words]
+        ranked = sorted(zip(totals(model, src, longer), longer, strict=True), reverse=True)
         finished += [one for one in ranked[:size] if one[1][-1] == EOS_ID]
         followed = [ids for _, ids in ranked if ids[-1] != EOS_ID][:size]
-        best = total(model, src, list(followed[0]))
+        (best,) = totals(model, src, followed[:1])
         if finished and max(finished)[0] >= best:
             break
     (found,) = search(model, src, beam_size=size, max_new_tokens=limit)[0]
@@ -138,7 +142,7 @@ def test_it_goes_on_from_a_prefix() -> None:
     model, src, prefix = sharp(2), random_ids(11, 1, 5), [4, 5]
     (found,) = search(model, src, prefix=prefix, beam_size=300, alpha=1.0, max_new_tokens=3)[0]
     expected = max(
-        (total(model, src, [*prefix, *ids, EOS_ID]) / length_penalty(len(ids) + 3, 1.0), ids)
+        (totals(model, src, [(*prefix, *ids, EOS_ID)])[0] / length_penalty(len(ids) + 3, 1.0), ids)
         for n in range(3)
         for ids in itertools.product([3, 4, 5, 6], repeat=n)
     )

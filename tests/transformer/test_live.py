@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from transformer.live import worker
+from transformer.live import job, worker
 from transformer.live.files import LiveFiles
 from transformer.live.job import Desk, FullError, LiveTraining, Places
 from transformer.live.plan import LivePlan, TaskName
@@ -24,6 +25,7 @@ from transformer.run import run_sentence
 
 SMALL = LivePlan(task="reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
 ENDLESS = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+QUICK = "tests.transformer.quick_worker"
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""
 
@@ -45,6 +47,11 @@ class Obedient:
 @pytest.fixture(autouse=True)
 def few_sentences_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "N_HELD_OUT", 3)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "_WORKER", QUICK)
 
 
 @pytest.fixture
@@ -178,41 +185,34 @@ def _metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata())
 
 
-def test_a_training_begins_stops_goes_on_and_finishes(begin: Callable[..., LiveTraining]) -> None:
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file without which the processes of trainings wait before they begin."""
+    spawn, gate = subprocess.Popen, tmp_path / "gate"
+    waiting = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
+
+    def held(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        return spawn(["sh", "-c", waiting, str(gate), *command], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", held)
+    return gate
+
+
+def test_a_training_begins_is_killed_goes_on_and_stops(
+    begin: Callable[..., LiveTraining], gate: Path
+) -> None:
+    """Killed, it has failed in words, and goes on from where it was."""
     places = Places(1)
-    training = begin(SMALL, places)
+    training = begin(ENDLESS, places)
     with pytest.raises(FullError, match="one training runs on this machine already"):
         begin(SMALL, places)
     assert training.status == "starting"
+    gate.touch()
     wait(lambda: training.course().history.steps)
+    assert training.status == "running"
     process_id = training.process_id
     assert process_id is not None
     assert os.getpriority(os.PRIO_PROCESS, process_id) >= min(19, os.nice(0) + NICENESS)
-    training.stop()
-    wait(lambda: not training.is_active)
-    assert training.status in ("stopped", "finished")
-    training.start()
-    wait(lambda: not training.is_active)
-    assert (training.status, training.message) == ("finished", "")
-    assert training.course().history.steps == tuple(range(1, SMALL.steps + 1))
-    found = training.model()
-    assert found is not None
-    assert found[0] == SMALL.steps
-    assert [training.model(step) is not None for step in training.moments()]
-    training.close()
-    training.close()
-    assert not training.files.folder.exists()
-    assert not is_there(process_id)
-    begin(SMALL, places)
-
-
-def test_a_killed_process_is_a_failure_in_words_that_can_be_gone_on_from(
-    begin: Callable[..., LiveTraining],
-) -> None:
-    training = begin(ENDLESS)
-    wait(training.files.state.exists)
-    process_id = training.process_id
-    assert process_id is not None
     os.kill(process_id, signal.SIGKILL)
     wait(lambda: not training.is_active)
     assert training.status == "failed"
@@ -221,6 +221,40 @@ def test_a_killed_process_is_a_failure_in_words_that_can_be_gone_on_from(
     training.start()
     wait(lambda: training.status == "running")
     assert training.message == ""
+    training.stop()
+    wait(lambda: not training.is_active)
+    assert training.status == "stopped"
+    steps = training.course().history.steps
+    assert steps == tuple(range(1, len(steps) + 1))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_training_that_was_stopped_goes_on_and_finishes(
+    begin: Callable[..., LiveTraining], gate: Path
+) -> None:
+    places = Places(1)
+    training = begin(SMALL, places)
+    training.stop()
+    assert training.status == "stopping"
+    gate.touch()
+    wait(lambda: not training.is_active)
+    assert training.status == "stopped"
+    training.start()
+    wait(lambda: not training.is_active)
+    assert (training.status, training.message) == ("finished", "")
+    assert training.course().history.steps == tuple(range(1, SMALL.steps + 1))
+    found = training.model()
+    assert found is not None
+    assert found[0] == SMALL.steps
+    assert [training.model(step) is not None for step in training.moments()]
+    process_id = training.process_id
+    assert process_id is not None
+    training.close()
+    training.close()
+    assert not training.files.folder.exists()
+    assert not is_there(process_id)
+    gate.unlink()
+    begin(SMALL, places)  # its place is free
 
 
 @pytest.mark.parametrize(
@@ -241,6 +275,7 @@ def test_a_crash_is_said_in_words(
     assert message in training.message
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., LiveTraining]) -> None:
     training = begin(ENDLESS, silence=0.3)
     wait(lambda: not training.is_active)
@@ -248,11 +283,13 @@ def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., Liv
     assert training.files.state.exists()
 
 
-PARENT = """
-import sys, time
-from transformer.live.job import LiveTraining, Places
-from transformer.live.plan import LivePlan, TaskName
-training = LiveTraining(LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000), Places(1))
+PARENT = f"""
+import time
+from transformer.live import job
+from transformer.live.plan import LivePlan
+job._WORKER = {QUICK!r}
+plan = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+training = job.LiveTraining(plan, job.Places(1))
 training.start()
 print(training.process_id, training.files.folder, flush=True)
 time.sleep(1000)

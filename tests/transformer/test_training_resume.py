@@ -6,15 +6,17 @@ import json
 import os
 import random
 import signal
-import time
+import sys
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 import torch
 
+import transformer
 from tests.transformer.training_runs import TINY, Run, metrics, state, train, write_pairs
 from transformer.training import preparing
 from transformer.training.folder import TrainingFolder
@@ -24,6 +26,10 @@ CHOICES = [
     *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2".split(),
     *"--validate-every 7 --careless 0.3".split(),
 ]
+
+SEED = 1
+N_CALLS = 45_000
+"""Fewer calls of our functions than a training makes, even one that has nothing left to do but to finish."""
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +90,29 @@ def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path)
     assert_the_same(out, unbroken)
 
 
+def die_at_call(number: int) -> None:
+    """Let the process kill itself when it calls a function of ours for the n-th time, whatever it is at."""
+    ours, left = str(Path(transformer.__file__).parent), [number]
+
+    def counted(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(ours):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(counted)
+
+
 def test_killed_at_random_moments(files: list[str], unbroken: Path, tmp_path: Path) -> None:
-    out = tmp_path / "model"
-    rng, n_kills = random.Random(), 0
-    run = Run(tmp_path, *files, *CHOICES, "--out", str(out))
-    run.wait_for((out / "training" / "plan.json").exists)
-    while True:
-        time.sleep(rng.uniform(0.0, 0.7))
-        run.kill()
-        if run.wait() == 0:
-            break
-        n_kills += 1
-        run = Run(tmp_path, "--resume", "--out", str(out))
-        if n_kills == 6:
-            assert run.wait() == 0, run.said
-            break
+    """Moments are counted in calls, not in seconds: they are the same ones on every machine."""
+    out, rng = tmp_path / "model", random.Random(SEED)
+    begin, go_on = [*files, *CHOICES, "--out", str(out)], ["--resume", "--out", str(out)]
+    for _ in range(6):
+        has_begun = (out / "training" / "plan.json").exists()
+        die = partial(die_at_call, rng.randrange(1, N_CALLS))
+        run = Run(tmp_path, *(go_on if has_begun else begin), before=die)
+        assert run.wait() == -signal.SIGKILL, run.said
+    train(tmp_path, *go_on)
     assert_the_same(out, unbroken)
 
 

@@ -9,7 +9,6 @@ import json
 import multiprocessing
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import sacrebleu
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
+from torch._C._distributed_c10d import TCPStore
 
 from transformer.__main__ import main
 from transformer.tasks import ToyEnIt
@@ -39,6 +39,9 @@ for language in ("en", "it"):
     WordTokenizer(language, lowercase=False)
 torch.optim.Adam([torch.zeros(1)])
 sacrebleu.corpus_bleu(["a"], [["a"]])
+
+_stores: list[TCPStore] = []
+"""Each is there as long as somebody holds it."""
 
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload([__name__, "transformer.cli.dispatch"])
@@ -139,11 +142,15 @@ def train(folder: Path, *arguments: str) -> str:
 
 
 def ranks(n_processes: int) -> list[dict[str, str]]:
-    """The environments of processes that train together, as torchrun makes them."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    together = {"WORLD_SIZE": str(n_processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    """The environments of processes that train together, as torchrun makes them.
+
+    As torchrun does, this process holds the place where they meet: a port that is only looked for could be
+    another's by the time that they use it.
+    """
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    _stores.append(store)
+    together = {"WORLD_SIZE": str(n_processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    together["TORCHELASTIC_USE_AGENT_STORE"] = str(True)
     return [together | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(n_processes)]
 
 

