@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 @pytest.mark.parametrize("model", ["en-it", "toy-en-it"])
 def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) -> None:
     app = start(model=model)
-    assert [element.value for element in app.subheader] == [
+    assert [element.value for element in app.header] == [
         "What it is",
         "Architecture",
         "What the doctor says",
@@ -79,7 +79,7 @@ def test_parameters_of_the_parts_add_up() -> None:
 def test_a_random_model_comes_from_no_file() -> None:
     app = start(model=RANDOM)
     assert "comes from no file" in app.info[0].value
-    assert not app.subheader
+    assert not app.header
 
 
 # Opened

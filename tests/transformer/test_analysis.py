@@ -166,7 +166,7 @@ def test_a_head_that_looks_at_one_position() -> None:
     diagnosis = examine(imported(broken(healthy, look_at_one_position)))
     (finding,) = diagnosis.of("problem", "warning")
     assert (finding.check, finding.severity) == ("collapsed attention", "warning")
-    assert finding.where == "encoder.layers.0.self_attn head 2"
+    assert finding.where == "encoder.layers.0.self_attn head 1"
 
 
 def test_attention_that_rests_on_the_end() -> None:

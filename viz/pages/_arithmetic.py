@@ -128,7 +128,7 @@ def _distance(offset: int) -> str:
     if offset == 0:
         return "at the query's own position"
     unit = "position" if abs(offset) == 1 else "positions"
-    return f"{abs(offset)} {unit} {'behind' if offset > 0 else 'before'} the query"
+    return f"{abs(offset)} {unit} {'after' if offset > 0 else 'before'} the query"
 
 
 def weight_formula(
