@@ -20,6 +20,7 @@ FORBIDDEN = {
     "viz.training_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.checkpoint_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.opened_models": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
+    "viz.example_ids": ("app", "viz.pages", "viz.session", "streamlit", "torch", "tests", "bench", "scripts"),
     "viz.decoding_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.arrays": (
         "app",

@@ -11,7 +11,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 def example_ids(loaded: LoadedModel, n: int) -> str:
-    """Write n ids of a model's vocabulary, as they are typed; none of them special, where there are others."""
+    """Write n ids of a model's vocabulary, as they are typed; none is special, where there are others."""
     config, specials = loaded.model.config, loaded.source.specials
     rows = config.src_vocab_size or config.tgt_vocab_size
     named = (specials.pad, specials.bos, specials.eos, specials.unk, specials.mask)

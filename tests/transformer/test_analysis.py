@@ -160,6 +160,14 @@ def test_each_damage_is_found_and_nothing_else(
     assert complaints(broken(pre_norm_model(), damage)) == [(check, severity)]
 
 
+def test_heads_count_from_0() -> None:
+    pruned = broken(pre_norm_model(), write(f"{W_O}.weight", 0.0, slice(None), head_rows(0)))
+    (dead,) = examine(imported(pruned)).of("warning")
+    assert dead.where.endswith(" head 0")
+    (twins,) = examine(imported(broken(pre_norm_model(), repeat_head))).of("warning")
+    assert twins.where.endswith(" heads 0 and 2")
+
+
 def test_a_head_that_looks_at_one_position() -> None:
     healthy = tiny_model(positions="learned")
     assert complaints(healthy) == []
