@@ -43,8 +43,8 @@ def draw() -> None:
 
     address.restore()
     texts_from_address()
-    texts_to_address()
     sidebar()
+    texts_to_address()
     if page.url_path != TRAINING:
         training_note()
     page.run()

@@ -23,6 +23,7 @@ FORBIDDEN = {
     "viz.run_cache": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
     "viz.first_page": ("app", "tests", "bench", "scripts", "torch", "spacy"),
     "viz.opened_models": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
+    "viz.example_ids": ("app", "viz.pages", "viz.session", "streamlit", "torch", "tests", "bench", "scripts"),
     "viz.decoding_session": ("app", "viz.pages", "tests", "bench", "scripts"),
     "viz.arrays": (
         "app",

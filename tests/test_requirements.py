@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,8 +16,13 @@ PIN = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+)==\S+ +# \S", re.MULTILINE)
 OWN = {"app", "viz", "transformer"}
 
 
-def pinned(name: str) -> set[str]:
-    return {match["name"].lower() for match in PIN.finditer((ROOT / name).read_text(encoding="utf-8"))}
+REQUIREMENTS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
+
+
+def pinned(name: str) -> list[str]:
+    """The distributions of a file, as often as they stand in it."""
+    found = PIN.finditer((ROOT / name).read_text(encoding="utf-8"))
+    return sorted(re.sub(r"[-_.]+", "-", match["name"].lower()) for match in found)
 
 
 def imported() -> set[str]:
@@ -34,10 +40,16 @@ def imported() -> set[str]:
 
 
 def test_what_is_imported_is_pinned() -> None:
-    assert imported() == pinned("requirements.txt")
+    assert imported() == set(pinned("requirements.txt"))
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-bench.txt"])
+def test_nothing_is_pinned_twice() -> None:
+    """Not in two of the files either: each has all of those before it."""
+    everything = Counter(pin for name in REQUIREMENTS for pin in pinned(name))
+    assert [pin for pin, times in everything.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_every_line_is_a_pin_with_a_reason(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     assert all(line.startswith(("#", "-r ")) or PIN.match(line) for line in lines if line)

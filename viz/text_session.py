@@ -16,6 +16,7 @@ from transformer.foreign_text.ids import IdCoder
 from transformer.text import clean
 from viz import address
 from viz.address import as_typed
+from viz.example_ids import example_ids
 from viz.session import current_choice, current_model
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
@@ -25,8 +26,6 @@ DEFAULT_SYMBOLS = "m 7 a 3 k 2"
 """What the Training page's tasks of digits and letters begin with."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
 """The Masks page's sentences, one a line."""
-DEFAULT_NUMBERS = "5 9 7 12 10 6"
-DEFAULT_NUMBER_BATCH = "5 9 7\n8 12 5 11 6 10"
 
 
 class Boxes(NamedTuple):
@@ -41,9 +40,11 @@ WORDS = Boxes("text", "target", "batch")
 NUMBERS = Boxes("numbers", "target_numbers", "number_batch")
 _DEFAULT_TEXTS = {
     **dict(zip(WORDS, (DEFAULT_SENTENCE, "", DEFAULT_BATCH), strict=True)),
-    **dict(zip(NUMBERS, (DEFAULT_NUMBERS, "", DEFAULT_NUMBER_BATCH), strict=True)),
+    **dict.fromkeys(NUMBERS, ""),
     "symbols": DEFAULT_SYMBOLS,
 }
+_BEGUN = "begun_numbers"
+"""What the boxes of numbers began with: it depends on the model."""
 
 
 def boxes_of(loaded: LoadedModel) -> Boxes:
@@ -53,7 +54,7 @@ def boxes_of(loaded: LoadedModel) -> Boxes:
 
 def texts_from_address() -> None:
     """Take the sentences from the address where it decides: at the first visit, after Back and Forward."""
-    for key, default in _DEFAULT_TEXTS.items():
+    for key, default in _defaults().items():
         if address.is_to_be_read(key):
             st.session_state[key] = address.read(key, default)
         else:
@@ -61,9 +62,31 @@ def texts_from_address() -> None:
             st.session_state[key] = st.session_state[key]
 
 
+def begin_numbers(loaded: LoadedModel) -> None:
+    """Let untouched boxes of numbers begin with ids that a model without a tokenizer has.
+
+    To be called once the model is chosen, before its boxes are drawn.
+    """
+    if not isinstance(loaded.source, IdCoder):
+        return
+    before = _defaults()
+    begun = {
+        NUMBERS.text: example_ids(loaded, 6),
+        NUMBERS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
+    }
+    for key, text in begun.items():
+        if st.session_state[key] == before[key]:
+            st.session_state[key] = text
+    st.session_state[_BEGUN] = begun
+
+
+def _defaults() -> dict[str, str]:
+    return _DEFAULT_TEXTS | st.session_state.get(_BEGUN, {})
+
+
 def texts_to_address() -> None:
     """Write the sentences into the address: in each run of the page, and in a fragment that has a box."""
-    for key, default in _DEFAULT_TEXTS.items():
+    for key, default in _defaults().items():
         address.write(key, st.session_state[key], default)
 
 

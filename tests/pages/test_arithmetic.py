@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from viz.pages._arithmetic import score_formula, weight_formula
+from viz.pages._arithmetic import distance, score_formula, weight_formula
 
 
 def test_score_formula_has_its_numbers() -> None:
@@ -31,3 +31,16 @@ def test_weight_formula_can_be_calculated_again(shift: float) -> None:
 def test_a_closed_cell_says_so() -> None:
     scores, allowed = np.zeros(2, np.float32), np.array([True, False])
     assert "mask closes this cell" in weight_formula(scores, allowed, 1, 0.0)
+
+
+@pytest.mark.parametrize(
+    "offset, words",
+    [
+        (2, "2 positions after the query"),
+        (1, "1 position after the query"),
+        (0, "at the query's own position"),
+        (-3, "3 positions before the query"),
+    ],
+)
+def test_a_later_key_comes_after_the_query(offset: int, words: str) -> None:
+    assert distance(offset) == words

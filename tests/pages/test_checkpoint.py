@@ -11,6 +11,7 @@ import streamlit as st
 from tests.checkpoints import (
     N_DECODER_LAYERS,
     N_HEADS,
+    SRC_VOCAB_SIZE,
     torch_file,
     translator,
     whole_module,
@@ -46,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 @pytest.mark.parametrize("model", ["en-it", "toy-en-it"])
 def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) -> None:
     app = start(model=model)
-    assert [element.value for element in app.subheader] == [
+    assert [element.value for element in app.header] == [
         "What it is",
         "Architecture",
         "What the doctor says",
@@ -79,7 +80,7 @@ def test_parameters_of_the_parts_add_up() -> None:
 def test_a_random_model_comes_from_no_file() -> None:
     app = start(model=RANDOM)
     assert "comes from no file" in app.info[0].value
-    assert not app.subheader
+    assert not app.header
 
 
 # Opened
@@ -137,6 +138,10 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
         assert not app.error, page
     app.switch_page("viz/pages/explore.py").run()
     assert app.text_input(key="numbers").label == "Numbers of tokens"
+    ids = [int(word) for word in app.text_input(key="numbers").value.split()]
+    assert len(ids) == 6
+    assert all(3 < index < SRC_VOCAB_SIZE for index in ids)
+    assert "numbers" not in app.query_params
     app.switch_page("viz/pages/checkpoint.py").run()
     app.button_group(key="checkpoint_from").set_value(PATH).run()
     press(app, "Close it")

@@ -164,13 +164,21 @@ def test_each_damage_is_found_and_nothing_else(
     assert complaints(broken(pre_norm_model(), damage)) == [(check, severity)]
 
 
+def test_heads_count_from_0() -> None:
+    pruned = broken(pre_norm_model(), write(f"{W_O}.weight", 0.0, slice(None), head_rows(0)))
+    (dead,) = examine(imported(pruned)).of("warning")
+    assert dead.where.endswith(" head 0")
+    (twins,) = examine(imported(broken(pre_norm_model(), repeat_head))).of("warning")
+    assert twins.where.endswith(" heads 0 and 2")
+
+
 def test_a_head_that_looks_at_one_position() -> None:
     healthy = tiny_model(positions="learned")
     assert complaints(healthy) == []
     diagnosis = examine(imported(broken(healthy, look_at_one_position)))
     (finding,) = diagnosis.of("problem", "warning")
     assert (finding.check, finding.severity) == ("collapsed attention", "warning")
-    assert finding.where == "encoder.layers.0.self_attn head 2"
+    assert finding.where == "encoder.layers.0.self_attn head 1"
 
 
 def test_attention_that_rests_on_the_end() -> None:

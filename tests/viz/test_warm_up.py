@@ -14,7 +14,7 @@ from scripts.browser import ROOT
 from viz import warm_up
 
 
-HEAVY = {"torch", "spacy", "plotly", "transformer"}
+HEAVY = {"torch", "spacy", "transformer"}
 
 
 def test_the_frame_is_drawn_before_anything_heavy_is_imported() -> None:

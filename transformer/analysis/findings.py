@@ -79,10 +79,10 @@ def places(names: Iterable[str]) -> str:
 
 
 def head_places(heads: Sequence[tuple[str, int]]) -> str:
-    """Heads, each as the path of its attention and its index, in words; heads are counted from 1."""
+    """Heads, each as the path of its attention and its index, in words; heads are counted from 0."""
     by_path: dict[str, list[str]] = {}
     for path, head in heads:
-        by_path.setdefault(path, []).append(str(head + 1))
+        by_path.setdefault(path, []).append(str(head))
     return places(
         f"{path} {'head' if len(numbers) == 1 else 'heads'} {', '.join(numbers)}"
         for path, numbers in by_path.items()

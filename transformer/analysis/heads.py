@@ -109,7 +109,7 @@ def duplicate_findings(model: Transformer) -> list[Finding]:
             compared, cosine = True, float(alike[a, b])
             highest = max(highest, cosine)
             if cosine > DUPLICATE:
-                pairs.append(f"{heads.path} heads {a + 1} and {b + 1}")
+                pairs.append(f"{heads.path} heads {a} and {b}")
     if not compared:
         return []
     number = f"cosine {highest:.2f} at most in both circuits, the same from {DUPLICATE} on"

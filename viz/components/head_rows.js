@@ -41,6 +41,8 @@ class HeadRows {
       const frame = element("div", "hl-block");
       const name = element("div", "name", frame);
       const box = element("div", "hl-scroll", frame);
+      // The arrow keys scroll it while it has the focus, and choose no head.
+      box.onkeydown = (event) => event.key in ARROWS && event.stopPropagation();
       const canvas = element("canvas", "", box);
       canvas.onpointermove = (event) => this.hover(event, i);
       canvas.onpointerleave = () => this.tip.hide();
@@ -48,7 +50,7 @@ class HeadRows {
         const at = this.cellAt(event, i);
         if (at) this.select(i, at.layer, at.head, 0);
       };
-      return { frame, name, canvas };
+      return { frame, name, box, canvas };
     });
     this.stage.replaceChildren(...this.blocks.map(({ frame }) => frame));
   }
@@ -87,6 +89,9 @@ class HeadRows {
     const width = left + tokens.length * this.column + 96;
     const pen = prepare(block.canvas, width, this.edge(i, layers - 1, heads - 1) + this.row + 6);
     block.canvas.setAttribute("aria-label", name);
+    const { box } = block;
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
     this.labels(pen, i, left);
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < heads; head++) this.cells(pen, i, layer, head, left);

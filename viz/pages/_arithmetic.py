@@ -91,7 +91,7 @@ def _what_is_special(
     before, shared = turned_from(trace, record.path, head, cell), record.q.shape[1] // record.k.shape[1]
     if biased:
         notes.append(
-            f"b is what this head learned to add for a key {_distance(j - i)}, whatever the tokens are."
+            f"b is what this head learned to add for a key {distance(j - i)}, whatever the tokens are."
         )
     if f"{record.path}.q_norm.result" in trace:
         notes.append("Each head's queries and keys were normed first (page Layer norm).")
@@ -124,11 +124,12 @@ def _signed(number: float) -> str:
     return f"{number:.3f}".replace("-", "−")
 
 
-def _distance(offset: int) -> str:
+def distance(offset: int) -> str:
+    """Where a key stands that is so many positions after its query, in words."""
     if offset == 0:
         return "at the query's own position"
     unit = "position" if abs(offset) == 1 else "positions"
-    return f"{abs(offset)} {unit} {'behind' if offset > 0 else 'before'} the query"
+    return f"{abs(offset)} {unit} {'after' if offset > 0 else 'before'} the query"
 
 
 def weight_formula(

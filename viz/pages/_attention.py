@@ -41,7 +41,7 @@ GRID_SIDE = 48
 @st.fragment
 def attention_section(run: Run) -> None:
     """Draw the section; what is picked in it draws only this section again."""
-    st.subheader("Attention")
+    st.header("Attention")
     attention, measure, by_words = _pick_maps(run)
     maps = attention_maps(run.trace, attention, measure)
     cell = focus(*maps.values.shape[2:])

@@ -15,7 +15,7 @@ WHAT: dict[Attention, str] = {
 }
 
 ALONE: dict[Attention, str] = {
-    "encoder": "**Self-attention.** Each {unit} looks at all {unit}s of the sentence, before it and behind "
+    "encoder": "**Self-attention.** Each {unit} looks at all {unit}s of the sentence, before it and after "
     "it, and takes up a mix of what they carry. A row says how one {unit} divides its attention: it "
     "sums to 1.",
     "decoder": "**Self-attention.** Each {unit} looks at itself and the {unit}s before it, to find the "

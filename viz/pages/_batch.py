@@ -64,7 +64,7 @@ def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
 
 def batch_section(trace: Trace) -> None:
     """Draw the batch on both sides of the model."""
-    st.subheader("The batch")
+    st.header("The batch")
     sides = [stack for stack in SIDES if trace.n_layers(stack)]
     has_padding = current_model().model.config.pad_id >= 0
     for stack in sides:

@@ -47,7 +47,7 @@ def forcing_section(free_run: Run) -> None:
     Args:
         free_run: of the source, with the target that the model made itself.
     """
-    st.subheader("Given words and its own words")
+    st.header("Given words and its own words")
     st.markdown(
         "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
         "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "

@@ -52,7 +52,7 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
         prefix: ids that the drawn sentence begins with.
         limit: the most tokens that a search can begin behind.
     """
-    st.subheader("What comes next")
+    st.header("What comes next")
     before = [node.token_id for node in path[1:-1]]
     so_far = current_model().target.decode(before)
     behind = ["the prompt"] if current_model().model.config.kind == "decoder-only" else []

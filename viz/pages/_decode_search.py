@@ -57,7 +57,7 @@ class Search:
 @st.fragment
 def search_section() -> None:
     """Draw the section; what is chosen in it draws only this section again."""
-    st.subheader("The search")
+    st.header("The search")
     try:
         search = _search()
     except SentenceError as error:

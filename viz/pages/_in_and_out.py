@@ -39,7 +39,7 @@ def in_and_out(run: Run) -> None:
     """Draw both halves of a run."""
     loaded = current_model()
     config = loaded.model.config
-    st.subheader("What goes in")
+    st.header("What goes in")
     token_strip(
         source_tokens(run),
         colors=current_theme(),
@@ -49,7 +49,7 @@ def in_and_out(run: Run) -> None:
         note=_subwords_note(loaded.source),
         unknown_name=_unknown_name(loaded.source),
     )
-    st.subheader("What comes out")
+    st.header("What comes out")
     if not run.steps:
         st.markdown(WORDLESS.format(d_model=config.d_model))
         return

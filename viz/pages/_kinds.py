@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.foreign_text.ids import IdCoder
+from viz.example_ids import example_ids
 from viz.pages._languages import language
 
 INTRODUCTIONS = {
@@ -108,8 +109,7 @@ def kind_examples(loaded: LoadedModel) -> list[str]:
     """Something to type for a model that has no examples of its own."""
     config = loaded.model.config
     if isinstance(loaded.source, IdCoder):
-        rows = config.src_vocab_size or config.tgt_vocab_size
-        return [" ".join(str(place * 7919 % rows) for place in range(1, n)) for n in (6, 10)]
+        return [example_ids(loaded, n) for n in (5, 9)]
     mask = mask_token(loaded)
     if config.kind == "encoder-only":
         return [] if mask is None else [example.format(mask=mask) for example in MASKED]

@@ -26,7 +26,7 @@ Closed = dict[str, NDArray[np.bool_]]
 @st.fragment
 def mask_section(trace: Trace) -> None:
     """Draw the masks of a chosen attention and sentence; what is picked draws only this section again."""
-    st.subheader("The masks")
+    st.header("The masks")
     attention, sentence = _pick(trace)
     record = attention_record(trace, attention, 0)
     masks = masks_of(trace, attention, sentence)

@@ -30,7 +30,7 @@ def softmax_section(
         query: the position that looks.
         closed: reason -> (K,) True where the mask closes the key for this query.
     """
-    st.subheader("One query, with and without the mask")
+    st.header("One query, with and without the mask")
     layer, head = _pick_head(len(records), records[0].scores.shape[1])
     record = records[layer]
     row = record.scores[sentence, head, query]  # (K,)

@@ -45,7 +45,7 @@ OUTSIDE = {
 @st.fragment
 def norm_section(run: Run) -> None:
     """Draw the chosen norm; what is picked draws only this section again."""
-    st.subheader("One norm")
+    st.header("One norm")
     records = {record.path: record for record in run.trace.norms()}
     record, tokens, token = _pick(run, records)
     head = _pick_head(record)

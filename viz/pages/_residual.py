@@ -81,7 +81,7 @@ def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
 @st.fragment
 def residual_section(run: Run) -> None:
     """Draw how the stream of this run grows through both stacks."""
-    st.subheader("The residual stream along the layers")
+    st.header("The residual stream along the layers")
     what, formula = _place_of_norms(current_model().model.config)
     stacks = stacks_of(run)
     _, lengths = stream(run, stacks[0])
@@ -110,7 +110,7 @@ def residual_section(run: Run) -> None:
 @st.fragment
 def pre_and_post_section(run: Run) -> None:
     """Draw the stream of two untrained models of the same sizes, one pre-norm and one post-norm."""
-    st.subheader("Pre-norm and post-norm before training")
+    st.header("Pre-norm and post-norm before training")
     n_parameters = sum(weights.numel() for weights in current_model().model.parameters())
     if n_parameters > MOST_PARAMETERS:
         st.markdown(

@@ -11,6 +11,7 @@ from transformer.checkpoints.folder import CheckpointError, LoadedModel, ModelSu
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.checkpoint_session import reload_closed
+from viz.components.streamlit_repairs import streamlit_repairs
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
 from viz.opened_models import is_opened
@@ -27,6 +28,7 @@ from viz.session import (
     shelf,
     take_next,
 )
+from viz.text_session import begin_numbers
 
 LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
@@ -54,10 +56,13 @@ def sidebar() -> None:
             "Device", available_devices(), "device", "Where the model runs. The fastest stands first."
         )
         choose_model(ModelChoice(name=name, random=sizes, device=device))
-        model = _open().model
+        loaded = _open()
+        begin_numbers(loaded)
+        model = loaded.model
         st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
         whole_characters(key="whole_characters")
+        streamlit_repairs(key="streamlit_repairs")
     if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
         st.info(CLOSED_NOTE)
 

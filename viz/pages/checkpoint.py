@@ -22,14 +22,14 @@ if subject is None:
     )
 else:
     imported = subject.imported
-    st.subheader("What it is")
+    st.header("What it is")
     what_it_is(imported)
     questions(subject)
-    st.subheader("Architecture")
+    st.header("Architecture")
     drawing(imported.report.config)
-    st.subheader("What the doctor says")
+    st.header("What the doctor says")
     doctor(subject.name, imported)
-    st.subheader("Every part, setting and name")
+    st.header("Every part, setting and name")
     in_parts, in_settings, in_names = st.tabs(["Parameters by part", "Settings", "Names that did not fit"])
     with in_parts:
         parameters(imported)

@@ -18,16 +18,17 @@ st.markdown(
     f"cosines of different wavelengths (section 3.5).{SENTENCES[kind]}"
 )
 if kind in ("sinusoidal", "learned"):
+    st.header("The encoding of the paper")
     encoding_section()
-    st.header("Where the encoding meets the sentence", divider=True)
+    st.header("Where the encoding meets the sentence")
     run = sentence_box()
     if run is not None:
         sizes_section(run)
 else:
     if kind != "none":
-        st.header("Where the chosen model has its positions", divider=True)
+        st.header("Where the chosen model has its positions")
         run = sentence_box()
         if run is not None:
             bias_section(run) if kind == "relative" else rotary_section(run)
-    st.header("The encoding of the paper", divider=True)
+    st.header("The encoding of the paper")
     encoding_section()

@@ -1,0 +1,105 @@
+"""What keeps people from reading or reaching something: axe-core on every page, in both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import VIEWPORT, WAIT_MILLISECONDS
+from tests.browser.guard import Guard
+from tests.browser.headlight import settle, visit
+from tests.checkpoints import hostile_file
+from viz.theme import ThemeName, palette
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+RULES: dict[ThemeName, dict[str, list[str]]] = {
+    "light": {"resultTypes": ["violations"]},
+    "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
+}
+"""All of axe-core, its best practices (such as the order of headings) too; again what a theme can change."""
+FOUND = """
+async (rules) => (await axe.run(document, rules)).violations.flatMap((rule) => rule.nodes.map((node) => {
+  const why = [...node.any, ...node.all, ...node.none].map(({ message }) => message).join("; ");
+  const where = node.target.flat().join(" >> ");
+  return `${rule.id}: ${why}\\n    ${node.html.slice(0, 200)}\\n    at ${where.slice(-160)}`;
+}))
+"""
+PAGES = {
+    "explore": "",
+    "decode": "decode",
+    "training": "training",
+    "a finished training": "training?watch=A+finished+training",
+    "positions": "positions",
+    "masks": "masks",
+    "layer norm": "layer-norm",
+    "a shipped checkpoint": "checkpoint",
+}
+
+
+class Visitor(NamedTuple):
+    """One browser page for all tests here, so that the app is loaded and warmed once."""
+
+    page: Page
+    guard: Guard
+
+
+@pytest.fixture(scope="module")
+def visitor(chromium: Browser) -> Iterator[Visitor]:
+    context = chromium.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    guard = Guard(context)
+    yield Visitor(context.new_page(), guard)
+    context.close()
+
+
+def troubles(page: Page, scheme: ThemeName) -> list[str]:
+    """What axe-core finds on the page as it stands, shadow trees included, in a theme."""
+    page.emulate_media(color_scheme=scheme)
+    red, green, blue = (int(palette(scheme).background[start : start + 2], 16) for start in (1, 3, 5))
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    settle(page)
+    return [f"{scheme}: {found}" for found in page.evaluate(FOUND, RULES[scheme])]
+
+
+def check(visitor: Visitor) -> None:
+    page = visitor.page
+    page.evaluate(AXE)
+    found = troubles(page, "light") + troubles(page, "dark")
+    assert not found, "\n".join(found)
+    visitor.guard.check()
+
+
+def unfold(page: Page) -> None:
+    """Open everything on the page that can be unfolded."""
+    for summary in page.locator("main details:not([open]) summary").all():
+        summary.click()
+    settle(page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_on_a_page_is_out_of_reach(visitor: Visitor, app_url: str, name: str) -> None:
+    visit(visitor.page, f"{app_url}/{PAGES[name]}")
+    unfold(visitor.page)
+    check(visitor)
+
+
+def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
+    visitor: Visitor, app_url: str, tmp_path: Path
+) -> None:
+    """One with questions, warnings, problems and names that fit nowhere."""
+    page = visitor.page
+    visit(page, f"{app_url}/checkpoint")
+    page.locator("main").get_by_text("A path on this machine").first.click()
+    box = page.get_by_role("textbox", name="File of weights, or folder of a model")
+    box.fill(str(hostile_file(tmp_path / "odd.safetensors")))
+    page.get_by_role("button", name="Open it", exact=True).click()
+    expect(page.get_by_role("heading", name="What the files don't tell")).to_be_visible()
+    settle(page)
+    page.get_by_role("tab", name="Names that did not fit").click()
+    settle(page)
+    check(visitor)
