@@ -41,6 +41,7 @@ class HeadRows {
       const frame = element("div", "hl-block");
       const name = element("div", "name", frame);
       const box = element("div", "hl-scroll", frame);
+      const fade = fadeWhereMore(box);
       const canvas = element("canvas", "", box);
       canvas.onpointermove = (event) => this.hover(event, i);
       canvas.onpointerleave = () => this.tip.hide();
@@ -48,7 +49,7 @@ class HeadRows {
         const at = this.cellAt(event, i);
         if (at) this.select(i, at.layer, at.head, 0);
       };
-      return { frame, name, canvas };
+      return { frame, name, canvas, fade };
     });
     this.stage.replaceChildren(...this.blocks.map(({ frame }) => frame));
   }
@@ -64,6 +65,7 @@ class HeadRows {
     const room = (wide ? (width - 24) / 2 : width) - LABEL.layer - LABEL.head - 50;
     this.column = clamp(Math.floor(room / most), 20, 44);
     this.blocks.forEach((_, i) => this.paint(i));
+    this.blocks.forEach(({ fade }) => fade());
   }
 
   top(i) {

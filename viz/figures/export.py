@@ -24,8 +24,16 @@ from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
 from viz.figures.labels import DECORATION, axis_title
 
-CONFIG = {"showSendToCloud": False, "displaylogo": False, "typesetMath": False, "responsive": True}
-"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels."""
+CONFIG = {
+    "showSendToCloud": False,
+    "displaylogo": False,
+    "typesetMath": False,
+    "responsive": True,
+    "displayModeBar": "hover",
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+}
+"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels, and a toolbar
+that is there while the pointer is, with what has no other way."""
 IMAGE_WIDTH = 1200
 """Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
