@@ -61,8 +61,7 @@ def test_the_formula_holds_for_the_chosen_token_and_dimension() -> None:
     formula = app.latex[0].value
     assert r"\text{token } 3, d = 17" in formula
     gamma, x, mean, scale, beta, result = (
-        float(number.replace("−", "-"))
-        for number in re.findall(r"−?\d+\.\d{4}", formula.split("d = 17")[1])
+        float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d{4}", formula.split("d = 17")[1])
     )
     assert gamma * (x - mean) / scale + beta == pytest.approx(result, abs=5e-4)
     record = run_sentence(open_model("toy-en-it"), TEXT).trace.norms()[0]

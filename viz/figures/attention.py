@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from viz.figures._closed import Closed, add_closed, opened
 from viz.figures._finish import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
-from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.numbers import written
 from viz.figures.scales import color_range
 from viz.theme import Theme, color_scale
 
@@ -266,8 +267,11 @@ def _heatmap(
         colorscale=color_scale(theme.diverging if quantity.signed else theme.sequential),
         colorbar=color_bar(quantity.name),
         hoverongaps=False,
-        hovertemplate=f"{hover}<br><b>%{{z:.4f}}</b> {quantity.meaning}<extra></extra>",
-        texttemplate="%{z:.2f}" if fits else None,
+        zhoverformat=".4f",
+        hovertemplate=f"{hover}<br><b>%{{z}}</b> {quantity.meaning}<extra></extra>",
+        text=written(numbers, 2) if fits else None,
+        texttemplate="%{text}" if fits else None,
+        meta=REPEATED,
         name=quantity.name,
     )
 

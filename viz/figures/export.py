@@ -22,7 +22,7 @@ from choreographer.browsers.chromium import Chromium
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
-from viz.figures.labels import DECORATION, axis_title
+from viz.figures.labels import DECORATION, REPEATED, axis_title
 
 CONFIG = {
     "showSendToCloud": False,
@@ -136,7 +136,7 @@ def to_csv(figure: go.Figure) -> bytes:
 def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
     table: dict[str, Any] = {"trace": _plain(trace.name) if trace.name else trace.type}
     cells, texts = _heatmap_cells(figure, trace) if trace.type == "heatmap" else _points(figure, trace)
-    if texts:
+    if texts and trace.meta != REPEATED:
         table["text"] = [_plain(text) for text in texts]
     for title, values, axis in cells:
         column = title if title not in table else f"{title} ({axis})"

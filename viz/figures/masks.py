@@ -16,7 +16,8 @@ from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._finish import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
-from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step, visible
+from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
+from viz.figures.numbers import written
 from viz.theme import Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
@@ -79,7 +80,12 @@ def mask_matrix(
 
 
 def batch_layout(
-    tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_], *, theme: Theme, title: str = ""
+    tokens: Sequence[Sequence[str]],
+    padding: NDArray[np.bool_],
+    *,
+    theme: Theme,
+    title: str = "",
+    columns: int | None = None,
 ) -> go.Figure:
     """Draw the batch as the model gets it: a row a sentence, padded to the length of the longest.
 
@@ -88,6 +94,7 @@ def batch_layout(
         padding: (B, T), True where a token is padding.
         theme: the look.
         title: of the figure.
+        columns: room for so many tokens, so that cells have the size of another batch's; None: for T.
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
@@ -107,7 +114,8 @@ def batch_layout(
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
     longest = _write_upright(figure, tokens, padding) if length <= MAX_NUMBERED else 0
     set_ticks(figure, "y", [f"sentence {number}" for number in range(1, len(tokens) + 1)], title="")
-    figure.update_xaxes(title="position (token index)", showgrid=False, zeroline=False)
+    ends = [-0.5, max(length, columns or 0) - 0.5]
+    figure.update_xaxes(title="position (token index)", range=ends, showgrid=False, zeroline=False)
     row = max(44, ceil(longest * LETTER) + 16)
     height = pixels(len(tokens), per_row=row, least=180, most=2400, around=110)
     return finish(figure, theme, title, height)
@@ -205,11 +213,14 @@ def _bars(
             name=name,
             marker=bar_marker(color, theme, striped=striped),
             showlegend=row == 3,
-            texttemplate="%{y:.2f}" if fits else None,
+            text=written(values, 2) if fits else None,
+            texttemplate="%{text}" if fits else None,
             textposition="outside",
             textangle=0,
             cliponaxis=False,
-            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y:.4f}}</b><extra></extra>",
+            yhoverformat=".4f",
+            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
+            meta=REPEATED,
         ),
         row=row,
         col=1,

@@ -1,7 +1,8 @@
 """Numbers as people read them: one minus sign (−, U+2212) everywhere, and never a minus before a zero.
 
-plotly and Python write a hyphen, which is shorter than the minus of formulas and axes beside it. Files to
-calculate with (CSV, JSON) keep the hyphen: programs read it.
+Python writes a hyphen, which is shorter than the minus of formulas and axes beside it, and so does plotly
+where a format stands in a template (`%{y:.4f}`): give it as `yhoverformat`, or write the number here. Files
+to calculate with (CSV, JSON) keep the hyphen: programs read it.
 """
 
 import numpy as np
@@ -26,8 +27,7 @@ def span(values: NDArray[np.floating], digits: int = 2) -> str:
 
 def written(values: NDArray[np.floating], digits: int = 4) -> NDArray[np.object_]:
     """Write an array of any shape, number by number, for the text of a figure."""
-    texts = np.empty(values.shape, dtype=object)
-    texts.flat = [number(float(value), digits) for value in values.flat]
-    return texts
-
-
+    texts = np.char.mod(f"%.{digits}f", values.astype(np.float64))
+    is_zero = np.char.strip(texts, "-0.") == ""
+    texts = np.where(is_zero, np.char.lstrip(texts, "-"), texts)
+    return np.char.replace(texts, "-", MINUS).astype(object)

@@ -12,7 +12,9 @@ from viz.figures.numbers import MINUS, number
 
 def percent(probability: float) -> str:
     """A probability in percent, with as many digits as a small one needs."""
-    return f"{100 * probability:.2f} %" if probability >= 0.0001 else f"{100 * probability:.1e} %".replace("-", MINUS)
+    if probability >= 0.0001:
+        return f"{100 * probability:.2f} %"
+    return f"{100 * probability:.1e} %".replace("-", MINUS)
 
 
 class Verdicts:

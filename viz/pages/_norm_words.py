@@ -51,7 +51,8 @@ NORMS = {
         after="after: times γ plus β",
         formula=r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d",
         spread="standard deviation",
-        look="whatever came in, the normalized numbers of every token have mean {mean} and deviation {spread}",
+        look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
+        "{spread}",
         made=MADE,
         learned=GAMMA_BETA,
     ),
