@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz.pages._sidebar import sidebar
+from viz.pages._style import page_style
 from viz.pages._training_note import training_note
 from viz.text_session import texts_from_address
 
@@ -20,6 +21,7 @@ page = st.navigation(
     ]
 )
 texts_from_address()
+page_style()
 sidebar()
 training_note()
 page.run()
