@@ -8,8 +8,8 @@ from viz.session import current_theme
 
 SHADED_EDGES = """
 <style>
-/* A formula wider than the page scrolls: a shade at an edge says that there is more of it beyond. Grounds that
-   scroll with the formula cover the shade at its ends. */
+/* A formula wider than the page scrolls: a shade at an edge says that there is more of it beyond. Grounds
+   that scroll with the formula cover the shade at its ends. */
 .katex-display {{
   background:
     linear-gradient(90deg, {ground} 40%, #0000) left / 60px 100% no-repeat local,
