@@ -249,7 +249,7 @@ class AttentionMatrix {
     for (let column = 0; column < this.cells.keys; column += axes.everyKey) {
       const apart = Math.abs(column - key) * axes.cell;
       if (apart && apart < axes.reach()) {
-        axes.columnPatch(pen, column, x + (column + 0.5) * axes.cell, axes.digits + 2, FONT - 2);
+        axes.columnPatch(pen, column, x + (column + 0.5) * axes.cell, axes.digits + 2, FONT + 2);
       }
     }
   }
