@@ -38,11 +38,13 @@ def draw() -> None:
     """Draw the page in its frame; what this imports is loaded by now."""
     from viz import address
     from viz.pages._sidebar import sidebar
+    from viz.pages._style import page_style
     from viz.pages._training_note import training_note
     from viz.text_session import texts_from_address, texts_to_address
 
     address.restore()
     texts_from_address()
+    page_style()
     sidebar()
     texts_to_address()
     if page.url_path != TRAINING:

@@ -22,7 +22,7 @@ def opened(kind: str, page_name: str = "explore", **address: str) -> AppTest:
 
 
 def formulas(app: AppTest) -> list[str]:
-    return [element.value.strip("$\n") for element in app.latex]
+    return [element.value.strip("$\n").replace("−", "-") for element in app.latex]
 
 
 def run_of(kind: str, text: str = TEXT) -> Run:

@@ -148,7 +148,7 @@ def test_a_norm_without_beta_draws_none() -> None:
 def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
     app = opened("masked", "layer_norm")
     options = app.selectbox(key="norm").options
-    assert options[0] == "Encoder: norm behind the embeddings"
+    assert options[0] == "Encoder: norm after the embeddings"
     assert options[-1] == "Norm before the generator"
     app.selectbox(key="norm").set_value("generator_transform.norm").run()
     assert not app.exception

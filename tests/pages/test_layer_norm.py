@@ -13,6 +13,7 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from transformer.checkpoints.folder import open_model
 from transformer.run import run_sentence
+from viz.figures.numbers import span
 from viz.pages._residual import stream
 
 TEXT = "yesterday i saw a raccoon."
@@ -40,6 +41,19 @@ def test_statistics_are_the_runs_own() -> None:
     np.testing.assert_allclose(normalized, 0, atol=1e-5)
 
 
+def test_the_words_name_the_marks_and_numbers_that_are_drawn() -> None:
+    app = open_app("layer_norm", text=TEXT)
+    said = texts(app)
+    symbols = {
+        stage: trace(app, "norm_statistics", stage)["marker"]["symbol"]
+        for stage in ("normalized: (x − μ) / σ", "after: times γ plus β")
+    }
+    assert list(symbols.values()) == ["diamond", "square"]
+    assert "the diamonds: whatever came in, the normalized numbers of every token have mean 0.00 and" in said
+    result = run_sentence(open_model("toy-en-it"), TEXT).trace.norms()[0].result[0].numpy()
+    assert f"a mean of {span(result.mean(axis=1))} and a deviation of {span(result.std(axis=1))}" in said
+
+
 def test_the_formula_holds_for_the_chosen_token_and_dimension() -> None:
     app = open_app("layer_norm", text=TEXT)
     app.selectbox(key="norm_token").set_value(3)
@@ -47,7 +61,7 @@ def test_the_formula_holds_for_the_chosen_token_and_dimension() -> None:
     formula = app.latex[0].value
     assert r"\text{token } 3, d = 17" in formula
     gamma, x, mean, scale, beta, result = (
-        float(number) for number in re.findall(r"-?\d+\.\d{4}", formula.split("d = 17")[1])
+        float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d{4}", formula.split("d = 17")[1])
     )
     assert gamma * (x - mean) / scale + beta == pytest.approx(result, abs=5e-4)
     record = run_sentence(open_model("toy-en-it"), TEXT).trace.norms()[0]

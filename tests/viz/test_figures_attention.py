@@ -109,7 +109,8 @@ def test_all_missing_still_draws() -> None:
 def test_numbers_stand_in_the_cells_of_a_short_sentence_only() -> None:
     short = drawn(attention_heatmap(random_weights(5, 7), QUERIES, KEYS, theme=LIGHT))[0]
     long = drawn(attention_heatmap(random_weights(64, 64), ["a"] * 64, ["a"] * 64, theme=LIGHT))[0]
-    assert short.texttemplate == "%{z:.2f}"
+    assert short.texttemplate == "%{text}"
+    np.testing.assert_allclose(short.text.astype(float), short.z, atol=0.005)
     assert long.texttemplate is None
 
 

@@ -44,20 +44,19 @@ def test_batch_layout_shows_tokens_literally_and_hatches_padding() -> None:
     assert numbers(figure)["text"].tolist() == ["<b>", "a", "b"]
 
 
-def test_tokens_of_a_long_batch_are_written_upright_and_those_of_a_very_long_one_not_at_all() -> None:
+def test_tokens_of_a_batch_are_written_upright_and_whole_unless_there_are_very_many() -> None:
     def layout(length: int) -> go.Figure:
         padding = np.zeros((2, length), bool)
         padding[1, 5:] = True
         return batch_layout([["▁Extraordinary", *["<a>"] * (length - 1)]] * 2, padding, theme=LIGHT)
 
-    short, long, longest = layout(9), layout(10), layout(40)
-    assert short.data[0].texttemplate
-    assert not short.layout.annotations
-    assert not long.data[0].texttemplate
-    written = {(note.x, note.y): note for note in long.layout.annotations}
-    assert len(written) == 10 + 5
-    assert {note.textangle for note in written.values()} == {-90}
-    assert (written[0, 1].text, written[4, 1].text) == ("▁Extraord…", "&lt;a&gt;")
+    short, long, longest = layout(7), layout(20), layout(40)
+    for length, figure in ((7, short), (20, long)):
+        written = {(note.x, note.y): note for note in figure.layout.annotations}
+        assert len(written) == length + 5
+        assert {note.textangle for note in written.values()} == {-90}
+        assert (written[0, 1].text, written[4, 1].text) == ("▁Extraordinary", "&lt;a&gt;")
+    assert short.layout.height == long.layout.height > longest.layout.height
     assert not longest.layout.annotations
     for figure in (short, long, longest):
         assert numbers(figure)["text"][0] == "▁Extraordinary"

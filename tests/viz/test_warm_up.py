@@ -13,7 +13,6 @@ import pytest
 from scripts.browser import ROOT
 from viz import warm_up
 
-
 HEAVY = {"torch", "spacy", "transformer"}
 
 

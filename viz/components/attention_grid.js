@@ -5,6 +5,8 @@ const TOP = 254;
 const GAP = 8;
 const HEADER = 26;
 const NO_MAP = [-1, -1];
+const OWN_NOTE =
+  "Each head has a colour scale of its own here: the same colour is another number in another head, and in the large picture.";
 
 class AttentionGrid {
   constructor(root) {
@@ -71,7 +73,7 @@ class AttentionGrid {
     const known = (values) => Array.from(values).filter(Number.isFinite);
     const [lowest, highest] = [Math.min(...known(low), Infinity), Math.max(...known(high), -Infinity)];
     const reach = Math.max(Math.abs(lowest), Math.abs(highest));
-    this.range = kind === "scores" ? [-reach, reach] : [0, highest];
+    this.range = this.data.range ?? (kind === "scores" ? [-reach, reach] : [0, highest]);
     const stops = kind === "scores" ? colors.diverging : colors.sequential;
     this.ramp = ramp(stops, 256);
     const own = this.scaling === "own";
@@ -79,9 +81,9 @@ class AttentionGrid {
     const [from, to] = this.range.map((value) => format(value));
     const ticks = own ? ends : kind === "scores" ? [from, "0", to] : [from, to];
     const swatches = levels.includes(CLOSED) ? [["closed by a mask", hatchSwatch(colors)]] : [];
-    drawLegend(this.legend, colors, { stops, ticks, label, swatches });
+    drawLegend(this.legend, colors, { stops, ticks, label: own ? label : scaleLabel(this.data, to), swatches });
     this.showScaling(this.scaling);
-    this.note.textContent = note;
+    this.note.textContent = own ? note + " " + OWN_NOTE : note;
   }
 
   // Where everything is, in CSS pixels.
@@ -257,7 +259,7 @@ class AttentionGrid {
     };
     const single = queries.length === size[0] && keys.length === size[1];
     const value = low[map] + (level / TOP) * (high[map] - low[map]);
-    const amount = level === CLOSED ? "closed" : (single ? "" : "at most ") + value.toFixed(2);
+    const amount = level === CLOSED ? "closed" : (single ? "" : "at most ") + format(value);
     return `here: ${span(queries, size[0], row)} → ${span(keys, size[1], column)} ${amount}`;
   }
 }

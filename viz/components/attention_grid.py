@@ -38,6 +38,7 @@ def attention_grid(
     title: str = "Attention of every head",
     value_label: str = "attention weight",
     kind: Literal["weights", "scores"] = "weights",
+    value_range: tuple[float, float] | None = None,
     selected: GridCell | None = None,
     on_select: Callable[[GridCell], None] | None = None,
 ) -> GridCell | None:
@@ -57,7 +58,8 @@ def attention_grid(
         key: the view's identity on the page.
         title: what the grid is, for screen readers.
         value_label: what the colours mean, written beside the colour bar.
-        kind: "weights" are coloured from 0 to the largest; "scores" diverge from 0 to both sides.
+        kind: "weights" are coloured from 0 on; "scores" diverge from 0 to both sides.
+        value_range: the ends of the colour scale, those of the pictures beside it; None: up to the largest.
         selected: the outlined map. A change of it moves the outline; the person's own click moves it at once.
         on_select: called with what was selected, before the run that the selection starts.
 
@@ -78,6 +80,7 @@ def attention_grid(
         "label": value_label,
         "note": _note(maps),
         "kind": kind,
+        "range": list(value_range) if value_range else None,
         "size": [rows, columns],
         "layers": list(layer_labels),
         "heads": list(head_labels),

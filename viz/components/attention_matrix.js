@@ -20,6 +20,7 @@ class AttentionMatrix {
     this.box = element("div", "hl-box", root);
     this.box.tabIndex = 0;
     this.box.setAttribute("role", "application");
+    this.fade = fadeWhereMore(this.box);
     this.space = element("div", "hl-space", this.box);
     this.window = element("div", "hl-window", this.space);
     this.canvas = element("canvas", "", this.window);
@@ -105,20 +106,31 @@ class AttentionMatrix {
     const [low, high] = cells.range;
     const ticks = [low, (low + high) / 2, high].map((value) => format(value));
     const stops = kind === "scores" ? colors.diverging : colors.sequential;
-    drawLegend(this.legend, colors, { stops, ticks, label, swatches: closed });
+    drawLegend(this.legend, colors, { stops, ticks, label: scaleLabel(data, ticks[2]), swatches: closed });
   }
 
   layout() {
     const width = (this.width = this.root.clientWidth);
     if (!width || !this.cells) return;
     this.axes.measure(this.data, width);
-    this.axes.place(this.size ?? this.axes.fit(width));
+    this.axes.place(this.size ?? this.fit(width));
     Object.assign(this.space.style, { width: this.axes.width + "px", height: this.axes.height + "px" });
     this.box.style.maxHeight = TALLEST + "px";
     this.paint();
+    this.fade();
     const size = `${this.cells.queries} queries × ${this.cells.keys} keys`;
     const advice = size + ": scroll to see the rest, or make the cells smaller.";
     this.note.textContent = this.cutsCells() ? advice : "";
+  }
+
+  // The size of a cell that suits this matrix and those it is compared with.
+  fit(width) {
+    const sizes = this.data.beside.map((tokens) => {
+      const axes = new MatrixAxes(this.root);
+      axes.measure({ ...this.data, ...tokens }, width);
+      return axes.fit(width);
+    });
+    return Math.min(this.axes.fit(width), ...sizes);
   }
 
   // The box may also scroll for the end of a slanted label alone: then there is no cell to look for.
@@ -206,16 +218,40 @@ class AttentionMatrix {
     const { axes, data } = this;
     const { cell, left, top } = axes;
     const [middle, center] = [y + (query + 0.5) * cell, x + (key + 0.5) * cell];
-    pen.fillStyle = data.colors.surface;
     const tall = Math.max(cell, FONT + 6);
     if (middle > top) {
+      this.hideRows(pen, query, y);
+      pen.fillStyle = data.colors.surface;
       pen.fillRect(22, middle - tall / 2, left - 24, tall);
       axes.rowLabel(pen, query, middle, data.colors.accent, 700);
     }
     if (center < left || center > view[0]) return;
+    this.hideColumns(pen, key, x);
     pen.fillStyle = data.colors.surface;
-    axes.columnPatch(pen, center, Math.max(cell, FONT + 6));
+    axes.columnPatch(pen, key, center, tall);
     axes.columnLabel(pen, key, center, data.colors.accent, 700);
+  }
+
+  // Where labels stand closer than they are tall, those that the bold one would run into give way to it.
+  hideRows(pen, query, y) {
+    const { cell, everyQuery, left, top } = this.axes;
+    pen.fillStyle = this.data.colors.background;
+    for (let row = 0; row < this.cells.queries; row += everyQuery) {
+      const apart = Math.abs(row - query) * cell;
+      const middle = y + (row + 0.5) * cell;
+      if (apart && apart < FONT + 5 && middle > top) pen.fillRect(22, middle - FONT / 2, left - 26, FONT);
+    }
+  }
+
+  hideColumns(pen, key, x) {
+    const { axes } = this;
+    pen.fillStyle = this.data.colors.background;
+    for (let column = 0; column < this.cells.keys; column += axes.everyKey) {
+      const apart = Math.abs(column - key) * axes.cell;
+      if (apart && apart < axes.reach()) {
+        axes.columnPatch(pen, column, x + (column + 0.5) * axes.cell, axes.digits + 2, FONT + 2);
+      }
+    }
   }
 
   showOnScale(cell) {

@@ -46,6 +46,7 @@ def attention_matrix(
     query_axis: str = "looks from (query)",
     key_axis: str = "looked at (key)",
     value_range: tuple[float, float] | None = None,
+    beside: Sequence[tuple[Sequence[str], Sequence[str]]] = (),
     selected: MatrixCell | None = None,
     on_select: Callable[[MatrixCell | None], None] | None = None,
 ) -> MatrixCell | None:
@@ -71,6 +72,8 @@ def attention_matrix(
         query_axis: the title of the rows.
         key_axis: the title of the columns.
         value_range: the ends of the colour scale; None: measured on the open cells.
+        beside: the query and key tokens of the matrices that this one is compared with, in columns of the
+            same width: all then have cells of one size.
         selected: the locked cell. A change of it moves the lock; the person's own click moves it at once.
         on_select: called with the cell that was locked, or None when the lock was let go.
 
@@ -97,6 +100,9 @@ def attention_matrix(
         "key_axis": key_axis,
         "range": list(value_range) if value_range else None,
         "reasons": list(reasons),
+        "beside": [
+            {"queries": list(map(brief, queries)), "keys": list(map(brief, keys))} for queries, keys in beside
+        ],
         "selected": [selected.query, selected.key] if selected else None,
     }
     numbers, arrays = _value_data(values)

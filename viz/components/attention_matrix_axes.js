@@ -115,14 +115,20 @@ class MatrixAxes {
     pen.fillText(shorten(pen, this.data.queries[query], this.limit), this.left - 18 - this.digits, y);
   }
 
+  // How close to a column's label another one would run into it.
+  reach() {
+    return this.upright ? 0 : (FONT + 2) / Math.abs(Math.sin(SLANT));
+  }
+
   // The ground under one column's label, where others may have been written.
-  columnPatch(pen, x, width) {
+  columnPatch(pen, key, x, width, tall = FONT + 4) {
     pen.save();
     pen.translate(x, this.top - SMALL - (this.upright ? 16 : 12));
-    if (this.upright) pen.fillRect(-width / 2, -FONT / 2 - 2, width, FONT + 4);
+    if (this.upright) pen.fillRect(-width / 2, -tall / 2, width, tall);
     else {
       pen.rotate(SLANT);
-      pen.fillRect(-4, -FONT / 2 - 2, this.keyWidth + 8, FONT + 4);
+      // A bold label is a little wider than the plain one that was measured.
+      pen.fillRect(-4, -tall / 2, this.keyWidths[key] * 1.1 + 8, tall);
     }
     pen.restore();
     pen.fillRect(x - width / 2, this.top - SMALL - 6, width, SMALL + 4);

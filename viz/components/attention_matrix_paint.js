@@ -46,8 +46,8 @@ class MatrixPainter {
   numberStyle() {
     const { pen, cells } = this;
     const { cell, root } = this.axes;
-    const short = cells.data.kind === "scores" ? (value) => value.toFixed(1) : shortWeight;
-    const full = (value) => value.toFixed(2);
+    const short = cells.data.kind === "scores" ? (value) => fixed(value, 1) : shortWeight;
+    const full = (value) => fixed(value, 2);
     for (const [size, write] of [[15, full], [14, full], [13, full], [13, short]]) {
       pen.font = fontOf(root, size);
       const widths = [...cells.range, 0].map((value) => pen.measureText(write(value)).width);
@@ -69,7 +69,7 @@ class MatrixPainter {
         const value = cells.at(query, key);
         const closed = cells.reason(query, key);
         if (closed && value === 0) continue;
-        const text = Number.isFinite(value) ? write(value).replace("-", "−") : format(value);
+        const text = Number.isFinite(value) ? write(value) : format(value);
         pen.fillStyle = closed ? cells.data.colors.text : inkOn(cells.color(value));
         pen.globalAlpha = /[1-9∞]/.test(text) ? 1 : 0.5;
         pen.fillText(text, x + (key + 0.5) * cell, y + (query + 0.5) * cell + 1);

@@ -13,6 +13,7 @@ class DecodingSteps {
     this.list = element("div", "hl-steps", root);
     this.list.tabIndex = 0;
     this.list.setAttribute("role", "listbox");
+    this.fade = fadeWhereMore(this.list);
     this.list.setAttribute("aria-orientation", "horizontal");
     this.list.onkeydown = (event) => this.press(event);
     this.sofar = element("div", "hl-sofar", root);
@@ -46,6 +47,7 @@ class DecodingSteps {
     this.chosen = clamp(this.chosen, 0, steps.length - 1);
     this.list.setAttribute("aria-label", title + ": arrow keys go from step to step");
     this.list.replaceChildren(...steps.map((step, i) => this.chip(step, i)));
+    this.fade();
     this.draw();
   }
 

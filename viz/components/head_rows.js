@@ -43,6 +43,7 @@ class HeadRows {
       const box = element("div", "hl-scroll", frame);
       // The arrow keys scroll it while it has the focus, and choose no head.
       box.onkeydown = (event) => event.key in ARROWS && event.stopPropagation();
+      const fade = fadeWhereMore(box);
       const canvas = element("canvas", "", box);
       canvas.onpointermove = (event) => this.hover(event, i);
       canvas.onpointerleave = () => this.tip.hide();
@@ -50,7 +51,7 @@ class HeadRows {
         const at = this.cellAt(event, i);
         if (at) this.select(i, at.layer, at.head, 0);
       };
-      return { frame, name, box, canvas };
+      return { frame, name, box, canvas, fade };
     });
     this.stage.replaceChildren(...this.blocks.map(({ frame }) => frame));
   }
@@ -66,6 +67,7 @@ class HeadRows {
     const room = (wide ? (width - 24) / 2 : width) - LABEL.layer - LABEL.head - 50;
     this.column = clamp(Math.floor(room / most), 20, 44);
     this.blocks.forEach((_, i) => this.paint(i));
+    this.blocks.forEach(({ fade }) => fade());
   }
 
   top(i) {

@@ -74,13 +74,16 @@ function element(tag, className, parent, text) {
 // A token in quotation marks, kept apart from the direction of the text around it.
 const quoted = (token) => "“\u2068" + token + "\u2069”";
 
+// Decimals with a minus sign, and none before a zero.
+const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+
 function format(value, digits = 2) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
   const size = Math.abs(value);
   const tiny = size > 0 && size < 0.5 * 10 ** -digits;
-  const text = tiny ? value.toExponential(1) : value.toFixed(size >= 100 ? Math.min(digits, 1) : digits);
-  return text.replaceAll("-", "−");
+  if (tiny) return value.toExponential(1).replaceAll("-", "−");
+  return fixed(value, size >= 100 ? Math.min(digits, 1) : digits);
 }
 
 // Colours: n evenly spaced [r, g, b] along the stops.
@@ -174,6 +177,24 @@ function tooltipOf(root) {
   };
 }
 
+// A box fades out at each edge beyond which there is more of it, because scrollbars hide on many screens.
+function fadeWhereMore(box) {
+  const show = () => {
+    const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = box;
+    const more = {
+      left: scrollLeft > 1,
+      right: scrollLeft + clientWidth < scrollWidth - 1,
+      up: scrollTop > 1,
+      down: scrollTop + clientHeight < scrollHeight - 1,
+    };
+    for (const [edge, is] of Object.entries(more)) box.classList.toggle("hl-more-" + edge, is);
+  };
+  box.classList.add("hl-fades");
+  box.addEventListener("scroll", show);
+  new ResizeObserver(show).observe(box);
+  return show;
+}
+
 // A line only screen readers read, spoken when it changes.
 function announcerOf(root) {
   const line = element("div", "hl-say", root);
@@ -188,6 +209,10 @@ function hatchSwatch(colors, reason = 1) {
   const stripes = angles.map((angle) => `repeating-linear-gradient(${angle}deg,${lines})`);
   return [...stripes, colors.masked].join();
 }
+
+// The words beside a colour bar; weights are coloured from 0 to 1, and it is said where they are not.
+const scaleLabel = ({ label, kind, range }, top) =>
+  kind === "weights" && range && range[1] < 1 ? `${label} (darkest: ${top})` : label;
 
 // What the colours mean: a bar with numbers under it, and swatches of [text, CSS background].
 function drawLegend(box, colors, { stops, ticks, label, swatches }) {

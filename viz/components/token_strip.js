@@ -5,6 +5,7 @@ class TokenStrip {
   constructor(root) {
     this.list = element("div", "hl-tokens", root);
     this.list.setAttribute("role", "list");
+    this.fade = fadeWhereMore(this.list);
     this.note = element("div", "hl-note", root);
   }
 
@@ -19,6 +20,7 @@ class TokenStrip {
       return word && count > 1 ? [this.frame(word, own)] : own;
     });
     this.list.replaceChildren(...framed);
+    this.fade();
     this.note.textContent = note;
   }
 

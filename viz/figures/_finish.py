@@ -14,13 +14,25 @@ def color_bar(title: str) -> dict[str, object]:
     return {"title": heading, "thickness": 16, "outlinewidth": 0}
 
 
+TOOLBAR = 40
+"""Pixels of the strip that plotly's toolbar has for itself."""
+
+
 def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
-    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it."""
-    figure.update_layout(template=template(theme), height=height, hovermode="closest")
-    if title:
+    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it.
+
+    The toolbar has a strip above the plot, or beside it where a legend lies above.
+    """
+    toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
+    figure.update_layout(template=template(theme), height=height, hovermode="closest", modebar=toolbar)
+    has_legend = bool(figure.layout.showlegend)
+    if title and has_legend:
         figure.update_layout(title={"text": escape(title, 120)})
+    elif title:
+        place = {"yref": "paper", "y": 1, "yanchor": "bottom", "pad": {"b": 12}}
+        figure.update_layout(title={"text": escape(title, 120), **place}, margin={"t": TOOLBAR + 36})
     else:
-        figure.update_layout(margin={"t": 24})
+        figure.update_layout(margin={"t": 24 if has_legend else TOOLBAR})
     return figure
 
 
@@ -31,8 +43,13 @@ def bar_marker(color: str, theme: Theme, *, striped: bool = False) -> dict[str, 
 
 
 def legend_above(figure: go.Figure) -> None:
-    """Lay the legend in a row over the plot; beside it, it would take width that a narrow screen lacks."""
+    """Lay the legend in a row over the plot; beside it, it would take width that a narrow screen lacks.
+
+    The toolbar, which would cover it, goes to the right.
+    """
     figure.update_layout(
         showlegend=True,
+        modebar={"orientation": "v"},
+        margin={"r": TOOLBAR},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
     )

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from viz.figures._closed import Closed, add_closed, opened
 from viz.figures._finish import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
-from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.numbers import written
+from viz.figures.scales import color_range
 from viz.theme import Theme, color_scale
 
 QUERY_AXIS = "query: the token that looks"
@@ -68,6 +70,7 @@ def attention_heatmap(
     theme: Theme,
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
+    value_range: tuple[float, float] | None = None,
     title: str = "",
 ) -> go.Figure:
     """One head: which query looks at which key.
@@ -79,6 +82,7 @@ def attention_heatmap(
         theme: the look.
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
+        value_range: the ends of the colour scale; None: those of `color_range` for these values alone.
         title: of the figure; plain text.
 
     Raises:
@@ -88,7 +92,7 @@ def attention_heatmap(
     numbers = opened(values, closed)
     hover = "query: %{y}<br>key: %{x}"
     figure = go.Figure()
-    figure.add_trace(_heatmap(numbers, quantity, hover, theme))
+    figure.add_trace(_heatmap(numbers, quantity, hover, theme, value_range))
     add_closed(figure, closed, theme, hover)
     figure.add_trace(Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0).frames(1, theme))
     set_ticks(figure, "x", numbered(key_tokens), title=KEY_AXIS, drawn=_tokens_only(key_tokens))
@@ -104,6 +108,7 @@ def layer_heads(
     theme: Theme,
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
+    value_range: tuple[float, float] | None = None,
     title: str = "",
     columns: int = 4,
 ) -> go.Figure:
@@ -121,6 +126,7 @@ def layer_heads(
         theme=theme,
         quantity=quantity,
         closed=closed,
+        value_range=value_range,
         title=title,
         columns=columns,
     )
@@ -135,6 +141,7 @@ def compare(
     theme: Theme,
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
+    value_range: tuple[float, float] | None = None,
     title: str = "",
     headings: tuple[str, str] = ("trained", "random: not trained"),
 ) -> go.Figure:
@@ -147,6 +154,7 @@ def compare(
         theme=theme,
         quantity=quantity,
         closed=closed,
+        value_range=value_range,
         title=title,
     )
 
@@ -160,6 +168,7 @@ def side_by_side(
     theme: Theme,
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
+    value_range: tuple[float, float] | None = None,
     title: str = "",
     columns: int = 4,
 ) -> go.Figure:
@@ -180,7 +189,7 @@ def side_by_side(
     tiles = Tiles(rows, columns, queries, keys, ceil(queries / 5), ceil(keys / 12))
     figure = go.Figure()
     hover = "query: %{y}<br>key: %{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme))
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, value_range))
     add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), count), theme, hover)
     figure.add_trace(tiles.frames(count, theme))
     _label_tiles(figure, tiles, query_tokens, key_tokens, side)
@@ -205,6 +214,7 @@ def attention_grid(
     theme: Theme,
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
+    value_range: tuple[float, float] | None = None,
     title: str = "",
 ) -> go.Figure:
     """All layers and heads at a glance: a row of tiles a layer, a column of tiles a head, one colour range.
@@ -223,7 +233,7 @@ def attention_grid(
     tiles = Tiles(layers, heads, len(queries), len(keys), ceil(len(queries) / 12), ceil(len(keys) / 12))
     figure = go.Figure()
     hover = "%{y}<br>%{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme))
+    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, value_range))
     add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), len(maps)), theme, hover)
     figure.add_trace(tiles.frames(len(maps), theme))
     columns = tiles.column_labels([f"head {head}, key: " for head in range(heads)], keys)
@@ -243,26 +253,29 @@ def _check(shape: tuple[int, ...], query_tokens: Sequence[str], key_tokens: Sequ
         )
 
 
-def _heatmap(numbers: NDArray[np.float32], quantity: Quantity, hover: str, theme: Theme) -> go.Heatmap:
-    end = _limit(numbers)
+def _heatmap(
+    numbers: NDArray[np.float32],
+    quantity: Quantity,
+    hover: str,
+    theme: Theme,
+    value_range: tuple[float, float] | None,
+) -> go.Heatmap:
+    low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
     return go.Heatmap(
         z=numbers,
-        zmin=-end if quantity.signed else 0,
-        zmax=end,
+        zmin=low,
+        zmax=high,
         colorscale=color_scale(theme.diverging if quantity.signed else theme.sequential),
         colorbar=color_bar(quantity.name),
         hoverongaps=False,
-        hovertemplate=f"{hover}<br><b>%{{z:.4f}}</b> {quantity.meaning}<extra></extra>",
-        texttemplate="%{z:.2f}" if fits else None,
+        zhoverformat=".4f",
+        hovertemplate=f"{hover}<br><b>%{{z}}</b> {quantity.meaning}<extra></extra>",
+        text=written(numbers, 2) if fits else None,
+        texttemplate="%{text}" if fits else None,
+        meta=REPEATED,
         name=quantity.name,
     )
-
-
-def _limit(numbers: NDArray[np.float32]) -> float:
-    """Choose the end of a colour range: the strongest value, rounded up to a tenth."""
-    strongest = float(np.nanmax(np.abs(numbers))) if np.isfinite(numbers).any() else 1.0
-    return ceil(strongest * 10 - 1e-6) / 10 or 0.1
 
 
 def _tokens_only(tokens: Sequence[str]) -> dict[float, str]:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._finish import finish, legend_above
+from viz.figures.numbers import written
 from viz.theme import Theme
 
 
@@ -37,9 +38,10 @@ def dot_product_terms(
                 "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
                 "line": {"width": 0},
             },
-            customdata=np.stack((q, k), axis=-1).astype(np.float32),
-            hovertemplate="dimension %{x}<br>q %{customdata[0]:.4f} × k %{customdata[1]:.4f}"
-            f"{by}<br>= <b>%{{y:.4f}}</b><extra></extra>",
+            customdata=written(np.stack((q, k), axis=-1)),
+            hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
+            f"{by}<br>= <b>%{{y}}</b><extra></extra>",
+            yhoverformat=".4f",
         )
     )
     figure.add_trace(
@@ -49,7 +51,8 @@ def dot_product_terms(
             name="sum so far",
             mode="lines",
             line={"color": theme.text, "width": 2, "shape": "hv"},
-            hovertemplate="sum up to dimension %{x}<br><b>%{y:.4f}</b><extra></extra>",
+            yhoverformat=".4f",
+            hovertemplate="sum up to dimension %{x}<br><b>%{y}</b><extra></extra>",
         )
     )
     figure.update_xaxes(title="dimension of the head", showgrid=False)

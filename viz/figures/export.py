@@ -20,15 +20,23 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures.labels import DECORATION, axis_title
+from viz.figures.labels import DECORATION, REPEATED, axis_title
 
 # kaleido and pandas take half a second to load, and the first page is drawn without them.
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.basedatatypes import BaseLayoutHierarchyType, BaseTraceType
 
-CONFIG = {"showSendToCloud": False, "displaylogo": False, "typesetMath": False, "responsive": True}
-"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels."""
+CONFIG = {
+    "showSendToCloud": False,
+    "displaylogo": False,
+    "typesetMath": False,
+    "responsive": True,
+    "displayModeBar": "hover",
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+}
+"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels, and a toolbar
+that is there while the pointer is, with what has no other way."""
 IMAGE_WIDTH = 1200
 """Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
@@ -135,7 +143,7 @@ def to_csv(figure: go.Figure) -> bytes:
 def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
     table: dict[str, Any] = {"trace": _plain(trace.name) if trace.name else trace.type}
     cells, texts = _heatmap_cells(figure, trace) if trace.type == "heatmap" else _points(figure, trace)
-    if texts:
+    if texts and trace.meta != REPEATED:
         table["text"] = [_plain(text) for text in texts]
     for title, values, axis in cells:
         column = title if title not in table else f"{title} ({axis})"

@@ -83,7 +83,8 @@ def _line(
         marker={"symbol": SYMBOLS[index], "size": 10},
         line={"color": theme.color(index), "width": 2, "dash": DASHES[index]},
         hovertemplate=f"step %{{x}}, {name}<br><b>%{{text}}</b><br>"
-        f"{quantity} <b>%{{y:.3f}}</b> {unit}<extra></extra>",
+        f"{quantity} <b>%{{y}}</b> {unit}<extra></extra>",
+        yhoverformat=".3f",
     )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+REPEATED = "repeated"
+"""The `meta` of a trace whose text repeats its numbers, for people: a file of numbers leaves it out."""
 MAX_LABEL = 24
 """Characters of a token that a label shows before it is cut with an ellipsis."""
 MAX_TICKS = 40

@@ -5,6 +5,7 @@ a boolean (Q, K) array that is true where it holds.
 """
 
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,13 +16,14 @@ from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._finish import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
-from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
+from viz.figures.numbers import written
 from viz.theme import Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
 """Tick labels of a mask, of which three stand side by side on a page."""
-MAX_LEVEL = 9
-"""Tokens of a row that have room to be written level; more are written upright."""
+LETTER = 8.5
+"""Pixels of a letter of a figure's text, on average."""
 MAX_NUMBERED_BARS = 14
 """Bars that have room for their number above them."""
 
@@ -78,7 +80,12 @@ def mask_matrix(
 
 
 def batch_layout(
-    tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_], *, theme: Theme, title: str = ""
+    tokens: Sequence[Sequence[str]],
+    padding: NDArray[np.bool_],
+    *,
+    theme: Theme,
+    title: str = "",
+    columns: int | None = None,
 ) -> go.Figure:
     """Draw the batch as the model gets it: a row a sentence, padded to the length of the longest.
 
@@ -87,6 +94,7 @@ def batch_layout(
         padding: (B, T), True where a token is padding.
         theme: the look.
         title: of the figure.
+        columns: room for so many tokens, so that cells have the size of another batch's; None: for T.
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
@@ -94,7 +102,6 @@ def batch_layout(
         go.Heatmap(
             z=np.where(padding, np.float32(np.nan), np.float32(1)),
             text=[[escape(token) for token in sentence] for sentence in tokens],
-            texttemplate="%{text}" if length <= MAX_LEVEL else None,
             colorscale=[[0, theme.surface], [1, theme.surface]],
             showscale=False,
             hoverongaps=False,
@@ -105,21 +112,27 @@ def batch_layout(
         )
     )
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
-    upright = MAX_LEVEL < length <= MAX_NUMBERED
-    if upright:
-        _write_upright(figure, tokens, padding)
+    longest = _write_upright(figure, tokens, padding) if length <= MAX_NUMBERED else 0
     set_ticks(figure, "y", [f"sentence {number}" for number in range(1, len(tokens) + 1)], title="")
-    figure.update_xaxes(title="position (token index)", showgrid=False, zeroline=False)
-    height = pixels(len(tokens), per_row=86 if upright else 44, least=180, most=1500, around=110)
+    ends = [-0.5, max(length, columns or 0) - 0.5]
+    figure.update_xaxes(title="position (token index)", range=ends, showgrid=False, zeroline=False)
+    row = max(44, ceil(longest * LETTER) + 16)
+    height = pixels(len(tokens), per_row=row, least=180, most=2400, around=110)
     return finish(figure, theme, title, height)
 
 
-def _write_upright(figure: go.Figure, tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_]) -> None:
-    """Write the tokens into cells that are too narrow for them, from bottom to top."""
+def _write_upright(figure: go.Figure, tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_]) -> int:
+    """Write the tokens from bottom to top: so they have room at any width, and all sides look alike.
+
+    Returns:
+        The letters of the longest one.
+    """
+    longest = 0
     for row, column in np.argwhere(~padding).tolist():
-        figure.add_annotation(
-            x=column, y=row, text=escape(tokens[row][column], 9), textangle=-90, showarrow=False
-        )
+        token = tokens[row][column]
+        longest = max(longest, len(visible(token)))
+        figure.add_annotation(x=column, y=row, text=escape(token), textangle=-90, showarrow=False)
+    return longest
 
 
 def softmax_with_without(
@@ -200,11 +213,14 @@ def _bars(
             name=name,
             marker=bar_marker(color, theme, striped=striped),
             showlegend=row == 3,
-            texttemplate="%{y:.2f}" if fits else None,
+            text=written(values, 2) if fits else None,
+            texttemplate="%{text}" if fits else None,
             textposition="outside",
             textangle=0,
             cliponaxis=False,
-            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y:.4f}}</b><extra></extra>",
+            yhoverformat=".4f",
+            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
+            meta=REPEATED,
         ),
         row=row,
         col=1,

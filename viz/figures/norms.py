@@ -56,7 +56,8 @@ def norm_statistics(
                     showlegend=row == 1,
                     marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
                     line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
-                    hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y:.4f}}</b><extra></extra>",
+                    yhoverformat=".4f",
+                    hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",
                 ),
                 row=row,
                 col=1,
@@ -100,7 +101,8 @@ def value_distribution(
                 fillcolor=translucent(theme.color(index), 0.18),
                 name=stage,
                 hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
-                f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x:.3f}}<extra></extra>",
+                f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x}}<extra></extra>",
+                xhoverformat=".3f",
             )
         )
     figure.update_xaxes(title="value (no unit)")
@@ -125,7 +127,8 @@ def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "
                 mode="markers",
                 marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
                 name=name,
-                hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y:.4f}}</b><extra></extra>",
+                yhoverformat=".4f",
+                hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
             ),
             row=row,
             col=1,

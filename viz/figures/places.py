@@ -35,8 +35,9 @@ def bias_by_distance(
                 mode="lines",
                 line={"color": theme.color(head), "dash": theme.dash(head), "width": 2, "shape": "hvh"},
                 name=f"head {head}",
-                hovertemplate=f"head {head}, key %{{x:+d}} from the query<br><b>%{{y:+.4f}}</b>"
-                "<extra></extra>",
+                xhoverformat="+d",
+                yhoverformat=".4f",
+                hovertemplate=f"head {head}, key %{{x}} from the query<br><b>%{{y}}</b><extra></extra>",
             )
         )
     if marked is not None:
@@ -60,11 +61,12 @@ def rotary_angles(turns: Array, *, theme: Theme, marked: tuple[int, int], title:
         go.Heatmap(
             z=np.cos(2 * np.pi * turns).astype(np.float32),
             customdata=turns.astype(np.float32),
+            zhoverformat=".4f",
             zmin=-1,
             zmax=1,
             colorscale=color_scale(theme.diverging),
             colorbar=color_bar("cosine of the angle"),
-            hovertemplate="position %{y}, pair %{x}<br><b>%{customdata:.4f}</b> turns, cosine %{z:.4f}"
+            hovertemplate="position %{y}, pair %{x}<br><b>%{customdata:.4f}</b> turns, cosine %{z}"
             "<extra></extra>",
             name="angles",
         )
@@ -130,7 +132,8 @@ def before_and_after(
                 y=values.astype(np.float32),
                 name=name,
                 marker=bar_marker(theme.color(index), theme, striped=index == 0),
-                hovertemplate=f"%{{x}}<br>q·k {name}: <b>%{{y:.4f}}</b><extra></extra>",
+                yhoverformat=".4f",
+                hovertemplate=f"%{{x}}<br>q·k {name}: <b>%{{y}}</b><extra></extra>",
             )
         )
     set_ticks(figure, "x", numbered(key_tokens), title="key, with its position")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from viz.figures._band import band
 from viz.figures._finish import bar_marker, color_bar, finish, legend_above
 from viz.figures.labels import numbered, set_ticks
+from viz.figures.numbers import written
 from viz.theme import Theme, color_scale
 
 Array = NDArray[np.floating]
@@ -36,7 +37,8 @@ def encoding_curves(
                 mode="lines+markers" if len(encoding) <= 64 else "lines",
                 name=f"dimension {dimension}",
                 line={"color": theme.color(index), "dash": theme.dash(index), "width": 2.5},
-                hovertemplate=f"position %{{x}}, dimension {dimension}<br><b>%{{y:.4f}}</b><extra></extra>",
+                yhoverformat=".4f",
+                hovertemplate=f"position %{{x}}, dimension {dimension}<br><b>%{{y}}</b><extra></extra>",
             )
         )
     if marked is not None:
@@ -57,7 +59,8 @@ def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int 
             zmax=end,
             colorscale=color_scale(theme.diverging),
             colorbar=color_bar("value (no unit)"),
-            hovertemplate="position %{y}, dimension %{x}<br><b>%{z:.4f}</b><extra></extra>",
+            zhoverformat=".4f",
+            hovertemplate="position %{y}, dimension %{x}<br><b>%{z}</b><extra></extra>",
             name="encoding",
         )
     )
@@ -100,12 +103,13 @@ def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> g
         go.Scatter(
             x=offsets,
             y=mean,
-            customdata=np.column_stack([low, high]),
+            customdata=written(np.column_stack([low, high])),
             mode="lines+markers" if len(encoding) <= 64 else "lines",
             line={"color": theme.color(0), "width": 2.5},
             name="all pairs: mean",
-            hovertemplate="%{x} positions apart<br>cosine <b>%{y:.4f}</b><br>"
-            "(pairs range from %{customdata[0]:.4f} to %{customdata[1]:.4f})<extra></extra>",
+            yhoverformat=".4f",
+            hovertemplate="%{x} positions apart<br>cosine <b>%{y}</b><br>"
+            "(pairs range from %{customdata[0]} to %{customdata[1]})<extra></extra>",
         )
     )
     figure.update_xaxes(title="offset (positions apart)")
@@ -121,11 +125,12 @@ def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go
     figure = go.Figure(
         go.Heatmap(
             z=cosine_similarity(encoding).astype(np.float32),
+            zhoverformat=".4f",
             zmin=-1,
             zmax=1,
             colorscale=color_scale(theme.diverging),
             colorbar=color_bar("cosine similarity"),
-            hovertemplate="positions %{y} and %{x}<br>cosine <b>%{z:.4f}</b><extra></extra>",
+            hovertemplate="positions %{y} and %{x}<br>cosine <b>%{z}</b><extra></extra>",
             name="similarity",
         )
     )

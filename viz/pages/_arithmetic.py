@@ -13,6 +13,7 @@ from transformer.trace import AttentionRecord, Trace
 from viz.arrays import Attention, attention_record
 from viz.figures.dot_product import dot_product_terms
 from viz.figures.labels import visible
+from viz.figures.numbers import number
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
 from viz.session import current_model, current_theme
@@ -68,13 +69,13 @@ def score_formula(
     dot: float, d_head: int, score: float, *, scaled: bool = True, bias: float | None = None
 ) -> str:
     """q k / sqrt(d_head), and what is added for the distance, with its numbers, in LaTeX."""
-    names, numbers = r"q \cdot k", f"{dot:.3f}"
+    names, numbers = r"q \cdot k", number(dot)
     if scaled:
         names = rf"\frac{{{names}}}{{\sqrt{{d_\text{{head}}}}}}"
         numbers = rf"\frac{{{numbers}}}{{\sqrt{{{d_head}}}}}"
     if bias is not None:
-        names, numbers = names + " + b", numbers + (f" + {bias:.3f}" if bias >= 0 else f" - {-bias:.3f}")
-    return rf"\text{{score}} = {names} = {numbers} = {score:.3f}"
+        names, numbers = names + " + b", numbers + (" + " if bias >= 0 else " - ") + number(abs(bias))
+    return rf"\text{{score}} = {names} = {numbers} = {number(score)}"
 
 
 def _what_is_special(
@@ -100,7 +101,7 @@ def _what_is_special(
     if before is not None:
         notes.append(
             f"q and k are turned by their positions, {i} and {j} (rotary positions): before, q · k was "
-            f"{_signed(before)}. What the turning changes depends on their distance alone."
+            f"{number(before)}. What the turning changes depends on their distance alone."
         )
     if shared > 1:
         first = head // shared * shared
@@ -118,10 +119,6 @@ def turned_from(trace: Trace, path: str, head: int, cell: tuple[int, int]) -> fl
     if q is None or k is None:
         return None
     return float(q[0, head, cell[0]] @ k[0, head // (q.shape[1] // k.shape[1]), cell[1]])
-
-
-def _signed(number: float) -> str:
-    return f"{number:.3f}".replace("-", "−")
 
 
 def distance(offset: int) -> str:
@@ -144,10 +141,10 @@ def weight_formula(
     largest = float(scores[allowed].max())
     shift = largest if largest > READABLE_EXPONENT else 0.0
     numerator, total = math.exp(scores[j] - shift), float(np.exp(scores[allowed] - shift).sum())
-    minus, symbol = (f" - {shift:.3f}", r" - \text{largest}") if shift else ("", "")
+    minus, symbol = (f" - {number(shift)}", r" - \text{largest}") if shift else ("", "")
     power = rf"e^{{\text{{score}}{symbol}}}"
     return (
         rf"\begin{{aligned}} \text{{weight}} &= \frac{{{power}}}{{\sum_{{\text{{open keys}}}} {power}}} \\"
-        rf" &= \frac{{e^{{{scores[j]:.3f}{minus}}}}}{{{total:.3f}}}"
+        rf" &= \frac{{e^{{{number(scores[j])}{minus}}}}}{{{total:.3f}}}"
         rf" = \frac{{{numerator:.3f}}}{{{total:.3f}}} = {weight:.3f} \end{{aligned}}"
     )

@@ -23,6 +23,7 @@ from viz.arrays import (
 )
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.figures.labels import visible
+from viz.figures.scales import color_range
 from viz.pages._attention_views import BESIDE_THE_GRID, VIEWS, Shown, coloring
 from viz.pages._attention_words import look_for, what
 from viz.pages._kinds import goes_into_italian
@@ -129,6 +130,7 @@ def _grid(maps: AttentionMaps, measure: Measure, layer: int, head: int) -> None:
         title="Attention of every layer and head",
         value_label="attention weight" if measure == "weights" else "score",
         kind=coloring(measure),
+        value_range=color_range(maps.values, signed=coloring(measure) == "scores"),
         selected=GridCell(layer, head),
         on_select=choose,
     )

@@ -27,6 +27,7 @@ from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
 from viz.figures import attention as figures
 from viz.figures.labels import visible
+from viz.figures.scales import color_range
 from viz.pages._arithmetic import show_arithmetic
 from viz.pages._figure import save_menu
 from viz.pages._word_arithmetic import show_word_arithmetic
@@ -90,6 +91,11 @@ class Shown:
         return "q·k" + (" / √d_head" if config.attention_scale else "") + (" + b" if is_biased else "")
 
     @property
+    def color_range(self) -> tuple[float, float]:
+        """The ends of the colour scale of every picture of this attention: the grid's and the large ones'."""
+        return color_range(self.maps.values, signed=coloring(self.measure) == "scores")
+
+    @property
     def title(self) -> str:
         """What is shown, in words."""
         return f"{ATTENTION_LABELS[self.attention]}, layer {self.layer}, head {self.head}"
@@ -146,6 +152,7 @@ def _wordless_heads(shown: Shown, values: NDArray[np.float32]) -> None:
         colors=current_theme(),
         key="layer_grid",
         kind=coloring(shown.measure),
+        value_range=shown.color_range,
         selected=GridCell(0, shown.head),
         on_select=lambda cell: set_choice("head", cell.head),
     )
@@ -172,7 +179,9 @@ def lines(shown: Shown) -> None:
         st.caption(f"The {WINDOW} tokens around the chosen cell are shown: choose another under One head.")
     save_menu(
         lambda: figures.layer_heads(
-            weights, **_looks(shown) | {"quantity": figures.WEIGHTS}, title=shown.title
+            weights,
+            **_looks(shown) | {"quantity": figures.WEIGHTS, "value_range": None},
+            title=shown.title,
         ),
         name=f"{shown.slug}-lines",
         key="save_lines",
@@ -184,19 +193,23 @@ def trained_and_random(shown: Shown) -> None:
     twin = twin_run(current_choice(), *current_texts(), RANDOM_SEED)
     random_values = shown.maps_of(twin, shown.measure).values[shown.layer, shown.head]
     values = shown.maps.values[shown.layer, shown.head]
+    both = np.array([shown.color_range, color_range(random_values, signed=shown.measure != "weights")])
+    shared = float(both[:, 0].min()), float(both[:, 1].max())
     left, right = st.columns(2)
     with left:
         st.markdown("**The chosen model**")
-        matrix(shown, values, "chosen_matrix", "the chosen model")
+        matrix(shown, values, "chosen_matrix", "the chosen model", shared)
     with right:
         st.markdown("**Random weights**, nothing learned")
-        matrix(shown, random_values, "random_matrix", "the same model with random weights")
+        matrix(shown, random_values, "random_matrix", "the same model with random weights", shared)
     st.markdown(
         "Both have the same sizes, read the same sentence and are given the same target. What both show "
         "comes from the architecture and the positions; what only the trained one shows was learned."
     )
     save_menu(
-        lambda: figures.compare(values, random_values, **_looks(shown), title=shown.title),
+        lambda: figures.compare(
+            values, random_values, **_looks(shown) | {"value_range": shared}, title=shown.title
+        ),
         name=f"{shown.slug}-head{shown.head}-and-random",
         key="save_comparison",
     )
@@ -218,8 +231,17 @@ def coloring(measure: Measure) -> Literal["weights", "scores"]:
     return "weights" if measure == "weights" else "scores"
 
 
-def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> None:
-    """One head as a matrix with its tokens; a click chooses the cell that the arithmetic is shown of."""
+def matrix(
+    shown: Shown,
+    values: NDArray[np.float32],
+    key: str,
+    title: str,
+    value_range: tuple[float, float] | None = None,
+) -> None:
+    """One head as a matrix with its tokens; a click chooses the cell that the arithmetic is shown of.
+
+    The colours are those of the grid, or of another range.
+    """
 
     def choose(cell: MatrixCell | None) -> None:
         set_focus(None if cell is None else shown.position(cell))
@@ -237,7 +259,7 @@ def matrix(shown: Shown, values: NDArray[np.float32], key: str, title: str) -> N
         reasons=[f"masked: {reason}" for reason in reasons],
         title=title,
         value_label="attention weight" if shown.measure == "weights" else f"score {shown.formula}",
-        value_range=(0.0, 1.0) if shown.measure == "weights" else None,
+        value_range=value_range or shown.color_range,
         selected=MatrixCell(*shown.cell),
         on_select=choose,
     )
@@ -251,4 +273,5 @@ def _looks(shown: Shown) -> dict[str, Any]:
         "theme": current_theme(),
         "quantity": QUANTITIES[shown.measure](shown.formula),
         "closed": closed_cells(shown.maps),
+        "value_range": shown.color_range,
     }

@@ -67,6 +67,7 @@ def batch_section(trace: Trace) -> None:
     st.header("The batch")
     sides = [stack for stack in SIDES if trace.n_layers(stack)]
     has_padding = current_model().model.config.pad_id >= 0
+    columns = max(len(trace.tokens(stack)[0]) for stack in sides)
     for stack in sides:
         name = SIDES[stack]
         st.markdown(
@@ -74,7 +75,7 @@ def batch_section(trace: Trace) -> None:
         )
         padding = padding_of(trace, stack)
         show(
-            batch_layout(trace.tokens(stack), padding, theme=current_theme()),
+            batch_layout(trace.tokens(stack), padding, theme=current_theme(), columns=columns),
             name=f"batch-{name}",
             caption=_caption(padding, has_padding=has_padding),
             key=f"batch_{name}",

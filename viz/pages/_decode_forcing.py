@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ from viz.components.attention_matrix import attention_matrix
 from viz.decoding_session import right_translations
 from viz.figures.forcing import ScoredTokens, token_by_token
 from viz.figures.labels import visible
-from viz.pages._decode_words import number, percent
+from viz.figures.numbers import number
+from viz.pages._decode_words import percent
 from viz.pages._explain import computed_by
 from viz.pages._figure import show
 from viz.pages._kinds import target_label, target_noun
@@ -159,7 +161,7 @@ def _attentions(forced: Run, free: Run) -> None:
     for column, name, key, own in zip(columns, (FORCED, FREE), ("forced", "free"), maps, strict=True):
         with column:
             st.markdown(f"**{name[0].upper()}{name[1:]}**")
-            _matrix(own, layer, head, f"forcing_{key}", ATTENTION_LABELS[attention])
+            _matrix(own, layer, head, f"forcing_{key}", ATTENTION_LABELS[attention], beside=maps)
 
 
 def _pick(column: st.delta_generator.DeltaGenerator, label: str, n: int, default: int, key: str) -> int:
@@ -168,7 +170,9 @@ def _pick(column: st.delta_generator.DeltaGenerator, label: str, n: int, default
     return chosen
 
 
-def _matrix(maps: AttentionMaps, layer: int, head: int, key: str, name: str) -> None:
+def _matrix(
+    maps: AttentionMaps, layer: int, head: int, key: str, name: str, *, beside: Sequence[AttentionMaps]
+) -> None:
     reasons = closed_cells(maps)
     codes = sum((where * np.uint8(i) for i, where in enumerate(reasons.values(), start=1)), np.uint8(0))
     attention_matrix(
@@ -181,4 +185,7 @@ def _matrix(maps: AttentionMaps, layer: int, head: int, key: str, name: str) -> 
         reasons=[f"masked: {reason}" for reason in reasons],
         title=f"{name}, layer {layer}, head {head}",
         value_range=(0.0, 1.0),
+        beside=[
+            (list(map(visible, other.query_tokens)), list(map(visible, other.key_tokens))) for other in beside
+        ],
     )

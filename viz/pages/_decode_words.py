@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from transformer.beam_tree import BeamNode, BeamTree
 from transformer.text import Coder
 from viz.figures.labels import visible
-
-
-def number(value: float) -> str:
-    """A number with three decimals and a minus sign."""
-    return f"{value:.3f}".replace("-", "−")
+from viz.figures.numbers import MINUS, number
 
 
 def percent(probability: float) -> str:
     """A probability in percent, with as many digits as a small one needs."""
-    return f"{100 * probability:.2f} %" if probability >= 0.0001 else f"{100 * probability:.1e} %"
+    if probability >= 0.0001:
+        return f"{100 * probability:.2f} %"
+    return f"{100 * probability:.1e} %".replace("-", MINUS)
 
 
 class Verdicts:

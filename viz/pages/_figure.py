@@ -24,14 +24,23 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
     st.plotly_chart(figure, theme=None, key=key, config=config, alt=caption)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, horizontal_alignment="right"):
         st.caption(caption, width="stretch")
         with st.container(width="content"):
-            save_menu(lambda: figure, name=name, key=f"{key}_save")
+            _save_menu(lambda: figure, name=name, key=f"{key}_save")
+
+
+def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
+    """Draw the Save menu of a picture that is no figure on the page: at the same place, its lower right.
+
+    The arguments are those of the figure's file: see `_save_menu`.
+    """
+    with st.container(horizontal=True, horizontal_alignment="right"), st.container(width="content"):
+        _save_menu(make_figure, name=name, key=key)
 
 
 @st.fragment
-def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
+def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
     """Offer to save a figure as PNG, SVG, HTML and its numbers as CSV.
 
     The figure is made when the menu is opened, and a file when its button is clicked. The menu is a

@@ -71,23 +71,26 @@ def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Clo
 
 
 def _pick(trace: Trace) -> tuple[Attention, int]:
-    left, right = st.columns([2, 1])
     options = attentions(trace)
     clamp_choice("mask_attention", options)
-    attention: Attention = left.segmented_control(
-        "Which attention",
-        options,
-        default="decoder" if "decoder" in options else options[0],
-        required=True,
-        format_func=ATTENTION_LABELS.__getitem__,
-        key="mask_attention",
-        bind="query-params",
-    )
     numbers = range(1, max(len(trace.src_tokens), len(trace.tgt_tokens)) + 1)
     clamp_choice("sentence", numbers)
-    number = right.segmented_control(
-        "Sentence", numbers, default=1, required=True, key="sentence", bind="query-params"
-    )
+    # Each in a container of its own: directly in a row, its buttons would be cut on a narrow screen.
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width="content"):
+            attention: Attention = st.segmented_control(
+                "Which attention",
+                options,
+                default="decoder" if "decoder" in options else options[0],
+                required=True,
+                format_func=ATTENTION_LABELS.__getitem__,
+                key="mask_attention",
+                bind="query-params",
+            )
+        with st.container(width="content"):
+            number = st.segmented_control(
+                "Sentence", numbers, default=1, required=True, key="sentence", bind="query-params"
+            )
     return attention, number - 1
 
 

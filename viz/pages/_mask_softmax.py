@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from transformer.attention import masked_softmax
 from transformer.trace import AttentionRecord
 from viz.figures.masks import softmax_with_without
+from viz.figures.numbers import number
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.session import clamp_choice, current_theme
@@ -88,7 +89,7 @@ def _formula(
     shifted = np.exp(scores.astype(np.float64) - scores[key])
     top, some, everything = (float(x) for x in (shifted[key], shifted[mask].sum(), shifted.sum()))
     return (
-        rf"\begin{{gathered}} \text{{key }} {key}, \; m = s_{{{key}}} = {scores[key]:.3f} \\ "
+        rf"\begin{{gathered}} \text{{key }} {key}, \; m = s_{{{key}}} = {number(scores[key])} \\ "
         rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{open}}}} e^{{s_j - m}}}} = "
         rf"\frac{{{top:.4g}}}{{{some:.5g}}} = {weights[key]:.4f} \text{{ with the mask}} \\ "
         rf"\frac{{e^{{s_{{{key}}} - m}}}}{{\sum_{{\text{{all}}}} e^{{s_j - m}}}} = "

@@ -13,6 +13,7 @@ from transformer.trace import NormRecord
 from viz.figures import norms as figures
 from viz.figures.labels import visible
 from viz.figures.norms import Spread
+from viz.figures.numbers import number, span
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.pages._norm_words import NORMS, NormWords
@@ -35,8 +36,8 @@ NAMES = {
     "cross_attn.k_norm": "norm of cross-attention's keys",
 }
 OUTSIDE = {
-    "src_embedding.norm": "Encoder: norm behind the embeddings",
-    "tgt_embedding.norm": "Decoder: norm behind the embeddings",
+    "src_embedding.norm": "Encoder: norm after the embeddings",
+    "tgt_embedding.norm": "Decoder: norm after the embeddings",
     "generator_transform.norm": "Norm before the generator",
 }
 """Norms outside of the stacks, by their paths."""
@@ -67,7 +68,8 @@ def norm_section(run: Run) -> None:
         what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each{inside}. It "
         f"{words.what}: no token knows of another, and no sentence of the batch of another.",
         formula=_formula(record, words.formula, gamma, beta, position, dimension),
-        look=f"the squares and diamonds: {words.look}. {words.made}",
+        look=f"the diamonds: {_filled(words.look, words, stages[words.normalized])}. "
+        f"{_filled(words.made, words, stages[words.after])}: the squares.",
         computed=type(norm).forward,
         path=record.path,
     )
@@ -139,13 +141,20 @@ def _formula(
 ) -> str:
     x, result = (float(tensor[0, token, dimension]) for tensor in (record.input, record.result))
     scale = float(record.scale[0, token, 0])
-    centered = f"{x:.4f}" if record.mean is None else f"{x:.4f} - ({float(record.mean[0, token, 0]):.4f})"
-    shift = "" if beta is None else f" + ({beta[dimension]:.4f})"
+    centered = number(x, 4)
+    if record.mean is not None:
+        centered += f" - ({number(float(record.mean[0, token, 0]), 4)})"
+    shift = "" if beta is None else f" + ({number(beta[dimension], 4)})"
     return (
         rf"\begin{{gathered}} {formula} \\ "
-        rf"\text{{token }} {token}, d = {dimension}: \quad {gamma[dimension]:.4f} \cdot "
-        rf"\frac{{{centered}}}{{{scale:.4f}}}{shift} = {result:.4f} \end{{gathered}}"
+        rf"\text{{token }} {token}, d = {dimension}: \quad {number(gamma[dimension], 4)} \cdot "
+        rf"\frac{{{centered}}}{{{number(scale, 4)}}}{shift} = {number(result, 4)} \end{{gathered}}"
     )
+
+
+def _filled(text: str, words: NormWords, values: NDArray[np.float32]) -> str:
+    """Put what a stage's numbers (T, D) span, token by token, into a sentence about them."""
+    return text.format(mean=span(values.mean(axis=1)), spread=span(SPREADS[words.spread](values)))
 
 
 def _figures(

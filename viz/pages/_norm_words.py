@@ -16,11 +16,11 @@ class NormWords:
         introduction: what it does to a token.
         what: what it takes of a token's own numbers.
         normalized: the stage before gamma and beta.
-        after: the stage behind them.
+        after: the stage that follows them.
         formula: in LaTeX, of one dimension d.
         spread: what it brings to 1.
-        look: what to look at in the numbers that come out.
-        made: what gamma and beta do.
+        look: what to look at in the normalized numbers; their `mean` and `spread` are to be filled in.
+        made: what gamma and beta do, with the same two of the numbers after them.
         learned: what is drawn of them.
     """
 
@@ -40,6 +40,7 @@ LAYER_NORM = (
     "Layer norm takes each token by itself, brings its numbers to mean 0 and deviation 1, and then scales "
     "and shifts each dimension by learned γ and β (Ba et al. 2016; section 3.1 of the paper)."
 )
+MADE = "The learned γ and β make of them a mean of {mean} and a deviation of {spread}"
 GAMMA_BETA = "The learned scale γ and shift β of each dimension; the dashed lines are where training starts."
 NORMS = {
     "layer": NormWords(
@@ -50,8 +51,9 @@ NORMS = {
         after="after: times γ plus β",
         formula=r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d",
         spread="standard deviation",
-        look="whatever came in, the normalized numbers have mean 0 and deviation 1 at every token",
-        made="What γ and β make of it was learned.",
+        look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
+        "{spread}",
+        made=MADE,
         learned=GAMMA_BETA,
     ),
     "layer_unbiased": NormWords(
@@ -64,8 +66,9 @@ NORMS = {
         after="after: times γ plus β",
         formula=r"\gamma_d \, \frac{x_d - \mu}{s + \epsilon} + \beta_d",
         spread="standard deviation",
-        look="whatever came in, the normalized numbers have mean 0 and a deviation near 1 at every token",
-        made="What γ and β make of it was learned.",
+        look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
+        "{spread}, near 1 because the unbiased deviation is slightly larger than the one drawn",
+        made=MADE,
         learned=GAMMA_BETA,
     ),
     "rms": NormWords(
@@ -78,9 +81,9 @@ NORMS = {
         after="after: times γ",
         formula=r"\gamma_d \, \frac{x_d}{\sqrt{\overline{x^2} + \epsilon}}",
         spread="root mean square",
-        look="whatever came in, the normalized numbers have a root mean square of 1 at every token; their "
-        "mean is not taken away",
-        made="What γ makes of it was learned.",
+        look="whatever came in, the normalized numbers of every token have a root mean square of {spread}; "
+        "their mean is not taken away ({mean})",
+        made="The learned γ makes of them a mean of {mean} and a root mean square of {spread}",
         learned="The learned scale γ of each dimension; the dashed line is where training starts.",
     ),
 }

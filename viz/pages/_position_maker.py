@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from transformer.positions import SinusoidLayout, sinusoidal_encoding
 from transformer.positions import wavelengths as encoding_wavelengths
 from viz.figures import positions as figures
+from viz.figures.numbers import number
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.session import current_model, current_theme, forget_choice
@@ -107,7 +108,7 @@ def _formula(encoding: Encoding) -> str:
     rows = [
         rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,2i / d_\text{{model}}}}\right) \\ "
         rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{2 * i} / {width}}}\right) "
-        rf"= \{name}({angle:.4f}) = {float(encoding.values[pos, dimension]):.4f}"
+        rf"= \{name}({angle:.4f}) = {number(float(encoding.values[pos, dimension]), 4)}"
         for name, dimension, part in zip(
             ("sin", "cos"), encoding.dimensions, PARTS[encoding.layout], strict=True
         )
@@ -159,7 +160,7 @@ def _similarity(encoding: Encoding) -> None:
         what="The cosine of the angle between the encodings of two positions depends on their distance "
         "alone: the same offset looks the same at the beginning and at the end of a sentence.",
         formula=r"\cos(PE(pos), PE(pos + k)) = \frac{2}{d_\text{model}} \sum_i \cos\left("
-        rf"\frac{{k}}{{base^{{2i / d_\text{{model}}}}}}\right) \qquad k = 1: \; {one_apart:.4f}",
+        rf"\frac{{k}}{{base^{{2i / d_\text{{model}}}}}}\right) \qquad k = 1: \; {number(one_apart, 4)}",
         look="how fast the similarity falls over the first few offsets, and that each diagonal of the map "
         "has one colour. With a small base the waves repeat within the sentence, and distant positions "
         "become alike again.",

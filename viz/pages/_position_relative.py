@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from transformer.relative_positions import RelativeBias, distance_buckets
 from transformer.run import Run
 from transformer.trace import Stack
+from viz.figures.numbers import number
 from viz.figures.places import bias_by_distance
 from viz.pages._explain import explain
 from viz.pages._figure import show
@@ -37,7 +38,7 @@ def bias_section(run: Run) -> None:
         f"{table.max_distance} on the last one (Raffel et al. 2020, section 2.1).",
         formula=r"\begin{gathered} \text{score}_{ij} = q_i \cdot k_j + b_{\text{bucket}(j - i)} \\ "
         rf"i = {query}, \; j = {key}: \quad j - i = {distance}, \quad \text{{bucket }} {bucket}, \quad "
-        rf"b = {added:.4f} \text{{ (head {head})}} \end{{gathered}}",
+        rf"b = {number(added, 4)} \text{{ (head {head})}} \end{{gathered}}",
         look="heads with a peak at a distance of one or two, which look at neighbours by position alone; and "
         "flat ones, to which all distances are equal. A difference of 1 between two keys makes the weight of "
         "one of them e = 2.72 times that of the other.",

@@ -15,6 +15,7 @@ from transformer.run import Run
 from viz.arrays import attention_record, attentions, n_layers
 from viz.figures import places
 from viz.figures.labels import visible
+from viz.figures.numbers import number
 from viz.pages._explain import explain
 from viz.pages._figure import show
 from viz.session import clamp_choice, current_model, current_theme
@@ -116,13 +117,13 @@ def _formula(
     """One pair of a query turned, with its numbers, in LaTeX; `stretch` is how many times slower it turns."""
     (x, y), (new_x, new_y) = (numbers[2 * pair : 2 * pair + 2].tolist() for numbers in (before, after))
     d_head = len(before)
-    name, number = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
+    name, divisor = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
     return (
         rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{head}}}}{name} = "
-        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}}{number} = {angle:.4f} \\ "
+        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}}{divisor} = {angle:.4f} \\ "
         r"\begin{pmatrix} \cos \theta & -\sin \theta \\ \sin \theta & \cos \theta \end{pmatrix} "
-        rf"\begin{{pmatrix}} {x:.4f} \\ {y:.4f} \end{{pmatrix}} = "
-        rf"\begin{{pmatrix}} {new_x:.4f} \\ {new_y:.4f} \end{{pmatrix}} \end{{gathered}}"
+        rf"\begin{{pmatrix}} {number(x, 4)} \\ {number(y, 4)} \end{{pmatrix}} = "
+        rf"\begin{{pmatrix}} {number(new_x, 4)} \\ {number(new_y, 4)} \end{{pmatrix}} \end{{gathered}}"
     )
 
 

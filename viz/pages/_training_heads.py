@@ -85,6 +85,7 @@ def _grid(maps: AttentionMaps, chosen: GridCell, key: str) -> None:
         colors=current_theme(),
         key=key,
         title="Attention of every layer and head at this moment of the training",
+        value_range=(0.0, 1.0),
         selected=chosen,
         on_select=choose,
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from transformer.trace import AttentionRecord
 from viz.arrays import Words, by_word
 from viz.figures.labels import visible
+from viz.figures.numbers import number
 from viz.pages._explain import computed_by
 
 MOST = 4
@@ -56,11 +57,11 @@ def word_weight_formula(weights: NDArray[np.float32], first: int) -> str:
 
 def _line(name: str, calculation: str, result: float, n_terms: int) -> str:
     """A calculation, and its result below it, so that a narrow screen holds both."""
-    return rf"{name} & {calculation}" + (rf" \\ & = {result:.3f}" if n_terms > 1 else "")
+    return rf"{name} & {calculation}" + (rf" \\ & = {number(result)}" if n_terms > 1 else "")
 
 
 def _sum(numbers: NDArray[np.float32]) -> str:
-    return " + ".join(_shortened([f"{number:.3f}" for number in numbers], r"\dots"))
+    return " + ".join(_shortened([number(term) for term in numbers], r"\dots"))
 
 
 def _shortened(parts: list[str], gap: str) -> list[str]:
