@@ -1,6 +1,7 @@
 """Settings for all tests: one PyTorch thread a process, the same hypothesis examples in every CI run."""
 
 import os
+import subprocess
 import sys
 
 # Before torch is imported: the tests run in as many processes as there are cores.
@@ -9,9 +10,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
+from viz.chromium import find_chromium
+
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+def pytest_report_header() -> str:
+    """Say which Chromium is taken: a newer or older one draws and scrolls in its own way."""
+    path = find_chromium()
+    if path is None:
+        return "chromium: none"
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    return f"chromium: {path}, {told.stdout.strip() or 'which does not tell its version'}"
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,9 @@ from typing import Literal, Protocol
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from scripts.browser import ROOT, launch_chromium, streamlit_server
 from tests.browser.guard import Guard
+from viz.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
 WAIT_MILLISECONDS = 60_000
