@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,14 +16,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, Playwright, expect
 
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 START_SECONDS = 60.0
-
-
-def find_chromium() -> str | None:
-    """Return the path of a Chromium or Chrome on PATH, or None."""
-    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
 
 
 def launch_chromium(playwright: Playwright, path: str) -> Browser:

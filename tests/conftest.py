@@ -1,7 +1,9 @@
 """Settings for all tests: one PyTorch thread a process, the same hypothesis examples in every CI run."""
 
 import os
+import subprocess
 import sys
+from typing import Any
 
 # Before torch is imported: the tests run in as many processes as there are cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -9,9 +11,32 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
+from tests.scheduling import BrowserInOneProcess, long_first
+from viz.chromium import find_chromium
+
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+def pytest_report_header() -> str:
+    """Say which Chromium is taken: a newer or older one draws and scrolls in its own way."""
+    path = find_chromium()
+    if path is None:
+        return "chromium: none"
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    return f"chromium: {path}, {told.stdout.strip() or 'which does not tell its version'}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long: begun last, it would leave the other processes idle."""
+    items.sort(key=long_first)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrowserInOneProcess:
+    """Share the tests between processes in a way of our own."""
+    return BrowserInOneProcess(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -4,21 +4,24 @@ page          a guarded page on nothing yet: page.goto(app_url)
 open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
 serve         runs another Streamlit script: url = serve(path); one server a script for the whole session
+
+`guarded_page` is for a page that several tests use one after another; each then checks its guard.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from scripts.browser import ROOT, launch_chromium, streamlit_server
 from tests.browser.guard import Guard
+from viz.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
 WAIT_MILLISECONDS = 60_000
@@ -31,6 +34,16 @@ class OpenPage(Protocol):
     """Opens a guarded page in a browser context of its own: another person's browser."""
 
     def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
+
+
+@contextmanager
+def guarded_page(chromium: Browser, color_scheme: ColorScheme = "light") -> Iterator[tuple[Page, Guard]]:
+    """Open a page in a browser context of its own."""
+    context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme)
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    guard = Guard(context)
+    yield context.new_page(), guard
+    context.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -80,11 +93,9 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
         guards: list[Guard] = []
 
         def open_guarded(color_scheme: ColorScheme = "light") -> Page:
-            context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme)
-            contexts.callback(context.close)
-            context.set_default_timeout(WAIT_MILLISECONDS)
-            guards.append(Guard(context))
-            return context.new_page()
+            page, guard = contexts.enter_context(guarded_page(chromium, color_scheme))
+            guards.append(guard)
+            return page
 
         yield open_guarded
         for guard in guards:

@@ -26,8 +26,9 @@ class Guard:
         context.on("page", self._watch)
 
     def check(self) -> None:
-        """Fail the test if anything went wrong."""
-        assert not self.troubles, "\n".join(self.troubles)
+        """Fail the test if anything went wrong since the last check."""
+        troubles, self.troubles = self.troubles, []
+        assert not troubles, "\n".join(troubles)
 
     def _watch(self, page: Page) -> None:
         page.on("request", self._request)

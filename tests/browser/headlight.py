@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -90,6 +91,24 @@ def head_map(page: Page) -> Locator:
 def picture(view: Locator) -> str:
     """What a canvas shows, as data that can be compared."""
     return str(view.evaluate("(root) => root.querySelector('canvas').toDataURL()"))
+
+
+def expect_picture(view: Locator, expected: str) -> None:
+    """Wait until a canvas shows this picture."""
+    wait_until(view.page, lambda: picture(view) == expected, "the canvas never showed that picture")
+
+
+def expect_other_picture(view: Locator, before: str) -> None:
+    """Wait until a canvas shows anything but this picture."""
+    wait_until(view.page, lambda: picture(view) != before, "the canvas went on showing the same picture")
+
+
+def wait_until(page: Page, is_so: Callable[[], bool], otherwise: str) -> None:
+    """Look again and again, for as long as a busy machine may need; fail with these words."""
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline, otherwise
+        page.wait_for_timeout(50)
 
 
 def click_head(page: Page, layer: int, head: int) -> None:

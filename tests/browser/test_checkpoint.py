@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,12 @@ def own_model(page: Page) -> Locator:
 def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
     open_page: OpenPage, app_url: str, tmp_path: Path
 ) -> None:
+    # Names of this very run: other servers of this machine store their uploads in the same folder.
+    first, second = (f"{name}-{uuid.uuid4().hex[:8]}.pt" for name in ("first", "second"))
     mine, others = open_page(), open_page()
     choose(mine, app_url, "Upload")
-    upload(mine, torch_file(tmp_path / "first-of-two.pt"))
-    expect(mine.get_by_text("Open: first-of-two.pt")).to_be_visible()
+    upload(mine, torch_file(tmp_path / first))
+    expect(mine.get_by_text(f"Open: {first}")).to_be_visible()
     press(mine, "Use it on all pages")
     expect(own_model(mine)).to_be_checked()
     for name in ("Explore", "Decode", "Positions", "Masks", "Layer norm"):
@@ -78,23 +81,23 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
 
     choose(others, app_url, "Upload")
     expect(own_model(others)).to_have_count(0)
-    expect(others.get_by_text("first-of-two.pt")).to_have_count(0)
+    expect(others.get_by_text(first)).to_have_count(0)
     visit(others, mine.url)
     expect(own_model(others)).to_have_count(0)
     choose(others, app_url, "Upload")
-    upload(others, torch_file(tmp_path / "second-of-two.pt"))
-    expect(others.get_by_text("Open: second-of-two.pt")).to_be_visible()
+    upload(others, torch_file(tmp_path / second))
+    expect(others.get_by_text(f"Open: {second}")).to_be_visible()
     mine.get_by_role("link", name="Checkpoint").click()
     settle(mine)
-    expect(mine.get_by_text("Open: first-of-two.pt")).to_be_visible()
+    expect(mine.get_by_text(f"Open: {first}")).to_be_visible()
     press(mine, "Close it")
     expect(own_model(mine)).to_have_count(0)
     expect(own_model(others)).to_have_count(1)
-    assert not stored("first-of-two.pt")
-    assert stored("second-of-two.pt")
+    assert not stored(first)
+    assert stored(second)
     others.context.close()
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while stored("second-of-two.pt"):
+    while stored(second):
         assert time.monotonic() < deadline, "the upload outlived its browser"
         time.sleep(0.2)
 

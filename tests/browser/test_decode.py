@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.browser import ROOT
-from tests.browser.conftest import ColorScheme, OpenPage, Serve
+from tests.browser.conftest import ColorScheme, OpenPage, Serve, guarded_page
 from tests.browser.headlight import TOY, all_text, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
 from tests.browser.views import Traffic, ink, state
@@ -189,12 +190,20 @@ def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
 # Temperature, top-k and top-p
 
 
+@pytest.fixture(scope="module")
+def bars(chromium: Browser, url: str) -> Iterator[Locator]:
+    """Bars that one set of choices after another is given to."""
+    with guarded_page(chromium) as (page, guard):
+        yield open_view(page, url, "next", "tokens=997")
+        guard.check()
+
+
 @pytest.mark.parametrize("temperature", [0.05, 0.7, 1.0, 3.0])
 @pytest.mark.parametrize("top_k,top_p", [(0, 1.0), (5, 1.0), (0, 0.9), (40, 0.5), (1, 0.05), (500, 0.99)])
 def test_the_bars_are_what_the_sampler_draws_from(
-    page: Page, url: str, temperature: float, top_k: int, top_p: float
+    bars: Locator, temperature: float, top_k: int, top_p: float
 ) -> None:
-    view = open_view(page, url, "next", "tokens=997")
+    view = bars
     settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     view.evaluate("(root, settings) => { root.view.values = settings; root.view.draw(); }", settings)
     logits = torch.tensor(state(view, "Array.from(view.data.logits)"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import guarded_page
+from tests.browser.guard import Guard
 from tests.browser.headlight import (
     TOY,
     expect_sentence,
@@ -39,22 +41,39 @@ ODD = {
 WORDLESS = {"empty": "", "blank": "   "}
 
 
-@pytest.mark.parametrize("model", ["", TOY], ids=["sub-words", "words"])
+@pytest.fixture(scope="module", params=["", TOY], ids=["sub-words", "words"])
+def opened(request: pytest.FixtureRequest, chromium: Browser, app_url: str) -> Iterator[tuple[Page, Guard]]:
+    """Explore with a model, opened once: a person types one sentence after another."""
+    with guarded_page(chromium) as (page, guard):
+        visit(page, f"{app_url}/{request.param}")
+        yield page, guard
+
+
+@pytest.fixture
+def explore(opened: tuple[Page, Guard]) -> Iterator[Page]:
+    """The page with a sentence of words, whatever was typed before."""
+    page, guard = opened
+    type_sentence(page, "yesterday.")
+    expect_sentence(page, "yesterday.")
+    yield page
+    guard.check()
+
+
 @pytest.mark.parametrize("name", MARKUP)
-def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str, name: str, model: str) -> None:
-    visit(page, f"{app_url}/{model}")
+def test_markup_is_shown_as_it_was_typed(explore: Page, name: str) -> None:
+    page = explore
     type_sentence(page, MARKUP[name])
     expect_sentence(page, "".join(MARKUP[name].split()))
     settle(page)
     assert page.locator("main img, main b, main a[href*='example.com']").count() == 0
 
 
-@pytest.mark.parametrize("model", ["", TOY], ids=["sub-words", "words"])
 @pytest.mark.parametrize("name", ODD)
-def test_odd_characters_break_nothing(page: Page, app_url: str, name: str, model: str) -> None:
-    visit(page, f"{app_url}/{model}")
+def test_odd_characters_break_nothing(explore: Page, name: str) -> None:
+    page = explore
+    before = source_tokens(page).first.inner_text()
     type_sentence(page, ODD[name])
-    expect(source_tokens(page).first).not_to_have_text(re.compile("Yesterday"))
+    expect(source_tokens(page).first).not_to_have_text(before)
     settle(page)
     shown = "".join(source_tokens(page).all_inner_texts())
     assert not {"\u202e", "\u202c", "\u200b", "\x07", "\x1b"} & set(shown)

@@ -37,9 +37,12 @@ def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **addres
         app.query_params[key] = value
     if model is not None:
         app.query_params["model"] = model
-    app.run()
-    if page != "explore":
-        app.switch_page(f"viz/pages/{page}.py").run()
+    if page == "explore":
+        return app.run()
+    path = f"viz/pages/{page}.py"
+    app.switch_page(path).run()
+    if "_" in page:  # before the first run, AppTest takes a page's file name for its address
+        app.switch_page(path).run()
     return app
 
 

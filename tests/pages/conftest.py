@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from tests.kinds import KINDS
 from tests.pages.checkpoint_page import PATH, start
 from tests.pages.offered import offer
 from tests.pages.views import Views
+
+# Each AppTest looks for components in the metadata of every installed package: half of a page's time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="module")

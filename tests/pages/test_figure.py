@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import open_app, texts
+from viz.chromium import OVERRIDE
 from viz.figures import export
 
 
@@ -35,7 +36,7 @@ def test_an_open_menu_offers_every_format(monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_a_browser_the_menu_says_so_and_offers_the_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    monkeypatch.setenv(OVERRIDE, str(tmp_path / "none"))
     app = with_open_menu()
     assert not app.exception
     assert offered(app) == ["HTML page", "CSV numbers"]

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from viz.chromium import OVERRIDE
 from viz.figures import export
 from viz.figures.attention import attention_heatmap, layer_heads
 from viz.theme import palette
@@ -103,20 +104,22 @@ def test_file_name_needs_something() -> None:
 
 
 def test_without_a_browser_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    monkeypatch.setenv(OVERRIDE, str(tmp_path / "none"))
     assert not export.has_chromium()
     with pytest.raises(export.NoChromiumError, match="apt-get install chromium"):
         export.to_png(small_figure())
 
 
-def test_images_are_drawn_without_the_mathjax_that_lives_on_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_drawn_by_the_chosen_browser_without_the_mathjax_that_lives_on_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     settings: list[dict[str, object]] = []
 
     def draw(figure: object, opts: object, kopts: dict[str, object]) -> bytes:
         settings.append(kopts)
         return b"image"
 
-    monkeypatch.setattr(export, "has_chromium", lambda: True)
+    monkeypatch.setattr(export, "find_chromium", lambda: "/chosen/chromium")
     monkeypatch.setattr("kaleido.calc_fig_sync", draw)
     assert export.to_png(small_figure()) == export.to_svg(small_figure()) == b"image"
-    assert settings == [{"mathjax": False}, {"mathjax": False}]
+    assert settings == [{"mathjax": False, "path": "/chosen/chromium"}] * 2

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import csv
 import html
-import os
 import re
 import threading
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz.chromium import OVERRIDE, find_chromium
 from viz.figures.labels import DECORATION, REPEATED, axis_title
 
 # kaleido and pandas take half a second to load, and the first page is drawn without them.
@@ -53,17 +52,14 @@ class NoChromiumError(RuntimeError):
     def __init__(self) -> None:
         super().__init__(
             "Saving as PNG or SVG needs Chromium or Chrome on the machine that runs Headlight, and none was "
-            "found. Install one (Debian: apt-get install chromium), or set BROWSER_PATH to its program, or "
+            f"found. Install one (Debian: apt-get install chromium), or set {OVERRIDE} to its program, or "
             "save as HTML."
         )
 
 
 def has_chromium() -> bool:
     """Whether this machine can draw PNG and SVG."""
-    from choreographer.browsers.chromium import Chromium
-
-    chosen = os.environ.get("BROWSER_PATH")
-    return Path(chosen).is_file() if chosen else Chromium.find_browser(skip_local=False) is not None
+    return find_chromium() is not None
 
 
 def to_html(figure: go.Figure) -> bytes:
@@ -91,14 +87,16 @@ def to_svg(figure: go.Figure) -> bytes:
 
 
 def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
-    if not has_chromium():
+    path = find_chromium()
+    if path is None:
         raise NoChromiumError
     import kaleido
 
     size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
+    settings = {"mathjax": False, "path": path}
     with _ONE_AT_A_TIME:
         image: bytes = kaleido.calc_fig_sync(
-            figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts={"mathjax": False}
+            figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts=settings
         )
     return image
 
