@@ -1,5 +1,6 @@
 """Headlight: see what happens inside a Transformer. Start it with `make run`."""
 
+from typing import Literal
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -13,7 +14,8 @@ st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="
 
 # The first page has no path of its own; its name as a path is an address that people type and have kept.
 is_named = urlsplit(st.context.url or "").path.endswith("/explore")
-first, named = ("hidden", "visible") if is_named else ("visible", "hidden")
+first: Literal["visible", "hidden"] = "hidden" if is_named else "visible"
+named: Literal["visible", "hidden"] = "visible" if is_named else "hidden"
 page = st.navigation(
     [
         st.Page("viz/pages/explore.py", title="Explore", url_path="home", default=True, visibility=first),

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from scripts.browser import ROOT, find_chromium, launch_chromium, streamlit_server
+from scripts.browser import ROOT, launch_chromium, streamlit_server
+from viz.chromium import find_chromium
 
 MODEL = "model=toy-en-it"
 TRAINING = "training"

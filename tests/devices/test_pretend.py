@@ -67,7 +67,7 @@ def ids_without_device(loaded: Any, rows: Any) -> Tensor:
 
 def probabilities_that_stay(logits: Tensor, **_: Any) -> Tensor:
     probabilities = logits.softmax(dim=-1)
-    probabilities.cpu = lambda: probabilities  # type: ignore[method-assign]
+    setattr(probabilities, "cpu", lambda: probabilities)  # noqa: B010
     return probabilities
 
 

@@ -12,8 +12,9 @@ from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.run import encode_sentence, search
 from transformer.text import EOS_ID
 from viz.figures.labels import visible
+from viz.figures.numbers import number
 from viz.pages._decode_tree import draw_tree
-from viz.pages._decode_words import Verdicts, number, percent
+from viz.pages._decode_words import Verdicts, percent
 
 ENDS = {
     "pruned": r"Pruned: number",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.transformer.core import BOS_ID, EOS_ID, PAD_ID, random_ids
-from tests.transformer.test_beam import search, sharp, total
+from tests.transformer.test_beam import search, sharp, totals
 from transformer.beam import length_penalty
 from transformer.beam_tree import BeamTree, beam_tree
 
@@ -38,9 +38,9 @@ def test_numbers_are_those_of_whole_forwards(seed: int, prefix: tuple[int, ...])
     found = tree(seed, prefix)
     for node in found.nodes[1:]:
         path = [one.token_id for one in found.path(node.index)][1:]
-        own = total(model, src, path)
+        [own] = totals(model, src, [path])
         assert node.log_probability == pytest.approx(
-            own - (total(model, src, path[:-1]) if path[:-1] else 0.0), abs=1e-4
+            own - (totals(model, src, [path[:-1]])[0] if path[:-1] else 0.0), abs=1e-4
         )
         assert node.total == pytest.approx(own, abs=1e-4)
         assert node.score == pytest.approx(node.total / length_penalty(len(path), 1.0), abs=1e-6)

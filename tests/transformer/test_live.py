@@ -206,10 +206,10 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
     training = begin(ENDLESS, places)
     with pytest.raises(FullError, match="one training runs on this machine already"):
         begin(SMALL, places)
-    assert training.status == "starting"
+    before = training.status
     gate.touch()
     wait(lambda: training.course().history.steps)
-    assert training.status == "running"
+    assert (before, training.status) == ("starting", "running")
     process_id = training.process_id
     assert process_id is not None
     assert os.getpriority(os.PRIO_PROCESS, process_id) >= min(19, os.nice(0) + NICENESS)
@@ -235,10 +235,10 @@ def test_a_training_that_was_stopped_goes_on_and_finishes(
     places = Places(1)
     training = begin(SMALL, places)
     training.stop()
-    assert training.status == "stopping"
+    before = training.status
     gate.touch()
     wait(lambda: not training.is_active)
-    assert training.status == "stopped"
+    assert (before, training.status) == ("stopping", "stopped")
     training.start()
     wait(lambda: not training.is_active)
     assert (training.status, training.message) == ("finished", "")

@@ -26,7 +26,7 @@ from viz.components.next_tokens import (
 )
 from viz.decoding_session import begin_behind, drawn_target, run_of_ids
 from viz.figures.labels import visible
-from viz.pages._decode_words import number
+from viz.figures.numbers import number
 from viz.pages._explain import computed_by
 from viz.pages._in_and_out import first_tokens, output_step
 from viz.session import (

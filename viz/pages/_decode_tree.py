@@ -9,7 +9,8 @@ from transformer.beam_tree import BeamNode, BeamTree, Fate
 from transformer.text import Coder
 from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
 from viz.figures.labels import visible
-from viz.pages._decode_words import Verdicts, number, percent
+from viz.figures.numbers import number
+from viz.pages._decode_words import Verdicts, percent
 
 KINDS: dict[Fate, NodeKind] = {"given": "given", "kept": "kept", "pruned": "pruned", "finished": "ended"}
 UNFINISHED = " …"
