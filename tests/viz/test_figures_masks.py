@@ -44,7 +44,7 @@ def test_batch_layout_shows_tokens_literally_and_hatches_padding() -> None:
     assert numbers(figure)["text"].tolist() == ["<b>", "a", "b"]
 
 
-def test_tokens_of_a_batch_are_written_upright_and_whole_unless_there_are_very_many() -> None:
+def test_tokens_of_a_batch_are_written_whole_unless_there_are_very_many() -> None:
     def layout(length: int) -> go.Figure:
         padding = np.zeros((2, length), bool)
         padding[1, 5:] = True
@@ -52,12 +52,15 @@ def test_tokens_of_a_batch_are_written_upright_and_whole_unless_there_are_very_m
 
     short, long, longest = layout(7), layout(20), layout(40)
     for length, figure in ((7, short), (20, long)):
-        written = {(note.x, note.y): note for note in figure.layout.annotations}
+        [bars] = figure.select_traces({"type": "bar"})
+        written = dict(zip(zip(bars.x, bars.base + 0.5, strict=True), bars.text, strict=True))
         assert len(written) == length + 5
-        assert {note.textangle for note in written.values()} == {-90}
-        assert (written[0, 1].text, written[4, 1].text) == ("▁Extraordinary", "&lt;a&gt;")
+        assert (bars.textangle, bars.constraintext) == (None, "none"), (
+            "turned where there is no room, not cut"
+        )
+        assert (written[0, 1], written[4, 1]) == ("▁Extraordinary", "&lt;a&gt;")
     assert short.layout.height == long.layout.height > longest.layout.height
-    assert not longest.layout.annotations
+    assert not list(longest.select_traces({"type": "bar"}))
     for figure in (short, long, longest):
         assert numbers(figure)["text"][0] == "▁Extraordinary"
 

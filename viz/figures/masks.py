@@ -16,7 +16,7 @@ from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._finish import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
-from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
+from viz.figures.labels import DECORATION, REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
 from viz.figures.numbers import written
 from viz.theme import Theme
 
@@ -112,7 +112,10 @@ def batch_layout(
         )
     )
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
-    longest = _write_upright(figure, tokens, padding) if length <= MAX_NUMBERED else 0
+    longest = 0
+    if length <= MAX_NUMBERED:
+        bars, longest = _written_in_cells(tokens, padding, theme)
+        figure.add_trace(bars)
     set_ticks(figure, "y", [f"sentence {number}" for number in range(1, len(tokens) + 1)], title="")
     ends = [-0.5, max(length, columns or 0) - 0.5]
     figure.update_xaxes(title="position (token index)", range=ends, showgrid=False, zeroline=False)
@@ -121,18 +124,32 @@ def batch_layout(
     return finish(figure, theme, title, height)
 
 
-def _write_upright(figure: go.Figure, tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_]) -> int:
-    """Write the tokens from bottom to top: so they have room at any width, and all sides look alike.
+def _written_in_cells(
+    tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_], theme: Theme
+) -> tuple[go.Bar, int]:
+    """The tokens in their cells: level where the browser has room for them, else upright, always whole.
 
     Returns:
-        The letters of the longest one.
+        The trace: bars, because plotly turns only the text of a bar. And the letters of the longest token.
     """
-    longest = 0
-    for row, column in np.argwhere(~padding).tolist():
-        token = tokens[row][column]
-        longest = max(longest, len(visible(token)))
-        figure.add_annotation(x=column, y=row, text=escape(token), textangle=-90, showarrow=False)
-    return longest
+    rows, columns = np.nonzero(~padding)
+    words = [tokens[row][column] for row, column in zip(rows, columns, strict=True)]
+    bars = go.Bar(
+        x=columns,
+        y=np.ones(len(rows)),
+        base=rows - 0.5,
+        width=1,
+        text=list(map(escape, words)),
+        textposition="inside",
+        insidetextanchor="middle",
+        constraintext="none",
+        insidetextfont={"color": theme.text},
+        marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        hoverinfo="skip",
+        showlegend=False,
+        meta=DECORATION,
+    )
+    return bars, max(len(visible(word)) for word in words)
 
 
 def softmax_with_without(
