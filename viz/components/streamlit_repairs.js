@@ -4,10 +4,10 @@
 //
 // The values of a multiselect are white on the accent colour, which is pale in the dark theme.
 
-const STYLE = `
-.katex-display { padding-right: 4px; }
-[data-testid="stMultiSelectTagsContainer"] span[role="group"] * { color: light-dark(#ffffff, #0e1117); }
-`;
+const STYLE = [
+  ".katex-display { padding-right: 4px; }",
+  '[data-testid="stMultiSelectTagsContainer"] span[role="group"] * { color: light-dark(#ffffff, #0e1117); }',
+].join("\n");
 
 function mend(formula) {
   const scrolls = formula.scrollWidth > formula.clientWidth;

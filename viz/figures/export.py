@@ -121,6 +121,8 @@ def numbers(figure: go.Figure) -> pd.DataFrame:
     stands a column with the token. Cells without a number (gaps, closed cells) are left out. Text that a
     spreadsheet would read as a formula gets an apostrophe in front; numbers stay numbers.
     """
+    import pandas as pd
+
     frames = [_trace_numbers(figure, trace) for trace in figure.data if trace.meta != DECORATION]
     if not frames:
         return pd.DataFrame(columns=["trace", "x", "y"])
@@ -139,6 +141,8 @@ def to_csv(figure: go.Figure) -> bytes:
 
 
 def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
+    import pandas as pd
+
     table: dict[str, Any] = {"trace": _plain(trace.name) if trace.name else trace.type}
     cells, texts = _heatmap_cells(figure, trace) if trace.type == "heatmap" else _points(figure, trace)
     if texts and trace.meta != REPEATED:
