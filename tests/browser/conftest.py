@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server
-from tests.browser.guard import Guard
+from tests.browser.guard import Guard, is_local
 from viz.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
@@ -36,14 +36,24 @@ class OpenPage(Protocol):
     def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
 
 
+free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": []}
+"""Left by earlier tests: in a new one Chromium loads and compiles all scripts again, which takes seconds."""
+
+
 @contextmanager
 def guarded_page(chromium: Browser, color_scheme: ColorScheme = "light") -> Iterator[tuple[Page, Guard]]:
-    """Open a page in a browser context of its own."""
-    context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme)
+    """Open a page in a browser context that nobody else has meanwhile, and in which nothing is remembered."""
+    free = free_contexts[color_scheme]
+    context = free.pop() if free else chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme)
     context.set_default_timeout(WAIT_MILLISECONDS)
-    guard = Guard(context)
-    yield context.new_page(), guard
-    context.close()
+    page = context.new_page()
+    yield page, Guard(page)
+    if context in chromium.contexts:
+        for opened in context.pages:
+            if is_local(opened.url) and not opened.url.startswith("about:"):
+                opened.evaluate("localStorage.clear()")
+            opened.close()
+        free.append(context)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

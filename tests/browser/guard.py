@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Route, WebSocket
+from playwright.sync_api import ConsoleMessage, Dialog, Page, Request, WebSocket
 
 LOCAL_HOST = "127.0.0.1"
 # Opened at a page's own address, Streamlit looks for its server under that address before it tries the root.
@@ -14,16 +14,15 @@ LOCAL_SCHEMES = ("data", "blob", "about")
 
 
 class Guard:
-    """Records every request of a browser context and every sign of trouble on its pages.
+    """Records every request of a page and every sign of trouble on it, and on those that it opens.
 
-    A request that would leave this machine is stopped, so that no test depends on the network, and reported.
+    A request that would leave this machine is reported; Chromium itself has no way to the network.
     """
 
-    def __init__(self, context: BrowserContext) -> None:
+    def __init__(self, page: Page) -> None:
         self.requests: list[str] = []
         self.troubles: list[str] = []
-        context.route(lambda url: not is_local(url), self._stop)
-        context.on("page", self._watch)
+        self._watch(page)
 
     def check(self) -> None:
         """Fail the test if anything went wrong since the last check."""
@@ -36,6 +35,7 @@ class Guard:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.troubles.append(f"script error: {error}"))
         page.on("dialog", self._dialog)
+        page.on("popup", self._watch)
 
     def _request(self, request: Request) -> None:
         self._record(request.url)
@@ -47,9 +47,6 @@ class Guard:
         self.requests.append(url)
         if not is_local(url):
             self.troubles.append(f"request that leaves this machine: {url}")
-
-    def _stop(self, route: Route) -> None:
-        route.abort()
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):

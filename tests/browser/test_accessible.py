@@ -10,7 +10,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import VIEWPORT, WAIT_MILLISECONDS
+from tests.browser.conftest import guarded_page
 from tests.browser.guard import Guard
 from tests.browser.headlight import settle, visit
 from tests.checkpoints import hostile_file
@@ -30,15 +30,17 @@ async (rules) => (await axe.run(document, rules)).violations.flatMap((rule) => r
 }))
 """
 PAGES = {
-    "explore": "",
-    "decode": "decode",
-    "training": "training",
-    "a finished training": "training?watch=A+finished+training",
-    "positions": "positions",
-    "masks": "masks",
-    "layer norm": "layer-norm",
-    "a shipped checkpoint": "checkpoint",
+    "": "Explore",
+    "explore": "Explore",
+    "decode": "Decode",
+    "training": "Training",
+    "training?watch=A+finished+training": "Training",
+    "positions": "Positions",
+    "masks": "Masks",
+    "layer-norm": "Layer norm",
+    "checkpoint": "Checkpoint",
 }
+"""Every page's own address, and its title."""
 
 
 class Visitor(NamedTuple):
@@ -50,11 +52,8 @@ class Visitor(NamedTuple):
 
 @pytest.fixture(scope="module")
 def visitor(chromium: Browser) -> Iterator[Visitor]:
-    context = chromium.new_context(viewport=VIEWPORT)
-    context.set_default_timeout(WAIT_MILLISECONDS)
-    guard = Guard(context)
-    yield Visitor(context.new_page(), guard)
-    context.close()
+    with guarded_page(chromium) as (page, guard):
+        yield Visitor(page, guard)
 
 
 def troubles(page: Page, scheme: ThemeName) -> list[str]:
@@ -81,10 +80,16 @@ def unfold(page: Page) -> None:
     settle(page)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_on_a_page_is_out_of_reach(visitor: Visitor, app_url: str, name: str) -> None:
-    visit(visitor.page, f"{app_url}/{PAGES[name]}")
-    unfold(visitor.page)
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
+    visitor: Visitor, app_url: str, address: str
+) -> None:
+    page, title = visitor.page, PAGES[address]
+    visit(page, f"{app_url}/{address}")
+    expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+    expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+    unfold(page)
     check(visitor)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ColorScheme, OpenPage
+from tests.browser.conftest import OpenPage
 from tests.browser.headlight import (
     TOY,
     all_text,
@@ -20,9 +19,6 @@ from tests.browser.headlight import (
     type_sentence,
     visit,
 )
-from viz.theme import palette
-
-PAGES = {"": "Explore", "positions": "Positions", "masks": "Masks", "layer-norm": "Layer norm"}
 
 
 def test_a_sentence_goes_in_and_its_translation_comes_out(page: Page, app_url: str) -> None:
@@ -57,18 +53,6 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     expect(student.get_by_role("radio", name="Cross-attention")).to_be_checked()
     settle(student)
     expect_picture(head_map(student), picture(head_map(teacher)))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_opens_in_both_themes(
-    open_page: OpenPage, app_url: str, path: str, scheme: ColorScheme
-) -> None:
-    page = open_page(scheme)
-    visit(page, f"{app_url}/{path}")
-    expect(page.get_by_role("heading", name=PAGES[path], level=1)).to_be_visible()
-    red, green, blue = (int(palette(scheme).background[start : start + 2], 16) for start in (1, 3, 5))
-    expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
 
 
 def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:

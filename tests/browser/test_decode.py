@@ -350,9 +350,18 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
 
 
+@pytest.fixture(scope="module")
+def typed_into(chromium: Browser, app_url: str) -> Iterator[Page]:
+    """Decode, opened once: a user types one thing after another."""
+    with guarded_page(chromium) as (page, guard):
+        decode(page, app_url)
+        yield page
+        guard.check()
+
+
 @pytest.mark.parametrize("name", MARKUP)
-def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str, name: str) -> None:
-    decode(page, app_url)
+def test_markup_is_shown_as_it_was_typed(typed_into: Page, name: str) -> None:
+    page = typed_into
     type_sentence(page, MARKUP[name])
     settle(page)
     box = page.get_by_role("textbox", name="Italian reference")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import TOY, expect_sentence, sentence_box, settle, type_sentence, visit
@@ -88,23 +87,3 @@ def test_a_link_that_was_sent_shows_the_same_arithmetic(page: Page, app_url: str
     clicked = page.get_by_test_id("stMain").inner_text()
     visit(page, f"{app_url}/{TOY}&cell={cell[0]}")
     assert page.get_by_test_id("stMain").inner_text() == clicked
-
-
-@pytest.mark.parametrize(
-    "path,title",
-    [
-        ("", "Explore"),
-        ("explore", "Explore"),
-        ("decode", "Decode"),
-        ("training", "Training"),
-        ("positions", "Positions"),
-        ("masks", "Masks"),
-        ("layer-norm", "Layer norm"),
-        ("checkpoint", "Checkpoint"),
-    ],
-)
-def test_every_page_has_an_address(page: Page, app_url: str, path: str, title: str) -> None:
-    visit(page, f"{app_url}/{path}{TOY}")
-    expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
-    expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
-    expect(page.get_by_text("Page not found")).to_have_count(0)
