@@ -11,7 +11,7 @@ from transformer.checkpoints.folder import CheckpointError, LoadedModel, ModelSu
 from transformer.config import TransformerConfig
 from transformer.device import available_devices
 from viz.checkpoint_session import reload_closed
-from viz.components.streamlit_repairs import streamlit_repairs
+from viz.components.formula_stops import formula_stops
 from viz.components.theme_switch import theme_choice
 from viz.components.whole_characters import whole_characters
 from viz.opened_models import is_opened
@@ -62,7 +62,7 @@ def sidebar() -> None:
         st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
         whole_characters(key="whole_characters")
-        streamlit_repairs(key="streamlit_repairs")
+        formula_stops(key="formula_stops")
     if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
         st.info(CLOSED_NOTE)
 

@@ -6,22 +6,25 @@ import streamlit as st
 
 from viz.session import current_theme
 
-SHADED_EDGES = """
+STYLE = """
 <style>
 /* A formula wider than the page scrolls: a shade at an edge says that there is more of it beyond. Grounds
    that scroll with the formula cover the shade at its ends. */
 .katex-display {{
+  padding-right: 4px;  /* without it each formula of several lines would scroll, by 2 px */
   background:
     linear-gradient(90deg, {ground} 40%, #0000) left / 60px 100% no-repeat local,
     linear-gradient(270deg, {ground} 40%, #0000) right / 60px 100% no-repeat local,
     linear-gradient(90deg, {shade}, #0000) left / 24px 100% no-repeat scroll,
     linear-gradient(270deg, {shade}, #0000) right / 24px 100% no-repeat scroll;
 }}
+/* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
+[data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
 </style>
 """
 
 
 def page_style() -> None:
-    """Give every formula of the page shaded edges where it is cut; draws nothing itself."""
+    """Put the style into the page, in the colours of its theme; draws nothing itself."""
     theme = current_theme()
-    st.html(SHADED_EDGES.format(ground=theme.background, shade=theme.accent + "99"))
+    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99"))
