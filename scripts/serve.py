@@ -15,7 +15,7 @@ from viz.warm_up import settle, warm_up
 LOOK_EVERY = 0.02
 """Seconds between two looks whether the server is up."""
 SETTLE_AFTER = 2.0
-"""Seconds that the first page has to itself before other pages' packages are loaded."""
+"""Seconds that the first page has to itself."""
 
 
 def main() -> None:

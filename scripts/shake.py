@@ -13,6 +13,7 @@ import secrets
 import sys
 import time
 from collections import Counter
+from itertools import cycle
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_playwright
@@ -31,8 +32,10 @@ PAGES = {
     "Layer norm": "layer-norm",
     "Checkpoint": "checkpoint",
 }
-SMALL = "task=Copy&train_steps=10,000&train_layers=1&train_heads=2&train_width=32"
-ACTIONS = re.compile("^(Start|Pause|Go on|Start anew|Stop and clear)$")
+LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
+"""Minutes on any machine."""
+ACTIONS = ("Pause", "Go on", "Start anew", "Pause", "Go on", "Stop and clear", "Start")
+"""What is done with the run, in turn."""
 WIDGETS = 'button[data-testid^="stBaseButton"]'
 """Streamlit's own: a plot's toolbar acts in the browser alone."""
 MOMENT_MILLISECONDS = 400
@@ -41,47 +44,63 @@ WAIT_MILLISECONDS = 60_000
 STREAMLIT_PROBES = re.compile(r"/[^/]+/_stcore/(health|host-config)$")
 
 
-def start_training(page: Page, url: str) -> None:
-    """Open the Training page and begin a small run that outlasts the test."""
-    page.goto(f"{url}/{TRAINING}?{MODEL}&{SMALL}")
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_test_id("stProgress")).to_contain_text("It learns", timeout=2 * WAIT_MILLISECONDS)
+class Shaking:
+    """One user who changes pages at random moments, and trains a small model meanwhile.
 
-
-def change_page(page: Page, rng: random.Random) -> Counter[str]:
-    """One change at a random moment, and what led up to it; returns what was done, counted.
-
-    Raises:
-        AssertionError: when the page doesn't come, or not whole.
+    Attributes:
+        done: how often each page was opened, and each thing done.
     """
-    done: Counter[str] = Counter()
-    here = urlsplit(page.url).path.strip("/")
-    if here == TRAINING:
-        buttons = page.get_by_test_id("stMain").get_by_role("button", name=ACTIONS)
-        done += _click_one(buttons, rng)
-    page.wait_for_timeout(rng.uniform(0, MOMENT_MILLISECONDS))
-    others = [name for name, path in PAGES.items() if path != here]
-    title = "Training" if here != TRAINING and rng.random() < 0.5 else rng.choice(others)
-    _click(page.get_by_role("link", name=title, exact=True))
-    if rng.random() < 0.3:
-        page.wait_for_timeout(rng.uniform(0, 100))
-        done += _click_one(page.get_by_test_id("stMain").locator(WIDGETS), rng, "too late")
-    expect(page.get_by_role("heading", name=title, level=1)).to_be_visible(timeout=WAIT_MILLISECONDS)
-    assert urlsplit(page.url).path.strip("/") == PAGES[title], page.url
-    assert not page.get_by_test_id("stException").count()
-    done[title] += 1
-    return done
 
+    def __init__(self, page: Page, url: str, rng: random.Random) -> None:
+        """Open the Training page and begin a run."""
+        self.done = Counter[str]()
+        self._page, self._rng, self._actions = page, rng, cycle(ACTIONS)
+        page.goto(f"{url}/{TRAINING}?{MODEL}&{LONG}")
+        page.get_by_role("button", name="Start", exact=True).click()
+        expect(page.get_by_test_id("stProgress")).to_contain_text("It learns", timeout=2 * WAIT_MILLISECONDS)
 
-def _click_one(buttons: Locator, rng: random.Random, what: str = "") -> Counter[str]:
-    """Click one of the buttons that are there at this moment, if any is."""
-    n = buttons.count()
-    if not n:
-        return Counter()
-    button = buttons.nth(rng.randrange(n))
-    name = what or str(button.evaluate_all("found => found[0]?.innerText ?? ''"))
-    _click(button)
-    return Counter([name])
+    @property
+    def changes(self) -> int:
+        """How often the page was changed."""
+        return sum(self.done[title] for title in PAGES)
+
+    def change_page(self) -> None:
+        """Change it once, at a random moment.
+
+        Raises:
+            AssertionError: when the page doesn't come, or not whole.
+        """
+        page, rng = self._page, self._rng
+        here = urlsplit(page.url).path.strip("/")
+        if here == TRAINING and rng.random() < 0.6:
+            self._act()
+        page.wait_for_timeout(rng.uniform(0, MOMENT_MILLISECONDS))
+        others = [name for name, path in PAGES.items() if path != here]
+        title = "Training" if here != TRAINING and rng.random() < 0.5 else rng.choice(others)
+        _click(page.get_by_role("link", name=title, exact=True))
+        if rng.random() < 0.3:
+            page.wait_for_timeout(rng.uniform(0, 100))
+            self._click_too_late()
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible(timeout=WAIT_MILLISECONDS)
+        assert urlsplit(page.url).path.strip("/") == PAGES[title], page.url
+        assert not page.get_by_test_id("stException").count()
+        self.done[title] += 1
+
+    def _act(self) -> None:
+        """Do the next thing with the run, as soon as it can be done."""
+        action = next(self._actions)
+        button = self._page.get_by_role("button", name=action, exact=True)
+        expect(button).to_be_enabled(timeout=2 * WAIT_MILLISECONDS)
+        _click(button)
+        self.done[action] += 1
+
+    def _click_too_late(self) -> None:
+        """Click a button of the page that is being left, if one is still there."""
+        buttons = self._page.get_by_test_id("stMain").locator(WIDGETS)
+        n = buttons.count()
+        if n:
+            _click(buttons.nth(self._rng.randrange(n)))
+            self.done["too late"] += 1
 
 
 def _click(locator: Locator) -> None:
@@ -101,7 +120,6 @@ def main() -> int:
         print("There is no Chromium on the PATH: install it.")
         return 1
     errors: list[str] = []
-    done: Counter[str] = Counter()
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
@@ -112,14 +130,13 @@ def main() -> int:
         page.set_default_timeout(WAIT_MILLISECONDS)
         page.on("console", note)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        start_training(page, url)
-        rng, end = random.Random(given.seed), time.monotonic() + 60 * given.minutes
+        shaking = Shaking(page, url, random.Random(given.seed))
+        end = time.monotonic() + 60 * given.minutes
         while time.monotonic() < end and not errors:
-            done += change_page(page, rng)
-            changes = sum(done[title] for title in PAGES)
-            if changes % 100 == 0:
-                print(f"{changes} changes", flush=True)
-    print(", ".join(f"{name}: {count}" for name, count in done.most_common()))
+            shaking.change_page()
+            if shaking.changes % 100 == 0:
+                print(f"{shaking.changes} changes", flush=True)
+    print(", ".join(f"{name}: {count}" for name, count in shaking.done.most_common()))
     print("\n".join(errors) or "Nothing was thrown, every link led to its page.")
     return 1 if errors else 0
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Not for this page: a page that meets pandas half loaded by another thread's import fails in plotly.
+import pandas  # noqa: F401
+import plotly.graph_objs  # noqa: F401
 import streamlit as st
 
 import viz.pages._attention

@@ -11,8 +11,6 @@ import importlib
 import threading
 
 FIRST_PAGE = "viz.first_page"
-LATER = ("plotly.graph_objs", "pandas")
-"""What the first page is drawn without."""
 _lock = threading.Lock()
 _warm = threading.Event()
 
@@ -31,12 +29,10 @@ def warm_up() -> None:
 
 
 def settle() -> None:
-    """Load what other pages need, and take all that is loaded out of Python's search for garbage.
+    """Take all that is loaded out of Python's search for garbage.
 
     After every run of a page Streamlit has Python search its whole memory. What PyTorch, spaCy and the others
     have loaded stays anyway, and looking through it takes as long as drawing the page.
     """
-    for name in LATER:
-        importlib.import_module(name)
     gc.collect()
     gc.freeze()

@@ -7,7 +7,15 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.headlight import TOY, expect_sentence, sentence_box, settle, type_sentence, visit
+from tests.browser.headlight import (
+    TOY,
+    click_head,
+    expect_sentence,
+    sentence_box,
+    settle,
+    type_sentence,
+    visit,
+)
 
 FIRST, SECOND = "I like the cats.", "My dog sleeps."
 
@@ -23,14 +31,14 @@ def follow(page: Page, title: str) -> None:
 
 
 def choose_layer(page: Page, layer: int) -> None:
-    page.get_by_role("combobox", name="Layer").first.click()
-    page.get_by_role("option", name=str(layer), exact=True).click()
+    settle(page)
+    click_head(page, layer, 0)
+    expect_layer(page, layer)
     settle(page)
 
 
 def expect_layer(page: Page, layer: int) -> None:
-    box = page.get_by_role("combobox", name=re.compile("Layer")).first
-    expect(box).to_have_value(str(layer))
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value(str(layer))
 
 
 def address(page: Page) -> dict[str, list[str]]:
@@ -79,11 +87,15 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(page:
 
 def test_a_link_that_was_sent_shows_the_same_arithmetic(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&cell=2,1")
-    shown = page.get_by_test_id("stMain").inner_text()
+    which = page.get_by_text(re.compile("^query .* looks at key"))
+    expect(which).to_contain_text(re.compile("query 2, .* looks at key 1,"))
+    shown = which.inner_text()
     page.locator(".hl-attention_matrix").first.locator("canvas.hl-overlay").click(force=True)
-    settle(page)
-    assert page.get_by_test_id("stMain").inner_text() != shown
-    cell = address(page)["cell"]
-    clicked = page.get_by_test_id("stMain").inner_text()
-    visit(page, f"{app_url}/{TOY}&cell={cell[0]}")
-    assert page.get_by_test_id("stMain").inner_text() == clicked
+    expect(which).not_to_have_text(shown)
+    clicked = which.inner_text()
+    [query, key] = re.findall(r"\d+(?=,)", clicked)
+    page.wait_for_function(
+        "cell => new URLSearchParams(location.search).get('cell') === cell", arg=f"{query},{key}"
+    )
+    visit(page, f"{app_url}/{TOY}&cell={query},{key}")
+    expect(which).to_have_text(clicked)

@@ -17,7 +17,7 @@ from transformer.run import run_sentence
 def test_first_visit_explains_with_numbers_and_names_what_computed_them() -> None:
     app = open_app("positions")
     assert not app.exception
-    shown = texts(app)
+    shown = texts(app).replace("−", "-")
     angle = 7 / 10_000 ** (6 / 128)
     assert rf"\sin({angle:.4f}) = {math.sin(angle):.4f}" in shown
     assert rf"\cos({angle:.4f}) = {math.cos(angle):.4f}" in shown

@@ -74,7 +74,7 @@ def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int
     """Greedy targets of a padded batch, token for token: of several beginnings, some ended by a token."""
     vocab_size, pad_id = ours.config.tgt_vocab_size, ours.config.pad_id
     src = padded(random_ids(ours.config.src_vocab_size, BATCH, S), pad_id, 6)
-    beginnings = [[start_id, *random_ids(vocab_size, length, seed=length).tolist()] for length in (0, 2, 5)]
+    beginnings = [[start_id, *random_ids(vocab_size, length, seed=length).tolist()] for length in range(6)]
 
     def targets(start_ids: list[int], end_ids: list[int]) -> list[list[int]]:
         return greedy_batch(
