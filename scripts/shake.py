@@ -87,8 +87,14 @@ class Shaking:
         self.done[title] += 1
 
     def _act(self) -> None:
-        """Do the next thing with the run, as soon as it can be done."""
-        action = next(self._actions)
+        """Do the next thing with the run that there is a button for, as soon as it can be done.
+
+        One for another thing is there when a click that was too late has met a button of this page.
+        """
+        buttons = self._page.get_by_role("button", name=re.compile(f"^({'|'.join(ACTIONS)})$"))
+        expect(buttons.first).to_be_visible(timeout=2 * WAIT_MILLISECONDS)
+        offered = buttons.all_inner_texts()
+        action = next(action for action in self._actions if action in offered)
         button = self._page.get_by_role("button", name=action, exact=True)
         expect(button).to_be_enabled(timeout=2 * WAIT_MILLISECONDS)
         _click(button)

@@ -215,8 +215,7 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
     assert os.getpriority(os.PRIO_PROCESS, process_id) >= min(19, os.nice(0) + NICENESS)
     os.kill(process_id, signal.SIGKILL)
     wait(lambda: not training.is_active)
-    assert training.status == "failed"
-    assert "signal 9" in training.message
+    assert (training.status, "signal 9" in training.message) == ("failed", True)
     wait(lambda: not is_there(process_id))
     training.start()
     wait(lambda: training.status == "running")

@@ -133,7 +133,7 @@ def _written_in_cells(
         The trace: bars, because plotly turns only the text of a bar. And the letters of the longest token.
     """
     rows, columns = np.nonzero(~padding)
-    words = [tokens[row][column] for row, column in zip(rows, columns, strict=True)]
+    words = [tokens[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
     bars = go.Bar(
         x=columns,
         y=np.ones(len(rows)),
