@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from scripts.browser import ROOT, launch_chromium, streamlit_server
+from scripts.browser import ROOT, launch_chromium, streamlit_server, wait_until_idle
 from viz.chromium import find_chromium
 
 MODEL = "model=toy-en-it"
@@ -89,8 +89,10 @@ class Shaking:
     def _act(self) -> None:
         """Do the next thing with the run that there is a button for, as soon as it can be done.
 
-        One for another thing is there when a click that was too late has met a button of this page.
+        One for another thing is there when a click that was too late has met a button of this page. What is
+        pressed while the page is still being drawn waits for that, and is gone when a link comes first.
         """
+        wait_until_idle(self._page)
         buttons = self._page.get_by_role("button", name=re.compile(f"^({'|'.join(ACTIONS)})$"))
         expect(buttons.first).to_be_visible(timeout=2 * WAIT_MILLISECONDS)
         offered = buttons.all_inner_texts()
