@@ -201,7 +201,7 @@ def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_a_training_begins_is_killed_goes_on_and_stops(
     begin: Callable[..., LiveTraining], gate: Path
 ) -> None:
-    """Killed, it has failed in words, and goes on from where it was."""
+    """Killed, it has failed in words, and continues from where it was."""
     places = Places(1)
     training = begin(ENDLESS, places)
     with pytest.raises(FullError, match="one training runs on this machine already"):

@@ -58,7 +58,11 @@ function install() {
     else if (path !== followed?.path) follow(path);
   };
   for (const type of GESTURES) addEventListener(type, onGesture, { capture: true });
-  addEventListener("popstate", arrive, { capture: true });
+  const onStep = () => {
+    arrive();
+    whole = location.href;
+  };
+  addEventListener("popstate", onStep, { capture: true });
 
   // A run that was under way when the link was clicked can have sent the server back to its own page.
   const again = () => {
