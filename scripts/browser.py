@@ -13,13 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright, ProxySettings, expect
+from playwright.sync_api import Browser, Page, Playwright, ProxySettings
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
 """Nobody listens there. A route of Playwright's would do too, but turns Chromium's cache off."""
 START_SECONDS = 60.0
+IS_IDLE = """
+(quiet) => {
+  const { testConnectionState, testScriptState } = document.querySelector("[data-testid=stApp]")?.dataset ?? {};
+  const isIdle = testConnectionState === "CONNECTED" && testScriptState === "notRunning";
+  window.idleSince = isIdle ? (window.idleSince ?? performance.now()) : undefined;
+  return isIdle && performance.now() - window.idleSince >= quiet;
+}
+"""
 
 
 def launch_chromium(playwright: Playwright, path: str) -> Browser:
@@ -81,8 +89,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_idle(page: Page, timeout: float = 120_000) -> None:
-    """Wait until the page is connected and its script has run to the end; timeout in ms."""
-    app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-connection-state", "CONNECTED", timeout=timeout)
-    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=timeout)
+def wait_until_idle(page: Page, timeout: float = 120_000, *, quiet: float = 0) -> None:
+    """Wait until the page is connected and its script has run to the end.
+
+    Args:
+        page: shows the app.
+        timeout: ms.
+        quiet: ms for which it has to have been so: a run that asks for another one is over for a moment.
+    """
+    page.evaluate("delete window.idleSince")
+    page.wait_for_function(IS_IDLE, arg=quiet, timeout=timeout)

@@ -36,8 +36,8 @@ LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=12
 """Minutes on any machine."""
 ACTIONS = ("Pause", "Go on", "Start anew", "Pause", "Go on", "Stop and clear", "Start")
 """What is done with the run, in turn."""
-WIDGETS = 'button[data-testid^="stBaseButton"]'
-"""Streamlit's own: a plot's toolbar acts in the browser alone."""
+WIDGETS = 'button[data-testid^="stBaseButton"]:not([data-testid$="elementToolbar"])'
+"""Those that the server hears of: the toolbars of plots and tables act in the browser alone."""
 MOMENT_MILLISECONDS = 400
 """A change comes at most so long after the one before, or after a button."""
 WAIT_MILLISECONDS = 60_000

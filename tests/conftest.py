@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from tests.scheduling import BrowserInOneProcess, long_first
 from viz.chromium import find_chromium
+from viz.warm_up import settle
 
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -31,6 +32,14 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long: begun last, it would leave the other processes idle."""
     items.sort(key=long_first)
+
+
+def pytest_collection_finish() -> None:
+    """Take the libraries that the tests have loaded out of Python's search for garbage, as the server does.
+
+    Streamlit has it search after every run of a page, which takes longer than the page.
+    """
+    settle()
 
 
 @pytest.hookimpl(optionalhook=True)

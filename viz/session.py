@@ -158,7 +158,7 @@ def shelf() -> Shelf:
     return Shelf(forget=_forget)
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(show_spinner=False)
 def model_summary(name: str) -> ModelSummary:
     """What a shipped model is, read without its weights.
 

@@ -1,7 +1,7 @@
 """What the server loads once, for everybody, before its first page. Importing this module loads nothing.
 
-PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them once the server is
-up; whoever comes before they are done sees the page's frame, and waits for the rest.
+PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them; where the server is
+started in another way, whoever comes first sees the page's frame, and waits for the rest.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ def warm_up() -> None:
 
 
 def settle() -> None:
-    """Take all that is loaded out of Python's search for garbage.
+    """Take all that is loaded out of Python's search for garbage, and begin to search.
 
     After every run of a page Streamlit has Python search its whole memory. What PyTorch, spaCy and the others
     have loaded stays anyway, and looking through it takes as long as drawing the page.
     """
     gc.collect()
     gc.freeze()
+    gc.enable()

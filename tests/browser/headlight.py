@@ -29,7 +29,6 @@ ALL_TEXT = """
 }
 """
 QUIET_MILLISECONDS = 250
-"""A run that asks for another one is over for a moment."""
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
   root.scrollIntoView({ block: "center" });
@@ -48,10 +47,8 @@ def visit(page: Page, address: str) -> None:
 
 def settle(page: Page) -> None:
     """Wait until the page has run to its end, and look for exceptions."""
-    wait_until_idle(page)
-    page.wait_for_timeout(QUIET_MILLISECONDS)
-    wait_until_idle(page)
-    expect(page.get_by_test_id("stException")).to_have_count(0)
+    wait_until_idle(page, quiet=QUIET_MILLISECONDS)
+    assert not page.get_by_test_id("stException").count(), page.get_by_test_id("stException").all_inner_texts()
 
 
 def sentence_box(page: Page) -> Locator:
