@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import plotly.graph_objects as go
@@ -145,8 +146,12 @@ def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
     return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
 
 
+@cache
 def template(theme: Theme) -> go.layout.Template:
-    """Build the plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours."""
+    """Build the plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours.
+
+    One for all figures, each of which makes a copy of its own of it.
+    """
     axis = {
         "gridcolor": theme.grid,
         "linecolor": theme.muted,

@@ -24,7 +24,8 @@ def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figur
     The toolbar has a strip above the plot, or beside it where a legend lies above.
     """
     toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
-    figure.update_layout(template=template(theme), height=height, hovermode="closest", modebar=toolbar)
+    figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
+    figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
     has_legend = bool(figure.layout.showlegend)
     if title and has_legend:
         figure.update_layout(title={"text": escape(title, 120)})
