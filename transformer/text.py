@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-import spacy
-from spacy.tokens import Doc
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 SPECIALS = (PAD, BOS, EOS, UNK)
@@ -59,6 +59,8 @@ def _clean_character(character: str) -> str:
 @lru_cache(maxsize=64)
 def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
     """Load the rule-based tokenizer of a language: up to some seconds, and nothing is downloaded."""
+    import spacy  # takes a second, and a model of symbols needs none of it
+
     try:
         if not re.fullmatch(r"[a-z]{2,3}", language):
             raise ImportError

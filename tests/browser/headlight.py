@@ -48,7 +48,9 @@ def visit(page: Page, address: str) -> None:
 def settle(page: Page) -> None:
     """Wait until the page has run to its end, and look for exceptions."""
     wait_until_idle(page, quiet=QUIET_MILLISECONDS)
-    assert not page.get_by_test_id("stException").count(), page.get_by_test_id("stException").all_inner_texts()
+    assert not page.get_by_test_id("stException").count(), page.get_by_test_id(
+        "stException"
+    ).all_inner_texts()
 
 
 def sentence_box(page: Page) -> Locator:

@@ -15,7 +15,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.views import Views
 from tests.viz.mounted import unpack_frame
+from transformer.live import job
 from transformer.live.job import Desk, LiveTraining, Places
+from transformer.live.plan import LivePlan
 from transformer.run import encode_sentence, force, run_sentence
 from transformer.snapshots import open_snapshots
 from viz import live_session
@@ -28,6 +30,8 @@ PATIENCE = 120.0
 FINISHED = "A finished training"
 LAST = 6_804
 SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
+COPY = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=32, steps=200)
+QUICK = "tests.transformer.quick_worker"
 
 
 @pytest.fixture
@@ -79,9 +83,31 @@ def progress(app: AppTest) -> str:
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keeps the training of the test, as a browser session would, and ends it."""
+    monkeypatch.setattr(job, "_WORKER", QUICK)
     with closing(Desk(Places(1))) as desk:
         monkeypatch.setattr(live_session, "_desk", lambda: desk)
         yield
+
+
+@pytest.fixture(scope="module")
+def finished() -> Iterator[LiveTraining]:
+    """A training that several tests look at when it is over."""
+    with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, Places(1))) as training:
+        patch.setattr(job, "_WORKER", QUICK)
+        training.start()
+        deadline = time.monotonic() + PATIENCE
+        while training.is_active:
+            assert time.monotonic() < deadline, training.message
+            time.sleep(0.05)
+        yield training
+
+
+@pytest.fixture
+def finished_desk(finished: LiveTraining, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The desk of a user whose training is over."""
+    desk = Desk(Places(1))
+    desk.training = finished
+    monkeypatch.setattr(live_session, "_desk", lambda: desk)
 
 
 @pytest.mark.usefixtures("desk")
@@ -150,23 +176,19 @@ def layers(app: AppTest) -> list[str]:
     return [option for select in app.selectbox if select.label == "Layer" for option in select.options]
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("finished_desk")
 def test_a_training_that_is_over_is_said_to_be_kept_while_the_page_is_open() -> None:
     app = open_training(**SMALL, train_steps="200")
-    press(app, "Start")
-    wait(app, lambda: "Finished" in progress(app))
     assert "or close or reload this page" in texts(app)
     assert notes_elsewhere(app) == ["**Copy** has finished learning. See the page Training."]
 
 
 @pytest.mark.parametrize("looks", [1, 2])
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("finished_desk")
 def test_buttons_and_state_agree_when_a_training_ends_while_they_are_drawn(
     looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_training(**SMALL, train_steps="200")
-    press(app, "Start")
-    wait(app, lambda: "Finished" in progress(app))
     found = iter(["running"] * looks)
     monkeypatch.setattr(LiveTraining, "status", property(lambda _: next(found, "finished")))
     app.run()
@@ -189,15 +211,13 @@ def test_what_a_reload_takes_away_is_said_before_a_training_begins() -> None:
     assert "gone, when you close or reload this page" in open_training().info[0].value
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("finished_desk")
 def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing is called right for them, and a capital letter is the small one."""
     views = Views(monkeypatch)
     app = open_training(**SMALL, train_steps="200", symbols="A !*b*!")
-    press(app, "Start")
-    wait(app, lambda: "live_head" in views.frames)
     warning = app.warning[0].value
     assert "the digits 0 to 9 and the letters a to z only" in warning
     assert warning.endswith(r"Unknown to it: ! \*"), "each once, and no Markdown"
@@ -210,22 +230,18 @@ def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     assert "Not known: no training shows a model what to write for an unknown symbol." in texts(app)
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("finished_desk")
 def test_known_symbols_are_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
     views = Views(monkeypatch)
     app = open_training(**SMALL, train_steps="200", symbols="B 2")
-    press(app, "Start")
-    wait(app, lambda: "live_head" in views.frames)
     assert "live_strip" not in views.frames
     assert not app.warning
     assert "b 2" in [text.value for text in app.text], "the right answer"
 
 
-@pytest.mark.usefixtures("desk")
+@pytest.mark.usefixtures("finished_desk")
 def test_too_long_a_text_is_refused_with_what_can_be_done_here() -> None:
     app = open_training(**SMALL, train_steps="200", symbols="x" * 32)
-    press(app, "Start")
-    wait(app, lambda: bool(app.warning))
     refused = "The text has 32 tokens; the models of this training read at most 31. Type a shorter one."
     assert app.warning[0].value == refused
     app.text_input(key="symbols").set_value("x" * 31).run()
