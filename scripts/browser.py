@@ -22,8 +22,9 @@ NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
 START_SECONDS = 60.0
 IS_IDLE = """
 (quiet) => {
-  const { testConnectionState, testScriptState } = document.querySelector("[data-testid=stApp]")?.dataset ?? {};
-  const isIdle = testConnectionState === "CONNECTED" && testScriptState === "notRunning";
+  const { testConnectionState: connection, testScriptState: script } =
+    document.querySelector("[data-testid=stApp]")?.dataset ?? {};
+  const isIdle = connection === "CONNECTED" && script === "notRunning";
   window.idleSince = isIdle ? (window.idleSince ?? performance.now()) : undefined;
   return isIdle && performance.now() - window.idleSince >= quiet;
 }

@@ -68,7 +68,8 @@ class Shaking:
         """Change it once, at a random moment.
 
         Raises:
-            AssertionError: when the page doesn't come, or not whole.
+            TimeoutError: Playwright's, when the page doesn't come.
+            AssertionError: when it comes with another address, or with an exception.
         """
         page, rng = self._page, self._rng
         here = urlsplit(page.url).path.strip("/")
@@ -81,7 +82,7 @@ class Shaking:
         if rng.random() < 0.3:
             page.wait_for_timeout(rng.uniform(0, 100))
             self._click_too_late()
-        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible(timeout=WAIT_MILLISECONDS)
+        page.get_by_role("heading", name=title, level=1).wait_for(timeout=WAIT_MILLISECONDS)
         assert urlsplit(page.url).path.strip("/") == PAGES[title], page.url
         assert not page.get_by_test_id("stException").count()
         self.done[title] += 1

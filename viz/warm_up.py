@@ -1,7 +1,7 @@
 """What the server loads once, for everybody, before its first page. Importing this module loads nothing.
 
-PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them; where the server is
-started in another way, whoever comes first sees the page's frame, and waits for the rest.
+PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them; where the server
+is started in another way, whoever comes first sees the page's frame, and waits for the rest.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from scripts.browser import wait_until_idle
 
@@ -48,9 +48,7 @@ def visit(page: Page, address: str) -> None:
 def settle(page: Page) -> None:
     """Wait until the page has run to its end, and look for exceptions."""
     wait_until_idle(page, quiet=QUIET_MILLISECONDS)
-    assert not page.get_by_test_id("stException").count(), page.get_by_test_id(
-        "stException"
-    ).all_inner_texts()
+    assert page.get_by_test_id("stException").all_inner_texts() == []
 
 
 def sentence_box(page: Page) -> Locator:

@@ -127,7 +127,7 @@ def set_ticks(
 
 
 def _set_axis(figure: go.Figure, name: str, properties: Mapping[str, object]) -> None:
-    """Give an axis properties; plotly's own update, which looks for each in depth, takes four times as long."""
+    """Give an axis properties: in a quarter of the time of plotly's own update, which looks for each."""
     present = figure.layout[name].to_plotly_json() if name in figure.layout else {}
     figure.layout[name] = {**present, **properties}
 
