@@ -25,7 +25,7 @@ run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port
 	$(BIN)/python -m scripts.serve $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
-	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 fuzz: .venv/.deps-dev  ## break a million checkpoints at random and read them: each opens or is refused
 	$(BIN)/python -m scripts.fuzz

@@ -28,13 +28,14 @@ BEGINNINGS = {
 
 
 def save(page: Page, menu: int, label: str, folder: Path) -> Path:
-    """Open a figure's menu, click a format, and return the file that came."""
-    page.get_by_role("button", name="Save").nth(menu).click()
+    """Open a figure's menu, which then stays open, click a format, and return the file that came."""
+    choice = page.get_by_role("button", name=label)
+    if not choice.count():
+        page.get_by_role("button", name="Save").nth(menu).click()
     with page.expect_download() as download:
-        page.get_by_role("button", name=label).click()
+        choice.click()
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
-    page.keyboard.press("Escape")
     return path
 
 
