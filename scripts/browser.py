@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
 """Nobody listens there. A route of Playwright's would do too, but turns Chromium's cache off."""
-START_SECONDS = 60.0
+START_SECONDS = 180.0
+"""The app loads PyTorch and the model before it answers: on a busy machine that takes long."""
 IS_IDLE = """
 (quiet) => {
   const { testConnectionState: connection, testScriptState: script } =

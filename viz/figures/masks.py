@@ -257,7 +257,7 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
                     text=["−∞"] * len(keys),
                     textposition="top center",
                     marker={"symbol": "x", "size": 9, "color": theme.hatch},
-                    name=f"masked: {reason}",
+                    name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
                     hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
                     f"<br>masked: {reason}<extra></extra>",
                 ),
