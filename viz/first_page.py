@@ -14,15 +14,16 @@ import viz.pages._sidebar
 import viz.pages._training_note  # noqa: F401
 from transformer.checkpoints.folder import CheckpointError, default_model
 from transformer.device import available_devices
+from transformer.run import SentenceError
 from viz.session import ModelChoice, run_of
 from viz.text_session import DEFAULT_SENTENCE
 
 
 @st.cache_resource(show_spinner=False)
 def prepare() -> None:
-    """Have the first run in everybody's cache; where the model is broken, the page will say so."""
+    """Have the first run in everybody's cache; where that can't be, the page will say why."""
     choice = ModelChoice(name=default_model(), random=None, device=available_devices()[0])
     try:
         run_of(choice, DEFAULT_SENTENCE)
-    except CheckpointError:
+    except (CheckpointError, SentenceError):
         return

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from cachetools import LRUCache
 
 from transformer.decoding import DecodingStep
-from transformer.run import OnStep, Run
+from transformer.run import OnStep, Run, SentenceError
 from transformer.trace import Trace
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at a computation that goes on for somebody else."""
+TOO_LARGE = (
+    "The memory of the device is too small for this sentence: type a shorter one, or choose another device "
+    "in the sidebar."
+)
 
 
 @dataclass
@@ -75,6 +80,9 @@ class RunCache:
 
         try:
             flight.run = compute(tell)
+        except torch.OutOfMemoryError as error:
+            flight.error = SentenceError(TOO_LARGE)
+            raise flight.error from error
         except Exception as error:
             flight.error = error
             raise

@@ -15,6 +15,7 @@ import streamlit as st
 import torch
 
 from transformer.checkpoints.folder import (
+    CheckpointError,
     LoadedModel,
     ModelSummary,
     freeze,
@@ -90,13 +91,19 @@ def load_model(choice: ModelChoice) -> LoadedModel:
     """The model of a choice, frozen: one for everybody, or what this person has opened.
 
     Raises:
-        CheckpointError: when a shipped model's folder is broken, or a checkpoint is no longer open.
+        CheckpointError: when a shipped model's folder is broken, a checkpoint is no longer open, or the
+            device's memory is too small.
         ConfigError: when sizes make no model.
         DeviceError: when there is no such device.
     """
-    if is_opened(choice.name):
-        return shelf().own(choice.name).model(choose_device(choice.device))
-    return _load_shared(choice)
+    try:
+        if is_opened(choice.name):
+            return shelf().own(choice.name).model(choose_device(choice.device))
+        return _load_shared(choice)
+    except torch.OutOfMemoryError as error:
+        raise CheckpointError(
+            f"The memory of {choice.device} is too small for this model: choose another device or model."
+        ) from error
 
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the model …")

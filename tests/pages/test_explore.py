@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tests.pages.app import open_app, texts
 from transformer.checkpoints.folder import default_model, open_model, shipped_models
@@ -140,3 +141,18 @@ def test_random_models_of_every_size_run() -> None:
     app.selectbox(key="d_model").set_value(32).run()
     assert not app.exception
     assert "6 encoder and 1 decoder layers of 16 heads, d_model 32" in texts(app)
+
+
+def test_a_device_without_the_memory_is_said_and_another_can_be_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr("viz.session._load_shared", full)
+    app = open_app()
+    assert not app.exception
+    assert [error.value for error in app.sidebar.error] == [
+        "The memory of cpu is too small for this model: choose another device or model."
+    ]
+    assert {"Model", "Device"} <= {choice.label for choice in (*app.radio, *app.selectbox)}

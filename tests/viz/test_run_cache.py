@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+import torch
 
 from tests.models import tiny_model
 from transformer.decoding import DecodingStep
@@ -90,6 +91,14 @@ def test_an_error_reaches_everybody_and_is_not_kept(pool: ThreadPoolExecutor) ->
             person.result(LIMIT)
     assert crowd.computed == ["first"]
     assert crowd.cache.get("key", lambda: crowd.run) is crowd.run
+
+
+def test_a_device_without_the_memory_is_said_in_words() -> None:
+    def compute() -> Run:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    with pytest.raises(SentenceError, match="type a shorter one, or choose another device"):
+        RunCache(1).get("key", compute)
 
 
 def test_when_the_first_moves_on_one_of_the_others_computes(pool: ThreadPoolExecutor) -> None:
