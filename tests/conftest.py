@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
-from tests.scheduling import BrowserInOneProcess, long_first
+from tests.scheduling import FewBrowsers, long_first
 from viz.chromium import find_chromium
 from viz.warm_up import settle
 
@@ -43,9 +43,9 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrowserInOneProcess:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FewBrowsers:
     """Share the tests between processes in a way of our own."""
-    return BrowserInOneProcess(config, log)
+    return FewBrowsers(config, log)
 
 
 @pytest.fixture(autouse=True)

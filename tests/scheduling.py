@@ -12,11 +12,12 @@ LONG_FIRST = ("browser", "transformer", "scripts", "bench", "pages")
 """Folders by how long a file of them takes; what is left for the end takes a second or two each."""
 
 
-class BrowserInOneProcess(LoadFileScheduling):
-    """All browser tests in one process: one app and one Chromium, that no second one keeps waiting."""
+class FewBrowsers(LoadFileScheduling):
+    """The browser tests in two processes, one for the shaking: each has an app and a Chromium of its own."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+        is_shared = nodeid.startswith("tests/browser/") and "test_shaken" not in nodeid
+        return "browser" if is_shared else super()._split_scope(nodeid)
 
 
 def long_first(item: pytest.Item) -> int:
