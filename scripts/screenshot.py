@@ -26,6 +26,7 @@ def main() -> None:
         page = browser.new_page(viewport=ViewportSize(width=WIDTH, height=HEIGHT), color_scheme="light")
         page.goto(f"{url}/?{urlencode(SHOWN)}")
         wait_until_idle(page)
+        page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')")
         height = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight")
         page.set_viewport_size(ViewportSize(width=WIDTH, height=height))
         page.wait_for_timeout(PAINTED_MILLISECONDS)
