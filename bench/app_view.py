@@ -140,8 +140,7 @@ def act(page: Page, action: Callable[[], None], view: str) -> Answer:
     page.evaluate("received.length = 0")
     action()
     page.wait_for_function("(view) => painted[view] > acted", arg=view, timeout=LIMIT_MILLISECONDS)
-    wait_until_idle(page, LIMIT_MILLISECONDS)
-    page.wait_for_timeout(QUIET_MILLISECONDS)
+    wait_until_idle(page, LIMIT_MILLISECONDS, quiet=QUIET_MILLISECONDS)
     answer: Answer = page.evaluate("({ acted, painted, received })")
     return answer
 

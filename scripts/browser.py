@@ -22,12 +22,14 @@ NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
 START_SECONDS = 180.0
 """The app loads PyTorch and the model before it answers: on a busy machine that takes long."""
 IS_IDLE = """
-(quiet) => {
+([quiet, call]) => {
   const { testConnectionState: connection, testScriptState: script } =
     document.querySelector("[data-testid=stApp]")?.dataset ?? {};
   const isIdle = connection === "CONNECTED" && script === "notRunning";
-  window.idleSince = isIdle ? (window.idleSince ?? performance.now()) : undefined;
-  return isIdle && performance.now() - window.idleSince >= quiet;
+  const before = window.idle?.call === call ? window.idle.since : undefined;
+  const since = isIdle ? (before ?? performance.now()) : undefined;
+  window.idle = { call, since };
+  return isIdle && performance.now() - since >= quiet;
 }
 """
 
@@ -99,5 +101,4 @@ def wait_until_idle(page: Page, timeout: float = 120_000, *, quiet: float = 0) -
         timeout: ms.
         quiet: ms for which it has to have been so: a run that asks for another one is over for a moment.
     """
-    page.evaluate("delete window.idleSince")
-    page.wait_for_function(IS_IDLE, arg=quiet, timeout=timeout)
+    page.wait_for_function(IS_IDLE, arg=[quiet, time.monotonic()], timeout=timeout)

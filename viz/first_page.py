@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Not for this page: a page that meets pandas half loaded by another thread's import fails in plotly.
+# Loaded here, once: two visitors whose pages load them at the same moment can meet each other's half.
 import pandas  # noqa: F401
 import plotly.graph_objs  # noqa: F401
 import streamlit as st

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -86,34 +87,43 @@ def attention_matrix(
     shape = (len(query_tokens), len(key_tokens))
     if values.shape != shape or 0 in shape:
         raise ValueError(f"values of shape {values.shape} for {shape[0]} queries and {shape[1]} keys")
-    codes = np.broadcast_to(np.uint8(0) if closed is None else closed, shape)
-    if codes.max() > len(reasons):
-        raise ValueError(f"a cell is closed for reason {codes.max()}, of {len(reasons)} given")
+    codes = _reason_codes(shape, closed, len(reasons))
     data = {
         "colors": color_data(colors),
         "title": title,
         "label": value_label,
         "kind": kind,
-        "queries": list(map(brief, query_tokens)),
-        "keys": list(map(brief, key_tokens)),
+        **_tokens(query_tokens, key_tokens),
         "query_axis": query_axis,
         "key_axis": key_axis,
         "range": list(value_range) if value_range else None,
         "reasons": list(reasons),
-        "beside": [
-            {"queries": list(map(brief, queries)), "keys": list(map(brief, keys))} for queries, keys in beside
-        ],
+        "beside": [_tokens(queries, keys) for queries, keys in beside],
         "selected": [selected.query, selected.key] if selected else None,
     }
     numbers, arrays = _value_data(values)
     frame = pack_frame(data | numbers, arrays | _closed_runs(codes))
+    return _VIEW.mount(frame, key=key, parse=partial(_parse_cell, shape), on_select=on_select)
 
-    def parse(value: JSON) -> MatrixCell | None:
-        if value == "cleared":
-            return None
-        return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
 
-    return _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
+def _parse_cell(shape: tuple[int, int], value: JSON) -> MatrixCell | None:
+    if value == "cleared":
+        return None
+    return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
+
+
+def _tokens(queries: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
+    return {"queries": list(map(brief, queries)), "keys": list(map(brief, keys))}
+
+
+def _reason_codes(
+    shape: tuple[int, int], closed: NDArray[np.uint8] | None, n_reasons: int
+) -> NDArray[np.uint8]:
+    """Why each cell is closed, 0 where it is open, as `attention_matrix` takes it: (Q, K)."""
+    codes: NDArray[np.uint8] = np.broadcast_to(np.uint8(0) if closed is None else closed, shape)
+    if codes.max() > n_reasons:
+        raise ValueError(f"a cell is closed for reason {codes.max()}, of {n_reasons} given")
+    return codes
 
 
 def _value_data(values: NDArray[np.float32]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
