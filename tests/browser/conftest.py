@@ -1,11 +1,11 @@
 """Fixtures that open Headlight in a real Chromium and fail on anything a person should never meet.
 
 page          a guarded page on nothing yet: page.goto(app_url)
+kept_page     one for all tests of a file, as the last one has left it: loading the app takes seconds
+traffic       counts what the kept page sends and receives during a test
 open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
 serve         runs another Streamlit script: url = serve(path); one server a script for the whole session
-
-`guarded_page` is for a page that several tests use one after another; each then checks its guard.
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server
 from tests.browser.guard import Guard, is_local
+from tests.browser.views import Traffic
 from viz.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
@@ -34,6 +42,14 @@ class OpenPage(Protocol):
     """Opens a guarded page in a browser context of its own: another person's browser."""
 
     def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
+
+
+class Kept(NamedTuple):
+    """A page that the tests of a file use one after another."""
+
+    page: Page
+    guard: Guard
+    traffic: Traffic
 
 
 free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": []}
@@ -125,3 +141,22 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
 @pytest.fixture
 def page(open_page: OpenPage) -> Page:
     return open_page()
+
+
+@pytest.fixture(scope="module")
+def kept(chromium: Browser) -> Iterator[Kept]:
+    with guarded_page(chromium) as (page, guard):
+        yield Kept(page, guard, Traffic(page))
+
+
+@pytest.fixture
+def kept_page(kept: Kept) -> Iterator[Page]:
+    kept.page.set_viewport_size(VIEWPORT)
+    yield kept.page
+    kept.guard.check()
+
+
+@pytest.fixture
+def traffic(kept: Kept) -> Traffic:
+    kept.traffic.sent = kept.traffic.received = 0
+    return kept.traffic

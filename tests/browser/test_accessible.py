@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import guarded_page
-from tests.browser.guard import Guard
 from tests.browser.headlight import settle, visit
 from tests.checkpoints import hostile_file
 from viz.theme import ThemeName, palette
@@ -43,19 +39,6 @@ PAGES = {
 """Every page's own address, and its title."""
 
 
-class Visitor(NamedTuple):
-    """One browser page for all tests here, so that the app is loaded and warmed once."""
-
-    page: Page
-    guard: Guard
-
-
-@pytest.fixture(scope="module")
-def visitor(chromium: Browser) -> Iterator[Visitor]:
-    with guarded_page(chromium) as (page, guard):
-        yield Visitor(page, guard)
-
-
 def troubles(page: Page, scheme: ThemeName) -> list[str]:
     """What axe-core finds on the page as it stands, shadow trees included, in a theme."""
     page.emulate_media(color_scheme=scheme)
@@ -65,12 +48,10 @@ def troubles(page: Page, scheme: ThemeName) -> list[str]:
     return [f"{scheme}: {found}" for found in page.evaluate(FOUND, RULES[scheme])]
 
 
-def check(visitor: Visitor) -> None:
-    page = visitor.page
+def check(page: Page) -> None:
     page.evaluate(AXE)
     found = troubles(page, "light") + troubles(page, "dark")
     assert not found, "\n".join(found)
-    visitor.guard.check()
 
 
 def unfold(page: Page) -> None:
@@ -82,22 +63,22 @@ def unfold(page: Page) -> None:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
-    visitor: Visitor, app_url: str, address: str
+    kept_page: Page, app_url: str, address: str
 ) -> None:
-    page, title = visitor.page, PAGES[address]
+    page, title = kept_page, PAGES[address]
     visit(page, f"{app_url}/{address}")
     expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Page not found")).to_have_count(0)
     unfold(page)
-    check(visitor)
+    check(kept_page)
 
 
 def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
-    visitor: Visitor, app_url: str, tmp_path: Path
+    kept_page: Page, app_url: str, tmp_path: Path
 ) -> None:
     """One with questions, warnings, problems and names that fit nowhere."""
-    page = visitor.page
+    page = kept_page
     visit(page, f"{app_url}/checkpoint")
     page.locator("main").get_by_text("A path on this machine").first.click()
     box = page.get_by_role("textbox", name="File of weights, or folder of a model")
@@ -107,4 +88,4 @@ def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
     settle(page)
     page.get_by_role("tab", name="Names that did not fit").click()
     settle(page)
-    check(visitor)
+    check(kept_page)

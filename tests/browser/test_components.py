@@ -27,6 +27,12 @@ KEYS_AT_ONCE = """
 """However slow the machine is, no time passes between these keys."""
 
 
+@pytest.fixture
+def page(kept_page: Page) -> Page:
+    """The same for all tests here."""
+    return kept_page
+
+
 @pytest.fixture(scope="module")
 def url(serve: Serve) -> str:
     return serve(APP)
@@ -48,8 +54,7 @@ def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> 
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_hovering_sends_nothing(page: Page, url: str, name: str) -> None:
-    traffic = Traffic(page)
+def test_hovering_sends_nothing(page: Page, traffic: Traffic, url: str, name: str) -> None:
     view = open_view(page, url, name, VIEWS[name])
     sent = traffic.sent
     for step in range(15):
@@ -67,18 +72,17 @@ def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str
     assert focusable.get_attribute("aria-label")
 
 
-@pytest.mark.parametrize("name", ["grid", "matrix", "lines"])
-def test_a_sharp_screen_gets_a_sharp_canvas(open_page: OpenPage, url: str, name: str) -> None:
+def test_a_sharp_screen_gets_a_sharp_canvas(open_page: OpenPage, url: str) -> None:
     page = open_page()
     page.context.new_cdp_session(page).send(
         "Emulation.setDeviceMetricsOverride",
         {"width": 1000, "height": 900, "deviceScaleFactor": 2, "mobile": False},
     )
-    canvas = open_view(page, url, name, VIEWS[name]).locator("canvas").first
-    assert canvas.evaluate("canvas => canvas.width / canvas.getBoundingClientRect().width") == pytest.approx(
-        2, abs=0.02
-    )
-    assert ink(canvas) > 1000
+    for name in ("grid", "matrix", "lines"):
+        canvas = open_view(page, url, name, VIEWS[name]).locator("canvas").first
+        sharpness = canvas.evaluate("canvas => canvas.width / canvas.getBoundingClientRect().width")
+        assert sharpness == pytest.approx(2, abs=0.02), name
+        assert ink(canvas) > 1000, name
 
 
 # The grid
@@ -106,8 +110,9 @@ def test_the_tooltip_names_the_strongest_pair_with_its_weight(page: Page, url: s
     assert f"strongest: “{words(30)[query]}” → “{words(20)[key]}” {cells.max():.2f}" in text
 
 
-def test_arrow_keys_move_the_selection_and_tell_only_where_they_stop(page: Page, url: str) -> None:
-    traffic = Traffic(page)
+def test_arrow_keys_move_the_selection_and_tell_only_where_they_stop(
+    page: Page, traffic: Traffic, url: str
+) -> None:
     view = open_view(page, url, "grid", VIEWS["grid"])
     stage = view.locator(".hl-stage")
     stage.focus()
@@ -135,8 +140,9 @@ def test_new_maps_are_drawn_in_place(page: Page, url: str) -> None:
 
 
 @pytest.mark.parametrize("tokens,side,limit", [(64, 64, 300_000), (512, 96, 1_000_000)])
-def test_a_grid_of_48_heads_is_small(page: Page, url: str, tokens: int, side: int, limit: int) -> None:
-    traffic = Traffic(page)
+def test_a_grid_of_48_heads_is_small(
+    page: Page, traffic: Traffic, url: str, tokens: int, side: int, limit: int
+) -> None:
     open_view(page, url, "grid", f"layers=6&heads=8&queries={tokens}&keys={tokens}&side={side}")
     assert 48 * min(tokens, side) ** 2 < traffic.received < limit
 

@@ -11,6 +11,12 @@ from tests.browser.conftest import Serve
 from tests.browser.views import APP, Traffic, at_cell, ink, move_to, open_view, state
 
 
+@pytest.fixture
+def page(kept_page: Page) -> Page:
+    """The same for all tests here."""
+    return kept_page
+
+
 @pytest.fixture(scope="module")
 def url(serve: Serve) -> str:
     return serve(APP)
@@ -85,9 +91,8 @@ def test_a_tooltip_follows_new_data(page: Page, url: str) -> None:
     expect(value).to_have_text(f"{attention(1, 8, 9, 9, causal=False)[0, 3][2, 0]:.4f}")
 
 
-def test_512_tokens_scroll_in_a_bounded_box(page: Page, url: str) -> None:
+def test_512_tokens_scroll_in_a_bounded_box(page: Page, traffic: Traffic, url: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1300})
-    traffic = Traffic(page)
     view = open_view(page, url, "matrix", "queries=512&keys=512&causal=1")
     assert traffic.received < 650_000
     box = view.locator(".hl-box").bounding_box()
@@ -136,8 +141,7 @@ def test_slanted_labels_get_the_room_that_they_take(page: Page, url: str) -> Non
 # Lines
 
 
-def test_heads_are_toggled_and_isolated(page: Page, url: str) -> None:
-    traffic = Traffic(page)
+def test_heads_are_toggled_and_isolated(page: Page, traffic: Traffic, url: str) -> None:
     view = open_view(page, url, "lines", "heads=3&queries=6&keys=9")
     sent = traffic.sent
     view.get_by_role("button", name="head 1").click()

@@ -1,18 +1,20 @@
-"""Open one client-side view of the components app, read its state, and point at its parts."""
+"""Open one client-side view in an app of the tests, read its state, and point at its parts."""
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
+from tests.browser.headlight import settle
 from viz.components.client_view import JSON
 
 APP = Path(__file__).parent / "apps" / "components_app.py"
 
 
 class Traffic:
-    """Counts what a page sends to the server and how many bytes it receives."""
+    """Counts the messages that a page sends to the server, and the bytes that it receives."""
 
     def __init__(self, page: Page) -> None:
         self.sent = 0
@@ -28,17 +30,32 @@ class Traffic:
         self.received += received
 
 
+CALLS = count()
+"""A view asked for twice is another one each time."""
+
+
 def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
-    """Open one view and wait until it has drawn itself and the page is at rest."""
-    page.goto(f"{url}/?view={name}&{options}")
-    view = page.locator(".hl")
-    expect(view.locator("canvas, [role=list], [role=listbox]").first).to_be_visible()
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    """Open one view in an app of the tests, and wait until it has drawn itself and the page is at rest."""
+    if not page.url.startswith(url):
+        page.goto(url)
+    page.locator(".hl").evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
+    asked = f"view={name}&call={next(CALLS)}&{options}"
+    box = page.get_by_role("textbox", name="View and options")
+    box.fill(asked)
+    box.press("Enter")
+    expect(page.get_by_text(f"shown: {asked}", exact=True)).to_be_attached()
+    view = page.locator(".hl:not(.earlier)")
+    expect(view.locator("svg, canvas, [role=list], [role=listbox]").first).to_be_visible()
+    settle(page)
     return view
 
 
 def state(view: Locator, expression: str) -> JSON:
     return view.evaluate(f"root => {{ const view = root.view; return {expression}; }}")
+
+
+def nodes(view: Locator, kind: str) -> Locator:
+    return view.locator(f"g.node.{kind}")
 
 
 def move_to(page: Page, over: Locator, x: float, y: float) -> None:

@@ -6,9 +6,11 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import streamlit as st
 from numpy.typing import NDArray
 
 import viz.components
@@ -16,7 +18,7 @@ from tests.viz.mounted import Mounted, unpack_frame
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import EXACT_SIDE, MatrixCell, attention_matrix
-from viz.components.client_view import compact
+from viz.components.client_view import ClientView, compact
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.frame import pack_frame
 from viz.components.token_strip import StripToken, token_strip
@@ -157,6 +159,21 @@ def test_compacting_drops_only_indentation_blank_lines_and_comments() -> None:
 
 
 # What the views send
+
+
+def test_what_a_view_tells_when_it_has_gone_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = ClientView("token_strip")
+    told: list[str] = []
+    renderer = Mock(return_value={})
+    monkeypatch.setattr(view, "_renderer", renderer)
+    view.mount(b"", key="mine", parse=str, on_select=told.append)
+    report = renderer.call_args.kwargs["on_select_change"]
+    monkeypatch.setattr(st, "session_state", {})
+    report()
+    assert told == []
+    monkeypatch.setattr(st, "session_state", {"mine": {"select": 3}})
+    report()
+    assert told == ["3"]
 
 
 def test_tokens_travel_as_they_are(mounted: Mounted) -> None:

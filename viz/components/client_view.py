@@ -84,7 +84,8 @@ class ClientView:
         """
 
         def report() -> None:
-            for selection in _selections(st.session_state[key].get(_EVENT), parse):
+            # What a view sent last may come when the page has gone on without it.
+            for selection in _selections(st.session_state.get(key, {}).get(_EVENT), parse):
                 if on_select is not None:
                     on_select(selection)
 

@@ -21,6 +21,7 @@ const sameBytes = (a, b) => a && a.length === b.length && a.every((x, i) => x ==
 // Streamlit runs the script again at every update, on the same elements: a view is made once, then updated.
 function mountView({ parentElement, data, setTriggerValue }, name, create) {
   const root = parentElement.querySelector(".hl-" + name);
+  if (!root.view) tellBeforeLeaving(root);
   const view = (root.view ??= create(root));
   view.emit = (selection) => setTriggerValue("select", selection);
   if (sameBytes(view.bytes, data)) return view.dispose;
@@ -42,12 +43,21 @@ function mountView({ parentElement, data, setTriggerValue }, name, create) {
 // Tell Python what was selected. A key held down repeats faster than pages run: a delay keeps only the last.
 function report(view, selection, delay = 0) {
   clearTimeout(view.timer);
-  const send = () => {
+  view.tell = () => {
+    clearTimeout(view.timer);
     view.timer = null;
     view.emit(selection);
   };
-  if (delay) view.timer = setTimeout(send, delay);
-  else send();
+  if (delay) view.timer = setTimeout(view.tell, delay);
+  else view.tell();
+}
+
+// Tell it before the person does something elsewhere: a view that speaks while the page is being drawn again makes
+// Streamlit lose what stands after it.
+function tellBeforeLeaving(root) {
+  root.addEventListener("focusout", ({ relatedTarget }) => {
+    if (root.view.timer && !root.contains(relatedTarget)) root.view.tell();
+  });
 }
 
 // Whether Python moved the selection since the last update, and the person has not moved it further.

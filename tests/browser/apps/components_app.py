@@ -1,10 +1,11 @@
-"""Mounts the client-side views with synthetic arrays; the URL chooses which, how large, in which colours."""
+"""Mounts the client-side views with synthetic arrays; what is typed chooses which, and how large."""
 
 from typing import Literal
 
 import numpy as np
 import streamlit as st
 
+from tests.browser.apps.asked import Asked
 from tests.browser.apps.synthetic import attention, words
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import attention_lines
@@ -15,15 +16,11 @@ from viz.pooling import pool_maps
 from viz.theme import palette
 
 
-def option(name: str, default: int) -> int:
-    return int(st.query_params.get(name, default))
-
-
 @st.fragment
 def show_grid() -> None:
-    n_layers, n_heads = option("layers", 6), option("heads", 8)
-    n_queries, n_keys = option("queries", 24), option("keys", 24)
-    causal = option("causal", 0) == 1
+    n_layers, n_heads = ASKED.number("layers", 6), ASKED.number("heads", 8)
+    n_queries, n_keys = ASKED.number("queries", 24), ASKED.number("keys", 24)
+    causal = ASKED.number("causal", 0) == 1
     weights = attention(n_layers, n_heads, n_queries, n_keys, causal=causal)
     if st.button("reverse"):
         weights = np.ascontiguousarray(weights[:, ::-1])
@@ -33,7 +30,7 @@ def show_grid() -> None:
         st.session_state["chosen"] = cell
 
     picked = attention_grid(
-        pool_maps(weights, allowed, side=option("side", 64)),
+        pool_maps(weights, allowed, side=ASKED.number("side", 64)),
         query_tokens=words(n_queries),
         key_tokens=words(n_keys),
         layer_labels=[f"layer {layer}" for layer in range(n_layers)],
@@ -41,7 +38,7 @@ def show_grid() -> None:
         colors=COLORS,
         selected=st.session_state.get("chosen", GridCell(0, 0)),
         on_select=remember,
-        key="grid",
+        key=f"grid {ASKED.text}",
     )
     chosen = st.session_state.get("chosen")
     st.text(f"picked {picked}; remembered {chosen}")
@@ -56,9 +53,9 @@ KINDS: dict[str, Literal["weights", "scores", "mask"]] = {
 
 @st.fragment
 def show_matrix() -> None:
-    n_queries, n_keys = option("queries", 12), option("keys", 12)
-    causal = option("causal", 0) == 1
-    kind = KINDS[st.query_params.get("kind", "weights")]
+    n_queries, n_keys = ASKED.number("queries", 12), ASKED.number("keys", 12)
+    causal = ASKED.number("causal", 0) == 1
+    kind = KINDS[ASKED.word("kind", "weights")]
     head = st.session_state.setdefault("head", 2)
     if st.button("next head"):
         head = st.session_state["head"] = (head + 1) % 8
@@ -68,7 +65,7 @@ def show_matrix() -> None:
         if causal
         else np.zeros((n_queries, n_keys), np.uint8)
     )
-    closed[:, n_keys - option("padding", 0) :] += 2
+    closed[:, n_keys - ASKED.number("padding", 0) :] += 2
     values = np.where(closed > 0, 0, weights)
     if kind == "scores":
         values = np.where(closed > 0, -np.inf, np.log(weights + 1e-4) + 4)
@@ -87,25 +84,25 @@ def show_matrix() -> None:
         value_label={"scores": "score (q · k / √d)", "mask": "mask"}.get(kind, "attention weight"),
         selected=st.session_state.get("cell"),
         on_select=remember,
-        key="matrix",
+        key=f"matrix {ASKED.text}",
     )
     st.text(f"picked {picked}; remembered {st.session_state.get('cell')}")
 
 
 def show_tokens() -> None:
-    texts = words(option("tokens", 14))
+    texts = words(ASKED.number("tokens", 14))
     tokens = [
         StripToken(text, 4 + i, unknown=text in {"raccoon", "<b>x"}, special=text == "<eos>", word=i // 2)
         for i, text in enumerate(texts)
     ]
     pairs = ["".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
-    token_strip(tokens, words=pairs, colors=COLORS, key="tokens")
+    token_strip(tokens, words=pairs, colors=COLORS, key=f"tokens {ASKED.text}")
 
 
 @st.fragment
 def show_steps() -> None:
-    texts = words(option("tokens", 9))
-    forced = option("forced", 0) == 1
+    texts = words(ASKED.number("tokens", 9))
+    forced = ASKED.number("forced", 0) == 1
     steps = []
     for i, text in enumerate(texts):
         best = [Candidate(text if j == 0 else f"word{j}", 0.9 / 2 ** (j + 1 + i % 3)) for j in range(5)]
@@ -119,7 +116,7 @@ def show_steps() -> None:
     picked = decoding_steps(
         steps,
         colors=COLORS,
-        key="steps",
+        key=f"steps {ASKED.text}",
         forced=forced,
         selected=st.session_state.get("step", 0),
         on_select=remember,
@@ -128,14 +125,18 @@ def show_steps() -> None:
 
 
 def show_lines() -> None:
-    n_heads, n_queries, n_keys = option("heads", 4), option("queries", 9), option("keys", 12)
+    n_heads, n_queries, n_keys = (
+        ASKED.number("heads", 4),
+        ASKED.number("queries", 9),
+        ASKED.number("keys", 12),
+    )
     attention_lines(
         attention(1, n_heads, n_queries, n_keys, causal=False)[0],
         query_tokens=words(n_queries),
         key_tokens=words(n_keys),
         head_labels=[f"head {head}" for head in range(n_heads)],
         colors=COLORS,
-        key="lines",
+        key=f"lines {ASKED.text}",
     )
 
 
@@ -146,7 +147,9 @@ SHOW = {
     "tokens": show_tokens,
     "steps": show_steps,
 }
-COLORS = palette("dark" if st.query_params.get("theme") == "dark" else "light")
+COLORS = palette("light")
 st.set_page_config(layout="wide")
-st.session_state["runs"] = st.session_state.get("runs", 0) + 1
-SHOW[st.query_params.get("view", "grid")]()
+ASKED = Asked()
+if ASKED.view:
+    SHOW[ASKED.view]()
+    ASKED.say_shown()

@@ -1,4 +1,4 @@
-"""Mounts the Decode page's views with made-up numbers; the URL chooses which, how large, in which colours."""
+"""Mounts the Decode page's views with made-up numbers; what is typed chooses which, and how large."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from tests.browser.apps.asked import Asked
 from tests.browser.apps.synthetic import attention, words
 from tests.browser.apps.synthetic_search import made_up_search
 from viz.components.beam_tree import Place, beam_tree
@@ -15,14 +16,10 @@ from viz.components.next_tokens import Reshaping, next_tokens
 from viz.theme import palette
 
 
-def option(name: str, default: int) -> int:
-    return int(st.query_params.get(name, default))
-
-
 @st.fragment
 def show_tree() -> None:
-    nodes, hypotheses, cuts = made_up_search(option("beam", 4), option("steps", 9))
-    if option("short", 0):
+    nodes, hypotheses, cuts = made_up_search(ASKED.number("beam", 4), ASKED.number("steps", 9))
+    if ASKED.number("short", 0):
         nodes = [replace(node, token=node.token[0]) for node in nodes]
     picked = beam_tree(
         nodes,
@@ -32,25 +29,25 @@ def show_tree() -> None:
         more=[0] * len(cuts),
         place=Place(hypotheses[0].node, len(cuts) - 1),
         colors=COLORS,
-        key="tree",
+        key=f"tree {ASKED.text}",
     )
     st.text(f"picked {picked}")
 
 
 @st.fragment
 def show_rows() -> None:
-    n_layers, n_heads, n_keys = option("layers", 6), option("heads", 8), option("keys", 12)
-    sizes = (n_keys, option("prefix", 9))
+    n_layers, n_heads, n_keys = ASKED.number("layers", 6), ASKED.number("heads", 8), ASKED.number("keys", 12)
+    sizes = (n_keys, ASKED.number("prefix", 9))
     blocks = [
         HeadBlock(name, attention(n_layers, n_heads, 1, n, causal=False)[:, :, 0], words(n))
         for name, n in zip(("Cross-attention", "Decoder self-attention"), sizes, strict=True)
     ]
-    st.text(f"picked {head_rows(blocks, colors=COLORS, key='rows')}")
+    st.text(f"picked {head_rows(blocks, colors=COLORS, key=f'rows {ASKED.text}')}")
 
 
 @st.fragment
 def show_next() -> None:
-    n_tokens = option("tokens", 6_000)
+    n_tokens = ASKED.number("tokens", 6_000)
     logits = -np.sort(-np.random.default_rng(2).normal(0, 3, n_tokens)).astype(np.float32)
     picked = next_tokens(
         logits,
@@ -59,12 +56,15 @@ def show_next() -> None:
         chosen=1,
         settings=Reshaping(),
         colors=COLORS,
-        key="next",
+        key=f"next {ASKED.text}",
     )
     st.text(f"picked {picked}")
 
 
 SHOW = {"tree": show_tree, "rows": show_rows, "next": show_next}
-COLORS = palette("dark" if st.query_params.get("theme") == "dark" else "light")
+COLORS = palette("light")
 st.set_page_config(layout="wide")
-SHOW[st.query_params.get("view", "tree")]()
+ASKED = Asked()
+if ASKED.view:
+    SHOW[ASKED.view]()
+    ASKED.say_shown()

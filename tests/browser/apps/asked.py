@@ -1,0 +1,40 @@
+"""Which view an app of the tests shows, and how large."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+import streamlit as st
+
+REMEMBERED = {"chosen", "cell", "step", "head"}
+"""What an app keeps in the session beside the widgets' own values."""
+
+
+class Asked:
+    """What has been typed into the app, such as `view=grid&layers=6`; an address would load the app anew.
+
+    Attributes:
+        text: all of it; a part of the views' keys, so that none is taken for an earlier one.
+        view: which view; empty before anything is typed.
+    """
+
+    def __init__(self) -> None:
+        self.text = st.text_input("View and options", key="asked", on_change=forget)
+        self._options = dict(parse_qsl(self.text))
+        self.view = self._options.pop("view", "")
+
+    def number(self, name: str, default: int) -> int:
+        return int(self._options.get(name, default))
+
+    def word(self, name: str, default: str) -> str:
+        return self._options.get(name, default)
+
+    def say_shown(self) -> None:
+        """Tell the test that the view is on its way to the browser."""
+        st.text(f"shown: {self.text}")
+
+
+def forget() -> None:
+    """Take what was chosen in an earlier view out of the session."""
+    for name in REMEMBERED & set(st.session_state):
+        del st.session_state[name]

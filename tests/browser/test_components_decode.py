@@ -1,0 +1,279 @@
+"""The Decode page's views in a real browser: the tree of a search, the rows of all heads, the next token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from scripts.browser import ROOT
+from tests.browser import views
+from tests.browser.conftest import Serve, guarded_page
+from tests.browser.views import Traffic, ink, nodes, state
+from transformer.sampling import reshape
+
+VIEWS = {
+    "tree": "beam=8&steps=30",
+    "rows": "layers=6&heads=8&keys=40&prefix=30",
+    "next": "tokens=6000",
+}
+
+
+@pytest.fixture
+def page(kept_page: Page) -> Page:
+    """The same for all tests here."""
+    return kept_page
+
+
+@pytest.fixture(scope="module")
+def url(serve: Serve) -> str:
+    return serve(ROOT / "tests" / "browser" / "apps" / "decode_app.py")
+
+
+def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
+    return views.open_view(page, url, name, options or VIEWS[name])
+
+
+# Every view
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("width", [400, 1920])
+def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    view = open_view(page, url, name)
+    box = view.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    assert view.evaluate("root => root.scrollWidth <= root.clientWidth")
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
+    view = open_view(page, url, name)
+    focusable = view.locator("[tabindex='0'][role]")
+    focusable.focus()
+    assert focusable.evaluate("node => node.getRootNode().activeElement === node")
+    assert focusable.get_attribute("aria-label")
+
+
+# The tree and the rows
+
+
+def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=30")
+    expect(view.locator("g.node")).to_have_count(state(view, "view.data.nodes.length"))
+    expect(view.locator("g.node text.token", has_text="<b>x").first).to_be_attached()
+    assert view.locator("b:not(.numbers b), script").count() == 0
+    boxes = view.evaluate("root => root.view.tree.boxes")
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            apart_across = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
+            apart_down = one["y"] >= other["y"] + other["height"] or other["y"] >= one["y"] + one["height"]
+            assert apart_across or apart_down
+
+
+def test_the_labels_of_two_lines_stand_apart(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9&short=1")
+    labels = [box for label in view.locator("text.cut").all() if (box := label.bounding_box())]
+    assert len(labels) > 5
+    for left, right in pairwise(labels):
+        assert left["x"] + left["width"] + 5 < right["x"]
+
+
+def test_the_legend_names_no_end_token(page: Page, url: str) -> None:
+    legend = open_view(page, url, "tree").locator(".hl-legend")
+    expect(legend).to_contain_text("ended the sentence")
+    expect(legend).not_to_contain_text("<eos>")
+
+
+def test_a_step_back_hides_what_came_later_and_shows_who_lived_then(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    dead = nodes(view, "dead").count()
+    expect(nodes(view, "future")).to_have_count(0)
+    for _ in range(6):
+        view.get_by_role("button", name="one step back").click()
+    expect(view.locator("output")).to_have_text("step 2 (the last is 8)")
+    assert nodes(view, "future").count() > 0
+    assert nodes(view, "dead").count() < dead
+    expect(nodes(view, "future").first).not_to_be_visible()
+    view.get_by_role("slider").fill("1")
+    expect(view.locator("output")).to_have_text("step 0 (the last is 8)")
+    expect(view.get_by_role("button", name="one step back")).to_be_disabled()
+    expect(page.get_by_text("step=1)")).to_be_visible()
+
+
+def test_a_click_and_the_arrow_keys_choose_a_node_and_say_why(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    pruned = nodes(view, "pruned").first
+    pruned.click()
+    chosen = state(view, "view.chosen")
+    expect(pruned).to_have_class("node pruned path chosen")
+    expect(view.locator(".hl-node .why")).to_have_text(state(view, f"view.data.nodes[{chosen}].why"))
+    expect(page.get_by_text(f"picked Place(node={chosen}, step=9)")).to_be_visible()
+    view.locator(".hl-tree").focus()
+    page.keyboard.press("ArrowUp")
+    above = state(view, "view.chosen")
+    columns = state(view, "view.tree.columns")
+    column = next(column for column in columns if chosen in column)
+    assert column.index(above) == column.index(chosen) - 1
+    expect(page.get_by_text(f"picked Place(node={above}, step=9)")).to_be_visible()
+    expect(view.locator(".hl-say")).to_contain_text("Its score")
+
+
+@pytest.mark.parametrize("how", ["button", "key", "double click"])
+def test_going_on_from_a_node_is_asked_for(page: Page, url: str, how: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    node = nodes(view, "pruned").first
+    node.click()
+    chosen = state(view, "view.chosen")
+    expect(page.get_by_text(f"picked Place(node={chosen},")).to_be_visible()
+    if how == "button":
+        view.get_by_role("button", name="Go on from here").click()
+    elif how == "key":
+        view.locator(".hl-tree").focus()
+        page.keyboard.press("Enter")
+    else:
+        node.dblclick()
+    expect(page.get_by_text(f"picked GoOn(node={chosen})")).to_be_visible()
+
+
+def test_nothing_can_come_behind_an_end(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    nodes(view, "ended").nth(1).click()
+    expect(view.get_by_role("button", name="Go on from here")).to_be_disabled()
+    view.locator(".hl-tree").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("picked Place")).to_be_visible()
+    expect(page.get_by_text("picked GoOn")).to_have_count(0)
+
+
+def test_a_returned_sentence_shows_its_path(page: Page, url: str) -> None:
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    row = view.locator(".hl-ranking button").nth(2)
+    row.click()
+    expect(row).to_have_attribute("aria-pressed", "true")
+    ids = state(view, "view.tree.path(view.data.hypotheses[2].node)")
+    expect(nodes(view, "path")).to_have_count(len(ids))
+    words = row.locator(".word").inner_text().split()
+    shown = [state(view, f"view.data.nodes[{i}].token") for i in ids[1:]]
+    assert words == shown
+
+
+def test_a_click_on_a_row_chooses_its_head(page: Page, url: str) -> None:
+    view = open_view(page, url, "rows", "layers=6&heads=8&keys=12&prefix=9")
+    assert ink(view.locator("canvas").first) > 1000
+    canvas = view.locator("canvas").nth(1)
+    y = state(view, "view.edge(1, 4, 3) + view.row / 2")
+    canvas.click(position={"x": 200, "y": y})
+    expect(page.get_by_text("picked HeadRow(block=1, layer=4, head=3)")).to_be_visible()
+    view.locator(".hl-blocks").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("picked HeadRow(block=0, layer=4, head=4)")).to_be_visible()
+
+
+def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
+    view = open_view(page, url, "rows", "layers=2&heads=3&keys=12&prefix=9")
+    canvas = view.locator("canvas").first
+    canvas.hover(position={"x": 180, "y": state(view, "view.edge(0, 1, 2) + 5")})
+    weights = state(view, "Array.from(view.data.weights0.slice(5 * 12, 6 * 12))")
+    expect(view.locator(".hl-tip")).to_contain_text("layer 1, head 2")
+    expect(view.locator(".hl-tip")).to_contain_text(f"{max(weights):.2f}")
+
+
+# Temperature, top-k and top-p
+
+
+@pytest.fixture(scope="module")
+def bars(chromium: Browser, url: str) -> Iterator[Locator]:
+    """Bars that one set of choices after another is given to."""
+    with guarded_page(chromium) as (page, guard):
+        yield open_view(page, url, "next", "tokens=997")
+        guard.check()
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.7, 1.0, 3.0])
+@pytest.mark.parametrize("top_k,top_p", [(0, 1.0), (5, 1.0), (0, 0.9), (40, 0.5), (1, 0.05), (500, 0.99)])
+def test_the_bars_are_what_the_sampler_draws_from(
+    bars: Locator, temperature: float, top_k: int, top_p: float
+) -> None:
+    view = bars
+    settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    view.evaluate("(root, settings) => { root.view.values = settings; root.view.draw(); }", settings)
+    logits = torch.tensor(state(view, "Array.from(view.data.logits)"))
+    expected = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p).numpy()
+    np.testing.assert_allclose(state(view, "view.result.probabilities"), expected, atol=2e-6)
+    nucleus = state(view, "view.result.nucleus")
+    assert (expected[nucleus:] == 0).all()
+    if temperature >= 0.7:  # sharper ones leave zeros in float32 where the browser has tiny numbers
+        assert (expected[:nucleus] > 0).all()
+    widths = view.locator(".track .now").evaluate_all(
+        "bars => bars.map((bar) => parseFloat(bar.style.width))"
+    )
+    np.testing.assert_allclose(np.array(widths[:12]) / 100, expected[:12], atol=2e-6)
+
+
+def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, traffic: Traffic, url: str) -> None:
+    view = open_view(page, url, "next")
+    before = traffic.sent
+    widths = view.evaluate(
+        """root => {
+        const slider = root.querySelector("input");
+        const width = () => root.querySelector(".now").style.width, before = width();
+        slider.value = 39;
+        slider.dispatchEvent(new Event("input"));
+        return [before, width()]; }"""
+    )
+    assert widths[0] != widths[1], "before the browser draws again"
+    assert state(view, "view.values.temperature") == 2
+    page.wait_for_timeout(300)
+    assert traffic.sent == before
+    view.get_by_role("slider").nth(1).fill("4")
+    expect(page.get_by_text("picked Reshaping(temperature=2.0, top_k=5, top_p=1.0)")).to_be_visible()
+
+
+def test_a_choice_is_told_before_the_person_turns_elsewhere(page: Page, url: str) -> None:
+    view = open_view(page, url, "next")
+    told = view.evaluate(
+        """root => {
+        const told = [];
+        root.view.emit = (selection) => told.push(selection);
+        const slider = root.querySelector("input");
+        slider.focus();
+        slider.value = 39;
+        slider.dispatchEvent(new Event("input"));
+        slider.dispatchEvent(new Event("change"));
+        const waiting = told.length;
+        slider.blur();
+        return [waiting, told.length, root.view.timer]; }"""
+    )
+    assert told == [0, 1, None]
+
+
+def test_what_is_cut_off_is_named(page: Page, url: str) -> None:
+    view = open_view(page, url, "next")
+    told = view.locator(".hl-told")
+    expect(told).to_contain_text("Nothing is cut off. 6,000 tokens can be drawn.")
+    view.get_by_role("slider").nth(1).fill("4")
+    raw = state(view, "view.raw")
+    expect(told).to_contain_text("Top-k cuts off 5,995 tokens")
+    expect(told).to_contain_text(f"{100 * sum(raw[5:]):.1f} % of the probability")
+    view.get_by_role("slider").nth(2).fill("13")
+    expect(told).to_contain_text("top-p cuts off")
+    expect(view.get_by_role("listitem").filter(has_text="cut by top-k").first).to_be_visible()
+    expect(view.get_by_role("listitem").filter(has_text="cut by top-p").first).to_be_visible()
+
+
+def test_a_token_of_the_list_is_gone_on_with(page: Page, url: str) -> None:
+    view = open_view(page, url, "next")
+    view.locator("button.word").nth(4).click()
+    expect(page.get_by_text("picked TokenChoice(rank=4)")).to_be_visible()
+    expect(view.locator("button.word").nth(3)).to_be_disabled()
+    view.get_by_role("button", name="Show 40 tokens").click()
+    expect(view.locator("button.word")).to_have_count(40)
