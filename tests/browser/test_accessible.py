@@ -25,6 +25,22 @@ async (rules) => (await axe.run(document, rules)).violations.flatMap((rule) => r
   return `${rule.id}: ${why}\\n    ${node.html.slice(0, 200)}\\n    at ${where.slice(-160)}`;
 }))
 """
+ARE_DRAWN = """
+(color) => {
+  const views = [];
+  const visit = (node) => {
+    if (node.style?.getPropertyValue("--hl-text")) views.push(node);
+    for (const child of [...(node.shadowRoot?.children ?? []), ...node.children]) visit(child);
+  };
+  visit(document.body);
+  const figures = [...document.querySelectorAll(".js-plotly-plot")];
+  return (
+    views.every((view) => view.style.getPropertyValue("--hl-text") === color) &&
+    figures.every((figure) => figure._fullLayout?.font.color === color)
+  );
+}
+"""
+"""Whether Python has drawn all views and figures in the theme whose text has this colour."""
 PAGES = {
     "": "Explore",
     "explore": "Explore",
@@ -44,6 +60,7 @@ def troubles(page: Page, scheme: ThemeName) -> list[str]:
     page.emulate_media(color_scheme=scheme)
     red, green, blue = (int(palette(scheme).background[start : start + 2], 16) for start in (1, 3, 5))
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    page.wait_for_function(ARE_DRAWN, arg=palette(scheme).text)
     settle(page)
     return [f"{scheme}: {found}" for found in page.evaluate(FOUND, RULES[scheme])]
 
