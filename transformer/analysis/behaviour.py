@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine
+from transformer.analysis.findings import Finding, fine, rounded
 from transformer.analysis.inputs import N_PADDING, Probe, Side, Words, ids_tensor, source_words, target_words
 from transformer.checkpoints.folder import LoadedModel
 
@@ -41,7 +41,7 @@ def causality_findings(difference: float) -> list[Finding]:
             check,
             "problem",
             "A later target token changes what comes before it",
-            f"largest relative difference {difference:.2g}, where 0 is due",
+            f"largest relative difference {rounded(difference)}, where 0 is due",
             "In training the decoder could see the words it was to predict. Its loss looks good, and what "
             "it generates is bad, because then the words are not there.",
             "Look at the decoder's mask: True and False exchanged, added before the scaling, or left out. "
@@ -65,7 +65,7 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     )
     alone = probe.run(model)
     difference = _largest(alone, padded.run(model)[:, : alone.shape[1]])
-    number = f"largest relative difference {difference:.2g}"
+    number = f"largest relative difference {rounded(difference)}"
     if difference <= ROUNDING:
         return fine(check, "Padding changes nothing", number)
     closed = model.config.pad_id
@@ -77,7 +77,7 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
             check,
             difference,
             "Padding changes the output",
-            f"{number}, {ROUNDING:g} at most is rounding",
+            f"{number}, {rounded(ROUNDING)} at most is rounding",
             "A sentence gets another answer in a batch with longer ones than by itself.",
             f"The model closes id {closed} to attention, the tokenizer pads with "
             f"{' and '.join(map(str, used))}: "
@@ -98,7 +98,7 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     state = model.start(ids_tensor(model, probe.src))
     cached = torch.cat([model.step(token, state) for token in tgt.split(1, dim=1)], dim=1)
     difference = _largest(probe.run(model), cached)
-    number = f"largest relative difference {difference:.2g}"
+    number = f"largest relative difference {rounded(difference)}"
     if difference <= ROUNDING:
         return fine(check, "Cached and uncached decoding agree", number)
     return [
@@ -106,7 +106,7 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
             check,
             difference,
             "Cached and uncached decoding differ",
-            f"{number}, {ROUNDING:g} at most is rounding",
+            f"{number}, {rounded(ROUNDING)} at most is rounding",
             "What is generated token by token is not what the model was trained to give.",
             "Look at positions that start again at each step, and at the order of kept keys.",
         )
@@ -129,7 +129,7 @@ def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
         other = Probe(probe.src, target_words(loaded).exchanged(probe.tgt, probe.tgt.words[:-1]))
         moved["earlier target words"] = _largest(output[:, -1:], other.run(model)[:, -1:])
     ignored = [name for name, difference in moved.items() if difference < _UNMOVED]
-    numbers = "; ".join(f"{name} move it by {difference:.2g}" for name, difference in moved.items())
+    numbers = "; ".join(f"{name} move it by {rounded(difference)}" for name, difference in moved.items())
     if not ignored:
         return fine(check, "The output depends on what is read", numbers)
     return [

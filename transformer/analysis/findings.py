@@ -89,6 +89,11 @@ def head_places(heads: Sequence[tuple[str, int]]) -> str:
     )
 
 
+def rounded(difference: float) -> str:
+    """A difference with two digits, and a minus sign where its exponent has one: "4.2e−07"."""
+    return f"{difference:.2g}".replace("-", "−")
+
+
 def share(part: float) -> str:
     """A share in percent: 0.034 -> "3.4 %"."""
     percent = 100 * part

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.analysis.findings import Finding, Severity, fine, places
+from transformer.analysis.findings import Finding, Severity, fine, places, rounded
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.config import TransformerConfig
@@ -76,8 +76,8 @@ def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig
             check,
             "warning",
             "Tied weights that are not",
-            f"largest difference {max(copy.largest for copy in differing):.3g}, the numbers themselves are "
-            f"up to {max(copy.scale for copy in differing):.3g}",
+            f"largest difference {rounded(max(copy.largest for copy in differing))}, the numbers themselves "
+            f"are up to {rounded(max(copy.scale for copy in differing))}",
             "The configuration says that these are one matrix, but the files hold two different ones. Here "
             "and in older versions of transformers the second of each pair is used alone; transformers 5 has "
             "both, so its numbers are others.",

@@ -18,7 +18,7 @@ from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
 from viz.figures.labels import DECORATION, REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
 from viz.figures.numbers import written
-from viz.theme import Theme
+from viz.theme import FONT_SIZE, Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
 """Tick labels of a mask, of which three stand side by side on a page."""
@@ -143,7 +143,7 @@ def _written_in_cells(
         textposition="inside",
         insidetextanchor="middle",
         constraintext="none",
-        insidetextfont={"color": theme.text},
+        insidetextfont={"color": theme.text, "size": FONT_SIZE - 2},
         marker={"color": "rgba(0,0,0,0)", "line": {"width": 0}},
         hoverinfo="skip",
         showlegend=False,
