@@ -37,6 +37,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const report = () => {
     if (getComputedStyle(group).colorScheme !== data.theme) setTriggerValue("changed", true);
   };
+  // What was chosen before this script was there counts too.
+  const early = !group.ontransitionstart && group.querySelector("input:checked");
+  if (early) localStorage.setItem(REMEMBERED, early.value);
   group.ontransitionstart = report;
   report();
 
