@@ -13,7 +13,7 @@ import secrets
 import sys
 import time
 from collections import Counter
-from itertools import cycle
+from itertools import cycle, islice
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_playwright
@@ -90,31 +90,32 @@ class Shaking:
     def _act(self) -> None:
         """Do the next thing with the run that there is a button for, as soon as it can be done.
 
-        One for another thing is there when a click that was too late has met a button of this page. What is
-        pressed while the page is still being drawn waits for that, and is gone when a link comes first.
+        One for another thing is there when a click that was too late has met a button of this page, and one
+        may go while it is looked at, when the last click is answered only now. What is pressed while the page
+        is still being drawn waits for that, and is gone when a link comes first.
         """
         wait_until_idle(self._page)
-        buttons = self._page.get_by_role("button", name=re.compile(f"^({'|'.join(ACTIONS)})$"))
+        pattern = re.compile(f"^({'|'.join(ACTIONS)})$")
+        buttons = self._page.get_by_role("button", name=pattern, disabled=False)
         expect(buttons.first).to_be_visible(timeout=2 * WAIT_MILLISECONDS)
         offered = buttons.all_inner_texts()
-        action = next(action for action in self._actions if action in offered)
-        button = self._page.get_by_role("button", name=action, exact=True)
-        expect(button).to_be_enabled(timeout=2 * WAIT_MILLISECONDS)
-        _click(button)
-        self.done[action] += 1
+        for action in islice(self._actions, len(ACTIONS)):
+            if action in offered:
+                button = self._page.get_by_role("button", name=action, exact=True, disabled=False)
+                self.done[action] += _click(button)
+                return
 
     def _click_too_late(self) -> None:
         """Click a button of the page that is being left, if one is still there."""
         buttons = self._page.get_by_test_id("stMain").locator(WIDGETS)
         n = buttons.count()
         if n:
-            _click(buttons.nth(self._rng.randrange(n)))
-            self.done["too late"] += 1
+            self.done["too late"] += _click(buttons.nth(self._rng.randrange(n)))
 
 
-def _click(locator: Locator) -> None:
-    """Click at once, without waiting for it to come to rest; what has just gone is not clicked."""
-    locator.evaluate_all("found => found[0]?.click()")
+def _click(locator: Locator) -> bool:
+    """Click at once, without waiting for it to come to rest; False if it has just gone."""
+    return bool(locator.evaluate_all("found => { found[0]?.click(); return found.length > 0; }"))
 
 
 def main() -> int:
