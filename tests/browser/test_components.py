@@ -10,7 +10,17 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import attention, words
 from tests.browser.conftest import OpenPage, Serve
-from tests.browser.views import APP, Traffic, at_map, ink, move_to, open_view, state
+from tests.browser.views import (
+    APP,
+    Traffic,
+    at_map,
+    check_fits,
+    check_reachable,
+    ink,
+    move_to,
+    open_view,
+    state,
+)
 
 VIEWS = {
     "grid": "layers=6&heads=8&queries=30&keys=20",
@@ -45,12 +55,7 @@ def url(serve: Serve) -> str:
 @pytest.mark.parametrize("width", [400, 1920])
 def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    view = open_view(page, url, name, VIEWS[name])
-    box = view.bounding_box()
-    assert box is not None
-    assert box["x"] + box["width"] <= width
-    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    assert view.evaluate("root => root.scrollWidth <= root.clientWidth")
+    check_fits(open_view(page, url, name, VIEWS[name]), width)
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -65,11 +70,7 @@ def test_hovering_sends_nothing(page: Page, traffic: Traffic, url: str, name: st
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
-    view = open_view(page, url, name, VIEWS[name])
-    focusable = view.locator("[tabindex='0'][role]")
-    focusable.focus()
-    assert focusable.evaluate("node => node.getRootNode().activeElement === node")
-    assert focusable.get_attribute("aria-label")
+    check_reachable(open_view(page, url, name, VIEWS[name]))
 
 
 def test_a_sharp_screen_gets_a_sharp_canvas(open_page: OpenPage, url: str) -> None:

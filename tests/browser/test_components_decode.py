@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from scripts.browser import ROOT
 from tests.browser import views
 from tests.browser.conftest import Serve, guarded_page
-from tests.browser.views import Traffic, ink, nodes, state
+from tests.browser.views import Traffic, check_fits, check_reachable, ink, nodes, state
 from transformer.sampling import reshape
 
 VIEWS = {
@@ -45,21 +45,12 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
 @pytest.mark.parametrize("width", [400, 1920])
 def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    view = open_view(page, url, name)
-    box = view.bounding_box()
-    assert box is not None
-    assert box["x"] + box["width"] <= width
-    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    assert view.evaluate("root => root.scrollWidth <= root.clientWidth")
+    check_fits(open_view(page, url, name), width)
 
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
-    view = open_view(page, url, name)
-    focusable = view.locator("[tabindex='0'][role]")
-    focusable.focus()
-    assert focusable.evaluate("node => node.getRootNode().activeElement === node")
-    assert focusable.get_attribute("aria-label")
+    check_reachable(open_view(page, url, name))
 
 
 # The tree and the rows
@@ -238,7 +229,7 @@ def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, traffic:
     expect(page.get_by_text("picked Reshaping(temperature=2.0, top_k=5, top_p=1.0)")).to_be_visible()
 
 
-def test_a_choice_is_told_before_the_person_turns_elsewhere(page: Page, url: str) -> None:
+def test_a_choice_is_told_before_the_user_turns_elsewhere(page: Page, url: str) -> None:
     view = open_view(page, url, "next")
     told = view.evaluate(
         """root => {

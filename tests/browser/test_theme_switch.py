@@ -33,7 +33,7 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 """
-"""As a person does who is quicker than the script of the switch."""
+"""As a user does who is quicker than the script of the switch."""
 
 
 def choose(page: Page, label: str) -> None:

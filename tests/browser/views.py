@@ -50,6 +50,23 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     return view
 
 
+def check_fits(view: Locator, width: int) -> None:
+    """Whether a view, all of it, has room in a window of so many pixels."""
+    box = view.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= width
+    assert view.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    assert view.evaluate("root => root.scrollWidth <= root.clientWidth")
+
+
+def check_reachable(view: Locator) -> None:
+    """Whether the keyboard reaches a view, and a screen reader has a name for it."""
+    focusable = view.locator("[tabindex='0'][role]")
+    focusable.focus()
+    assert focusable.evaluate("node => node.getRootNode().activeElement === node")
+    assert focusable.get_attribute("aria-label")
+
+
 def state(view: Locator, expression: str) -> JSON:
     return view.evaluate(f"root => {{ const view = root.view; return {expression}; }}")
 

@@ -20,7 +20,7 @@ from tests.transformer.patients import (
     with_model,
 )
 from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination
-from transformer.analysis.findings import places, share
+from transformer.analysis.findings import places, rounded, share
 from transformer.attention import NO_PLACES, MultiHeadAttention, Places
 from transformer.cache import KeyValueCache
 from transformer.checkpoints.folder import LoadedModel, open_model
@@ -162,6 +162,10 @@ def test_each_damage_is_found_and_nothing_else(
     damage: Callable[[Weights], object], check: str, severity: str
 ) -> None:
     assert complaints(broken(pre_norm_model(), damage)) == [(check, severity)]
+
+
+def test_numbers_have_a_minus_sign() -> None:
+    assert [rounded(4.2e-7), rounded(0.0123, digits=3), rounded(0)] == ["4.2e−07", "0.0123", "0"]
 
 
 def test_heads_count_from_0() -> None:

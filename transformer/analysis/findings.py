@@ -89,9 +89,9 @@ def head_places(heads: Sequence[tuple[str, int]]) -> str:
     )
 
 
-def rounded(difference: float) -> str:
-    """A difference with two digits, and a minus sign where its exponent has one: "4.2e−07"."""
-    return f"{difference:.2g}".replace("-", "−")
+def rounded(number: float, digits: int = 2) -> str:
+    """A number with so many digits, and a minus sign where its exponent has one: 4.2e-7 -> "4.2e−07"."""
+    return f"{number:.{digits}g}".replace("-", "−")
 
 
 def share(part: float) -> str:

@@ -20,7 +20,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine, head_places, places
+from transformer.analysis.findings import Finding, fine, head_places, places, rounded
 from transformer.attention import MultiHeadAttention
 from transformer.model import Transformer
 from transformer.normalization import Norm
@@ -80,7 +80,9 @@ def dead_findings(model: Transformer) -> list[Finding]:
     typical = median(strengths.values())
     dead = [head for head, strength in strengths.items() if strength <= DEAD * typical]
     weakest = min(strengths.values()) / typical if typical else 0.0
-    number = f"the weakest of {len(strengths):,} heads has {weakest:.2g} times the strength of the median one"
+    number = (
+        f"the weakest of {len(strengths):,} heads has {rounded(weakest)} times the strength of the median one"
+    )
     if not dead:
         return fine(check, "All heads move something", number)
     return [

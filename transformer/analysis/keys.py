@@ -76,8 +76,8 @@ def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig
             check,
             "warning",
             "Tied weights that are not",
-            f"largest difference {rounded(max(copy.largest for copy in differing))}, the numbers themselves "
-            f"are up to {rounded(max(copy.scale for copy in differing))}",
+            f"largest difference {rounded(max(copy.largest for copy in differing), digits=3)}, the numbers "
+            f"themselves are up to {rounded(max(copy.scale for copy in differing), digits=3)}",
             "The configuration says that these are one matrix, but the files hold two different ones. Here "
             "and in older versions of transformers the second of each pair is used alone; transformers 5 has "
             "both, so its numbers are others.",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.analysis.findings import Finding, fine, places, share
+from transformer.analysis.findings import Finding, fine, places, rounded, share
 from transformer.model import Transformer
 
 MANY_ZERO = 0.05
@@ -67,7 +67,7 @@ def norm_findings(model: Transformer) -> list[Finding]:
     return findings or fine(
         check,
         "All norms have ordinary gammas",
-        f"{len(norms):,} norms, |gamma| {largest:.3g} at most, none ≤ 0",
+        f"{len(norms):,} norms, |gamma| {rounded(largest, digits=3)} at most, none ≤ 0",
     )
 
 

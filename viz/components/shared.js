@@ -52,7 +52,7 @@ function report(view, selection, delay = 0) {
   else view.tell();
 }
 
-// Tell it before the person does something elsewhere: a view that speaks while the page is being drawn again makes
+// Tell it before the user does something elsewhere: a view that reports while the page is being drawn again makes
 // Streamlit lose what stands after it.
 function tellBeforeLeaving(root) {
   root.addEventListener("focusout", ({ relatedTarget }) => {

@@ -125,11 +125,8 @@ def show_steps() -> None:
 
 
 def show_lines() -> None:
-    n_heads, n_queries, n_keys = (
-        ASKED.number("heads", 4),
-        ASKED.number("queries", 9),
-        ASKED.number("keys", 12),
-    )
+    n_heads = ASKED.number("heads", 4)
+    n_queries, n_keys = ASKED.number("queries", 9), ASKED.number("keys", 12)
     attention_lines(
         attention(1, n_heads, n_queries, n_keys, causal=False)[0],
         query_tokens=words(n_queries),
