@@ -41,8 +41,8 @@ from bench.report import (
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
 from bench.training import measure_training
 from scripts.browser import ROOT, launch_chromium, streamlit_server
-from transformer.config import TransformerConfig, preset
 from transformer.device import choose_device
+from transformer.model.config import TransformerConfig, preset
 from transformer.run import run_sentence
 from transformer.training.trainer import Precision
 from viz.arrays import attention_maps

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.visitor import Visitor
 from scripts.browser import ROOT, server_process
-from transformer.tasks.toy_en_it import ToyEnIt
+from transformer.data.tasks.toy_en_it import ToyEnIt
 
 PEOPLE = 20
 SENTENCES = 6

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from bench.marian import copy_to_marian, generate, marian_model
 from bench.measurement import seconds
-from transformer.beam import beam_search
 from transformer.checkpoints.folder import freeze
-from transformer.config import TransformerConfig, preset
-from transformer.decoding import greedy_batch
-from transformer.model import Transformer
-from transformer.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy_batch
+from transformer.model.config import TransformerConfig, preset
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS
 
 N_SENTENCES = 64
 VOCAB_SIZE = 6000

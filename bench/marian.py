@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from transformers import MarianConfig, MarianMTModel
 
-from transformer.attention import MultiHeadAttention
-from transformer.config import TransformerConfig
-from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.model import Transformer
-from transformer.normalization import LayerNorm, Norm
-from transformer.positions import sinusoidal_encoding
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.config import TransformerConfig
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.normalization import LayerNorm, Norm
+from transformer.model.positions import sinusoidal_encoding
+from transformer.model.transformer import Transformer
 
 
 def marian_model(config: TransformerConfig, *, bos_id: int, eos_id: int) -> MarianMTModel:

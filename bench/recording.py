@@ -12,10 +12,10 @@ from torch import Tensor
 
 from bench.marian import copy_to_marian, marian_model
 from transformer.checkpoints.folder import freeze
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
-from transformer.text import BOS_ID, EOS_ID, SPECIALS
-from transformer.trace import Recorder
+from transformer.model.config import TransformerConfig
+from transformer.model.trace import Recorder
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import BOS_ID, EOS_ID, SPECIALS
 
 REPEATS = 15
 

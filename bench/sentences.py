@@ -7,9 +7,11 @@ import random
 import torch
 
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.config import preset
-from transformer.model import Transformer
-from transformer.text import SentenceCoder, Vocabulary, WordTokenizer
+from transformer.model.config import preset
+from transformer.model.transformer import Transformer
+from transformer.text.coder import SentenceCoder
+from transformer.text.vocabulary import Vocabulary
+from transformer.text.words import WordTokenizer
 
 LENGTHS = (16, 64, 128, 256, 512)
 N_LAYERS = 6

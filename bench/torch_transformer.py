@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transformer.config import TransformerConfig
-from transformer.positions import sinusoidal_encoding
+from transformer.model.config import TransformerConfig
+from transformer.model.positions import sinusoidal_encoding
 
 
 class TorchTranslator(nn.Module):
-    """Source and decoder input to logits, as `transformer.model.Transformer`'s forward."""
+    """Source and decoder input to logits, as `transformer.model.transformer.Transformer`'s forward."""
 
     positions: Tensor
 

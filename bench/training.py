@@ -17,12 +17,12 @@ from torch.nn import functional
 
 from bench.marian import marian_model
 from bench.torch_transformer import TorchTranslator
-from transformer.config import TransformerConfig, preset
-from transformer.data import Batch
-from transformer.encoded import EncodedCorpus, epoch_batches, write_corpus
-from transformer.loss import count_labels
-from transformer.model import Transformer
-from transformer.text import BOS_ID, EOS_ID, SPECIALS
+from transformer.data.batches import Batch
+from transformer.data.encoded import EncodedCorpus, epoch_batches, write_corpus
+from transformer.model.config import TransformerConfig, preset
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import BOS_ID, EOS_ID, SPECIALS
+from transformer.training.loss import count_labels
 from transformer.training.memory import keep_freed_memory
 from transformer.training.trainer import Precision, Trainer
 

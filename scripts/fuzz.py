@@ -26,10 +26,11 @@ import torch
 from safetensors.torch import save
 from torch import nn
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import MEBIBYTE, UPLOAD_LIMITS
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.table import copy_blocks, from_table, to_table
+from transformer.errors import CheckpointError
 
 Files = Mapping[str, bytes]
 """A checkpoint: its files by name; one alone is chosen itself, several as their folder."""
@@ -87,7 +88,7 @@ def attempt(files: Files, place: Path) -> bool:
         contents = read_contents(path, UPLOAD_LIMITS)
         table = json.loads(json.dumps(to_table(contents, copy_blocks(contents, copies))))
         for name, stored in from_table(table, path).tensors.items():
-            if stored.open().shape != stored.shape:
+            if map_tensor(stored).shape != stored.shape:
                 raise FuzzError(f"{name} has another shape than it says")
         opened = True
     except CheckpointError:

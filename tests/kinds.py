@@ -10,9 +10,11 @@ import torch
 
 from tests.models import ENGLISH, ITALIAN
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
-from transformer.text import EncodedSentence, SentenceCoder, Specials, Unit, Vocabulary, WordTokenizer
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.text.coder import EncodedSentence, SentenceCoder, Specials, Unit
+from transformer.text.vocabulary import Vocabulary
+from transformer.text.words import WordTokenizer
 
 SHIFT = 5
 """What ids are moved by: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words 3 and 4."""

@@ -7,10 +7,12 @@ from typing import Any
 import torch
 
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
-from transformer.subwords import SubwordCoder, learn_subwords
-from transformer.text import Coder, SentenceCoder, Vocabulary, WordTokenizer
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.text.coder import Coder, SentenceCoder
+from transformer.text.subwords import SubwordCoder, learn_subwords
+from transformer.text.vocabulary import Vocabulary
+from transformer.text.words import WordTokenizer
 
 ENGLISH = ["a", "cat", "dog", "i", "saw", "see", "the", "yesterday", "."]
 ITALIAN = ["cane", "gatto", "ho", "ieri", "il", "un", "vedo", "visto", ".", "lo", "la"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -59,47 +60,14 @@ FORBIDDEN = {
     "transformer": ("app", "viz", "streamlit", "plotly", "tests", "bench", "scripts"),
 }
 
-# The order inside transformer: a module may import from the groups before its own, and from its own.
+# The packages of transformer: each may import from those before its line, and from itself.
 ORDER = (
-    (
-        "config",
-        "masks",
-        "cache",
-        "trace",
-        "device",
-        "dropout",
-        "text",
-        "subwords",
-        "careless",
-        "tasks",
-        "corpus",
-        "filters",
-    ),
-    ("positions", "relative_positions", "rotary", "feed_forward", "normalization"),
-    ("attention", "embedding", "generator"),
-    ("layers",),
-    ("stacks",),
-    ("model",),
-    (
-        "data",
-        "encoded",
-        "decoding",
-        "beam",
-        "beam_tree",
-        "sampling",
-        "loss",
-        "schedule",
-        "checkpoints",
-        "foreign_text",
-        "snapshots",
-    ),
+    ("errors", "device", "files", "model"),
+    ("text",),
+    ("data", "decoding", "checkpoints"),
     ("model_input",),
     ("run",),
-    ("evaluation", "task_evaluation", "analysis"),
-    ("training",),
-    ("recipe",),
-    ("live",),
-    ("card", "translator_card"),
+    ("training", "analysis"),
     ("cli",),
     ("__main__",),
 )
@@ -149,12 +117,61 @@ def test_imports_run_one_way(name: str) -> None:
     assert not turned, f"{name} must not import {sorted(turned)}"
 
 
+def graph() -> dict[str, set[str]]:
+    """Each module with those of the program that it imports; a package's marker file counts as none."""
+    found = modules()
+    return {
+        name: {other for other in imported(path, name) if other in found and other != name}
+        for name, path in found.items()
+        if path.name != "__init__.py"
+    }
+
+
 @pytest.mark.parametrize("name", sorted(name for name in modules() if name.startswith("transformer.")))
 def test_transformer_is_built_in_layers(name: str) -> None:
     own = rank(name)
     assert own is not None, f"{name} has no place in ORDER: give it one"
-    later = {f for f in imported(modules()[name], name) if (rank(f) or 0) > own}
-    assert not later, f"{name} must not import {sorted(later)}"
+    package = name.split(".")[1]
+    found = {f for f in imported(modules()[name], name) if rank(f) is not None}
+    wrong = {f for f in found if f.split(".")[1] != package and not 0 <= (rank(f) or 0) < own}
+    assert not wrong, f"{name} must not import {sorted(wrong)}"
+
+
+def test_no_modules_import_each_other() -> None:
+    TopologicalSorter(graph()).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_packages_import_each_other() -> None:
+    packages: dict[str, set[str]] = {}
+    for name, others in graph().items():
+        own, theirs = package_of(name), {package_of(other) for other in others}
+        packages.setdefault(own, set()).update(
+            other for other in theirs if not is_inside(other, own) and not is_inside(own, other)
+        )
+    TopologicalSorter(packages).prepare()
+
+
+def package_of(name: str) -> str:
+    """The package of a module; modules beside the packages stand for themselves."""
+    return name if name.count(".") == 1 else name.rpartition(".")[0]
+
+
+def test_what_is_private_is_imported_in_its_own_package_only() -> None:
+    strangers = {
+        f"{name} imports {other}"
+        for name, path in modules().items()
+        for other in imported(path, name)
+        if any(is_strange(part, other, name) for part in other.split("."))
+    }
+    assert not strangers
+
+
+def is_strange(part: str, other: str, name: str) -> bool:
+    """Whether a part of an imported name is private, and its owner not around the importing module."""
+    if not part.startswith("_") or part.startswith("__"):
+        return False
+    owner = other[: other.index(f".{part}")]
+    return owner.split(".")[0] in ("viz", "transformer", "app") and not is_inside(name, owner)
 
 
 def test_a_turned_arrow_is_found(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Literal
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.data import pad
-from transformer.decoding import room_behind
-from transformer.foreign_text.ids import IdCoder
-from transformer.foreign_text.sentence_error import SentenceError
-from transformer.text import Coder, EncodedSentence
+from transformer.data.batches import pad
+from transformer.decoding.greedy import room_behind
+from transformer.errors import SentenceError
+from transformer.text.coder import Coder, EncodedSentence
+from transformer.text.ids import IdCoder
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a model of language may never end by itself."""

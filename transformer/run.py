@@ -9,10 +9,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.beam_tree import BeamTree, beam_tree
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding import DecodingStep, decoding_step, greedy, greedy_batch, next_token_probabilities
-from transformer.foreign_text.sentence_error import SentenceError
+from transformer.decoding.beam_tree import BeamTree, beam_tree
+from transformer.decoding.greedy import (
+    DecodingStep,
+    decoding_step,
+    greedy,
+    greedy_batch,
+    next_token_probabilities,
+)
+from transformer.decoding.sampling import sample
+from transformer.errors import SentenceError
+from transformer.model.trace import Recorder, Trace
 from transformer.model_input import (
     Beginning,
     Input,
@@ -22,9 +30,8 @@ from transformer.model_input import (
     encoder_input,
     padded,
 )
-from transformer.sampling import sample
-from transformer.text import EncodedSentence, clean
-from transformer.trace import Recorder, Trace
+from transformer.text.coder import EncodedSentence
+from transformer.text.words import clean
 
 __all__ = [
     "FILLED",
@@ -243,7 +250,8 @@ def draw_target(
 ) -> tuple[list[int], bool]:
     """Draw a target of a source at random: its ids, the prefix included, and whether it came to an end.
 
-    The same seed draws the same target. The other arguments are those of `transformer.sampling.sample`.
+    The same seed draws the same target. The other arguments are those of
+    `transformer.decoding.sampling.sample`.
     """
     begin = beginning(loaded, source)
     (ids,) = sample(

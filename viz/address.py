@@ -12,7 +12,7 @@ from collections.abc import Hashable
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from transformer.foreign_text.spelling import SURROGATES
+from transformer.text.spelling import SURROGATES
 
 LONGEST = 1_500
 """Bytes. Longer values stay out of the address: servers refuse addresses of more than some thousand bytes."""

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.model.trace import AttentionName, AttentionRecord, Stack, Trace
 from transformer.model_input import Input
 from transformer.run import Run
-from transformer.trace import AttentionName, AttentionRecord, Stack, Trace
 
 Attention = Literal["encoder", "decoder", "cross"]
 Measure = Literal["weights", "scores", "masked"]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from transformer.beam_tree import BeamTree
+from transformer.decoding.beam_tree import BeamTree
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
-from transformer.text import clean
+from transformer.text.words import clean
 from viz.address import remembered
 from viz.session import (
     TOP_K,

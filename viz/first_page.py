@@ -12,9 +12,9 @@ import viz.pages._in_and_out
 import viz.pages._sentence
 import viz.pages._sidebar
 import viz.pages._training_note  # noqa: F401
-from transformer.checkpoints.folder import CheckpointError, default_model
+from transformer.checkpoints.folder import default_model
 from transformer.device import available_devices
-from transformer.run import SentenceError
+from transformer.errors import CheckpointError, SentenceError
 from viz.session import ModelChoice, run_of
 from viz.text_session import DEFAULT_SENTENCE
 

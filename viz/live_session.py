@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.live.job import Desk, FullError, LiveTraining, Places
-from transformer.live.plan import LivePlan
-from transformer.run import Run, SentenceError, encode_sentence, force, run_sentence
-from transformer.tasks import SymbolTask
-from transformer.text import EncodedSentence, clean
+from transformer.data.tasks import SymbolTask
+from transformer.errors import SentenceError
+from transformer.run import Run, encode_sentence, force, run_sentence
+from transformer.text.coder import EncodedSentence
+from transformer.text.words import clean
+from transformer.training.live.job import Desk, FullError, LiveTraining, Places
+from transformer.training.live.plan import LivePlan
 from viz.session import TOP_K
 from viz.text_session import right_answers_of
 

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from cachetools import LRUCache
 
-from transformer.decoding import DecodingStep
-from transformer.run import OnStep, Run, SentenceError
-from transformer.trace import Trace
+from transformer.decoding.greedy import DecodingStep
+from transformer.errors import SentenceError
+from transformer.model.trace import Trace
+from transformer.run import OnStep, Run
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at a computation that goes on for somebody else."""

@@ -15,7 +15,6 @@ import streamlit as st
 import torch
 
 from transformer.checkpoints.folder import (
-    CheckpointError,
     LoadedModel,
     ModelSummary,
     freeze,
@@ -23,12 +22,13 @@ from transformer.checkpoints.folder import (
     shipped_models,
     summarize,
 )
-from transformer.config import NormPosition, TransformerConfig
 from transformer.device import choose_device
-from transformer.model import Transformer
-from transformer.run import OnStep, Run, SentenceError, encode_sentence, run_again, run_sentence, trace_batch
-from transformer.text import Unit
-from transformer.trace import Trace
+from transformer.errors import CheckpointError, SentenceError
+from transformer.model.config import NormPosition, TransformerConfig
+from transformer.model.trace import Trace
+from transformer.model.transformer import Transformer
+from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentence, trace_batch
+from transformer.text.coder import Unit
 from viz.address import remembered
 from viz.opened_models import Shelf, is_opened
 from viz.run_cache import RunCache

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.foreign_text.ids import IdCoder
-from transformer.text import clean
+from transformer.text.ids import IdCoder
+from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
 from viz.example_ids import example_ids

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError, LoadedModel, shipped_models
+from transformer.checkpoints.folder import LoadedModel, shipped_models
 from transformer.device import choose_device
+from transformer.errors import CheckpointError
 from transformer.run import Run, encode_sentence, force, run_sentence
-from transformer.snapshots import Snapshots, open_snapshots
+from transformer.training.snapshots import Snapshots, open_snapshots
 from viz.session import TOP_K, current_choice, run_cache
 
 MOST_SNAPSHOTS = 24

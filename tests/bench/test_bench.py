@@ -29,9 +29,9 @@ from bench.report import (
 from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
 from bench.torch_transformer import TorchTranslator
 from bench.training import VOCAB_SIZE, MarianTranslator, measure_training, random_batches, random_pairs
-from transformer.config import preset
-from transformer.encoded import epoch_batches, write_corpus
-from transformer.model import Transformer
+from transformer.data.encoded import epoch_batches, write_corpus
+from transformer.model.config import preset
+from transformer.model.transformer import Transformer
 
 
 def test_a_sentence_has_the_length_that_is_measured() -> None:

@@ -14,7 +14,7 @@ from scripts.browser import ROOT
 from tests.browser import views
 from tests.browser.conftest import Serve, guarded_page
 from tests.browser.views import Traffic, check_fits, check_reachable, ink, nodes, state
-from transformer.sampling import reshape
+from transformer.decoding.sampling import reshape
 
 VIEWS = {
     "tree": "beam=8&steps=30",

@@ -29,7 +29,7 @@ def workers() -> set[int]:
     for line in listed.stdout.splitlines():
         pid, parent, *arguments = line.split(maxsplit=2)
         children.setdefault(int(parent), set()).add(int(pid))
-        if "transformer.live.worker" in "".join(arguments):
+        if "transformer.training.live.worker" in "".join(arguments):
             training.add(int(pid))
     ours, found = {os.getpid()}, {os.getpid()}
     while found:

@@ -18,7 +18,7 @@ from tests.kinds import KINDS
 from tests.pages.app import PAGES, open_app, texts
 from tests.pages.offered import BATCH, TEXT, offer
 from transformer.checkpoints.folder import LoadedModel
-from transformer.snapshots import Snapshots
+from transformer.training.snapshots import Snapshots
 from viz.session import load_model
 
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from tests.devices.comparing import MODELS, assert_same, moved
 from tests.models import tiny_model
 from tests.pages.offered import BATCH, TEXT
-from transformer.evaluation import translate_all
+from transformer.model.trace import Trace
 from transformer.run import draw_target, encode_sentence, run_sentence, search, trace_batch
-from transformer.trace import Trace
+from transformer.training.evaluation import translate_all
 from viz.arrays import attention_maps, attentions
 
 SEARCHED = ("rotary", "relative", "words")

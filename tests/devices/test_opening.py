@@ -10,11 +10,11 @@ import torch
 from tests.checkpoints import torch_file
 from tests.devices.comparing import MODELS, assert_same, moved
 from tests.models import tiny_model
-from tests.transformer.patients import examine, imported
+from tests.transformer.analysis.patients import examine, imported
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.run import run_sentence
-from transformer.snapshots import History, Snapshots, save_snapshot
+from transformer.training.snapshots import History, Snapshots, save_snapshot
 from viz.opened_models import Opened
 from viz.session import random_model
 

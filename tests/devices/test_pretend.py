@@ -10,21 +10,25 @@ import pytest
 import torch
 from torch import Tensor
 
-import transformer.model
+import transformer.decoding.sampling
+import transformer.model.stacks
+import transformer.model.transformer
 import transformer.run
-import transformer.sampling
-import transformer.stacks
 from tests.devices.comparing import MODELS, moved
 from tests.devices.pretend import CUDA, PretendCuda, WrongDeviceError
 from tests.pages.offered import TEXT
-from transformer.data import Batch, Example, make_batch
-from transformer.masks import causal_mask
+from transformer.data.batches import Batch, Example, make_batch
+from transformer.model.masks import causal_mask
+from transformer.model.positions import (
+    RelativeBias,
+    Rotation,
+    SinusoidalPositions,
+    rotation,
+    sinusoidal_encoding,
+)
+from transformer.model.trace import Trace
 from transformer.model_input import padded
-from transformer.positions import SinusoidalPositions, sinusoidal_encoding
-from transformer.relative_positions import RelativeBias
-from transformer.rotary import Rotation, rotation
 from transformer.run import draw_target, encode_sentence, run_sentence
-from transformer.trace import Trace
 from transformer.training.trainer import Trainer
 
 
@@ -76,12 +80,12 @@ def numbers_that_stay(records: dict[str, Tensor], **tokens: Any) -> Trace:
 
 
 MISTAKES: dict[str, tuple[Callable[[str], None], str, object, str, object]] = {
-    "a mask": (translate, "words", transformer.model, "causal_mask", mask_without_device),
+    "a mask": (translate, "words", transformer.model.transformer, "causal_mask", mask_without_device),
     "positions": (translate, "words", SinusoidalPositions, "forward", positions_without_device),
-    "a rotation": (translate, "rotary", transformer.stacks, "rotation", rotation_without_device),
+    "a rotation": (translate, "rotary", transformer.model.stacks, "rotation", rotation_without_device),
     "a bias": (translate, "relative", RelativeBias, "forward", bias_without_device),
     "ids": (translate, "words", transformer.run, "padded", ids_without_device),
-    "a generator": (draw, "words", transformer.sampling, "reshape", probabilities_that_stay),
+    "a generator": (draw, "words", transformer.decoding.sampling, "reshape", probabilities_that_stay),
     "a batch": (train, "words", Batch, "to", lambda batch, device: batch),
 }
 

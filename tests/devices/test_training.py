@@ -11,16 +11,16 @@ import pytest
 import torch
 
 from tests.devices.comparing import ATOL, assert_same
-from tests.transformer.training_runs import TINY, write_pairs
+from tests.transformer.training.runs import TINY, write_pairs
 from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model
-from transformer.config import TransformerConfig
-from transformer.data import Batch, Example, make_batch
-from transformer.model import Transformer
-from transformer.recipe import Recipe, prepare, training_pairs
-from transformer.task_evaluation import head_alignments, translations
-from transformer.tasks import ToyEnIt
+from transformer.data.batches import Batch, Example, make_batch
+from transformer.data.tasks import ToyEnIt
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.training.recipe import Recipe, prepare, training_pairs
 from transformer.training.state import load_state, save_state
+from transformer.training.task_evaluation import head_alignments, translations
 from transformer.training.trainer import Trainer
 
 PRECISIONS = ("float32", "bfloat16", "float16")

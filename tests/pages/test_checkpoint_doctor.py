@@ -30,9 +30,9 @@ from tests.pages.checkpoint_page import (
     titles,
 )
 from tests.pages.views import Views
-from tests.transformer.foreign_text.folders import byte_level
+from tests.transformer.checkpoints.tokenizers.folders import byte_level
 from transformer.analysis.examine import examination
-from transformer.run import SentenceError
+from transformer.errors import SentenceError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 

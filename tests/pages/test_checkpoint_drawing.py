@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from tests.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
-from transformer.config import TransformerConfig, preset
-from transformer.model import Transformer
+from transformer.model.config import TransformerConfig, preset
+from transformer.model.transformer import Transformer
 from viz.pages._checkpoint_drawing import stacks_of
 
 

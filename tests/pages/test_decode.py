@@ -13,8 +13,8 @@ from tests.models import tiny_subword_model
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.views import Views
-from transformer.beam_tree import BeamTree
 from transformer.checkpoints.folder import MODELS, open_model, save_model
+from transformer.decoding.beam_tree import BeamTree
 from transformer.run import draw_target, encode_sentence, run_sentence, search
 from viz.components.beam_tree import GoOn, Place
 from viz.components.head_rows import HeadRow

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from tests.models import tiny_model, tiny_subword_model
-from transformer.beam_tree import BeamTree
 from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.decoding.beam_tree import BeamTree
 from transformer.run import encode_sentence, search
-from transformer.text import EOS_ID
+from transformer.text.vocabulary import EOS_ID
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.pages._decode_tree import draw_tree

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.pages.app import ROOT
-from transformer.attention import MultiHeadAttention, masked_softmax
-from transformer.normalization import LayerNorm
+from transformer.model.attention import MultiHeadAttention, masked_softmax
+from transformer.model.normalization import LayerNorm
 from viz.pages._explain import source_of
 
 

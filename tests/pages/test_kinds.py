@@ -15,8 +15,8 @@ from tests.pages.kinds_page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from transformer.checkpoints.folder import LoadedModel
+from transformer.model.trace import Stack
 from transformer.run import run_sentence
-from transformer.trace import Stack
 from viz.arrays import ATTENTION_LABELS, Attention
 
 pytestmark = pytest.mark.usefixtures("kinds")

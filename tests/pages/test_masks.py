@@ -9,8 +9,8 @@ from tests.models import tiny_model
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.figures import array, figure, trace
 from transformer.checkpoints.folder import open_model
+from transformer.model.trace import Trace
 from transformer.run import encode_sentence, trace_batch
-from transformer.trace import Trace
 from viz.arrays import ATTENTION_LABELS, MODULES, Attention
 from viz.pages._batch import padding_of
 from viz.pages._mask_parts import FUTURE, masks_of
@@ -50,7 +50,7 @@ def test_first_visit_shows_padding_and_future() -> None:
     names = {drawn.get("name") for drawn in figure(app, "mask_Combined")["data"]}
     assert f"masked: {FUTURE}" in names
     assert any("padding of sentence 1" in str(name) for name in names)
-    assert "transformer/masks.py:" in texts(app)
+    assert "transformer/model/masks.py:" in texts(app)
     assert "of this query's attention would go to keys that it must not see" in texts(app)
 
 

@@ -21,7 +21,7 @@ def test_first_visit_explains_with_numbers_and_names_what_computed_them() -> Non
     angle = 7 / 10_000 ** (6 / 128)
     assert rf"\sin({angle:.4f}) = {math.sin(angle):.4f}" in shown
     assert rf"\cos({angle:.4f}) = {math.cos(angle):.4f}" in shown
-    assert "transformer/positions.py:" in shown
+    assert "transformer/model/positions.py:" in shown
     assert "sinusoidal_encoding" in shown
 
 

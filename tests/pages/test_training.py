@@ -15,11 +15,11 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.views import Views
 from tests.viz.mounted import unpack_frame
-from transformer.live import job
-from transformer.live.job import Desk, LiveTraining, Places
-from transformer.live.plan import LivePlan
 from transformer.run import encode_sentence, force, run_sentence
-from transformer.snapshots import open_snapshots
+from transformer.training.live import job
+from transformer.training.live.job import Desk, LiveTraining, Places
+from transformer.training.live.plan import LivePlan
+from transformer.training.snapshots import open_snapshots
 from viz import live_session
 from viz.components.client_view import ClientView
 from viz.text_session import DEFAULT_SENTENCE
@@ -31,7 +31,7 @@ FINISHED = "A finished training"
 LAST = 6_804
 SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
 COPY = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=32, steps=200)
-QUICK = "tests.transformer.quick_worker"
+QUICK = "tests.transformer.training.quick_worker"
 
 
 @pytest.fixture

@@ -10,18 +10,11 @@ import torch
 
 from tests.kinds import prompted
 from tests.models import tiny_model, tiny_subword_model
-from transformer.decoding import DecodingStep
+from transformer.decoding.greedy import DecodingStep
+from transformer.errors import SentenceError
 from transformer.model_input import target_limit
-from transformer.run import (
-    SentenceError,
-    draw_target,
-    encode_sentence,
-    force,
-    run_sentence,
-    search,
-    trace_batch,
-)
-from transformer.text import BOS_ID, EOS_ID, PAD_ID
+from transformer.run import draw_target, encode_sentence, force, run_sentence, search, trace_batch
+from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
 def test_generated_run_agrees_with_its_own_trace() -> None:

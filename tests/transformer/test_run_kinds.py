@@ -9,20 +9,12 @@ import torch
 
 from tests.kinds import BOS_ID, EOS_ID, KINDS, LANGUAGE, MASK, PAD_ID, masked, prompted, reader, rotary
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.foreign_text.ids import IdCoder
-from transformer.model import Transformer
+from transformer.errors import SentenceError
+from transformer.model.transformer import Transformer
 from transformer.model_input import beginning
-from transformer.run import (
-    Run,
-    SentenceError,
-    draw_target,
-    encode_sentence,
-    run_again,
-    run_sentence,
-    search,
-    trace_batch,
-)
-from transformer.text import Specials
+from transformer.run import Run, draw_target, encode_sentence, run_again, run_sentence, search, trace_batch
+from transformer.text.coder import Specials
+from transformer.text.ids import IdCoder
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]

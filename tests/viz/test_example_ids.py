@@ -8,8 +8,8 @@ import pytest
 
 from tests.models import tiny_model
 from transformer.checkpoints.folder import LoadedModel
-from transformer.foreign_text.ids import IdCoder
-from transformer.text import Specials
+from transformer.text.coder import Specials
+from transformer.text.ids import IdCoder
 from viz.example_ids import example_ids
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkpoints import torch_file
-from transformer.checkpoints.folder import CheckpointError
+from transformer.errors import CheckpointError
 from viz.opened_models import Shelf
 
 

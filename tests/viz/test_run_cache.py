@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from tests.models import tiny_model
-from transformer.decoding import DecodingStep
-from transformer.run import OnStep, Run, SentenceError, run_sentence
+from transformer.decoding.greedy import DecodingStep
+from transformer.errors import SentenceError
+from transformer.run import OnStep, Run, run_sentence
 from viz.run_cache import RunCache
 
 N_WAITING = 5

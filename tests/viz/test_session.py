@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tests.models import tiny_model
+from transformer.model.trace import Recorder
 from transformer.run import Run, run_sentence
-from transformer.trace import Recorder
 from viz.run_cache import RunCache
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from transformer.analysis.parts import Part
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 
 _WHOLE = ("_attn", "feed_forward")
 """Their matrices are not drawn: heads and widths say their shapes."""

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from transformer.analysis.findings import Finding, fine, head_places, places, share
 from transformer.analysis.inputs import Probe, Side
-from transformer.model import Transformer
-from transformer.trace import Recorder
+from transformer.model.trace import Recorder
+from transformer.model.transformer import Transformer
 
 UNIFORM = 0.9998
 """A head is uniform whose entropy is above this part of the highest possible, log(open keys), in the mean.

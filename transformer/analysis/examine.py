@@ -34,6 +34,7 @@ from transformer.analysis.vocabulary import size_findings, special_findings, unk
 from transformer.analysis.weights import Numbers, constant_findings, finite_findings, measure
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.reading.memory_map import map_tensor
 
 _SHORTEST = 12
 """A model with fewer positions has no room for a sentence to be tested on."""
@@ -119,7 +120,7 @@ class Patient:
         if self.imported.loaded is not None:
             yield from self.loaded.model.named_parameters()
         else:
-            yield from ((name, stored.open()) for name, stored in self.imported.raw.tensors.items())
+            yield from ((name, map_tensor(stored)) for name, stored in self.imported.raw.tensors.items())
 
 
 @dataclass(frozen=True)

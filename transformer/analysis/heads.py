@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.findings import Finding, fine, head_places, places, rounded
-from transformer.attention import MultiHeadAttention
-from transformer.model import Transformer
-from transformer.normalization import Norm
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.normalization import Norm
+from transformer.model.transformer import Transformer
 
 DEAD = 1e-3
 """A head is dead whose W_O W_V has a norm below this part of the median head's."""

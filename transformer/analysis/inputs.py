@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.model import Transformer
-from transformer.text import Coder
-from transformer.trace import NO_TAP, Tap
+from transformer.model.trace import NO_TAP, Tap
+from transformer.model.transformer import Transformer
+from transformer.text.coder import Coder
 
 SENTENCES = (
     "The old woman gave her son a red book yesterday.",

@@ -9,8 +9,9 @@ import torch
 
 from transformer.analysis.findings import Finding, Severity, fine, places, rounded
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 
 _PIECE = 1 << 22
 """Numbers that are compared together."""
@@ -111,7 +112,9 @@ def _compared(tied: TiedKey, raw: RawCheckpoint) -> _Compared:
     if one.shape != other.shape:
         return _Compared(tied.name, tied.to, float("inf"), float("inf"))
     largest = scale = 0.0
-    pieces = zip(one.open().reshape(-1).split(_PIECE), other.open().reshape(-1).split(_PIECE), strict=True)
+    pieces = zip(
+        map_tensor(one).reshape(-1).split(_PIECE), map_tensor(other).reshape(-1).split(_PIECE), strict=True
+    )
     for left, right in pieces:
         if not torch.equal(left, right):
             difference = (left.double() - right.double()).abs().nan_to_num(nan=float("inf"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from transformer.analysis.findings import Finding, fine, places, rounded, share
-from transformer.model import Transformer
+from transformer.model.transformer import Transformer
 
 MANY_ZERO = 0.05
 """A norm with more zeros among its gammas is warned of."""

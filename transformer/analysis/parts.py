@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
 
 
 @dataclass(frozen=True)

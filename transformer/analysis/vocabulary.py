@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from transformer.analysis.findings import Finding, Severity, fine, places, share
 from transformer.checkpoints.folder import LoadedModel
-from transformer.foreign_text.ids import IdCoder
-from transformer.text import Coder
+from transformer.text.coder import Coder
+from transformer.text.ids import IdCoder
 
 SPARE_ROWS = 128
 """Embeddings are often made longer than the vocabulary, up to the next multiple of 8, 64 or 128."""

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints._files import CheckpointError, read_json, write_text
-from transformer.checkpoints._vocabularies import from_plain, to_plain
-from transformer.checkpoints._weights import open_weights, save_weights
-from transformer.config import ConfigError, TransformerConfig
-from transformer.model import Transformer
-from transformer.text import BOS_ID, EOS_ID, Coder, TextError, Unit
+from transformer.checkpoints.weights import open_weights, read_json, save_weights
+from transformer.errors import CheckpointError, TextError
+from transformer.files import write_text
+from transformer.model.config import ConfigError, TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.text.coder import Coder, Unit
+from transformer.text.plain_values import from_plain, to_plain
+from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 __all__ = [
     "MODELS",

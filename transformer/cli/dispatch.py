@@ -8,7 +8,6 @@ from typing import Annotated
 
 import tyro
 
-from transformer.checkpoints.folder import CheckpointError
 from transformer.cli.command import CommandError
 from transformer.cli.evaluate import Evaluate, run_evaluation
 from transformer.cli.inspect import Inspect, run_inspection
@@ -17,7 +16,7 @@ from transformer.cli.train import run_train
 from transformer.cli.train_options import Train
 from transformer.cli.translate import Translate, run_translation
 from transformer.device import DeviceError
-from transformer.foreign_text.sentence_error import SentenceError
+from transformer.errors import CheckpointError, SentenceError
 
 Commands = (
     Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]

@@ -13,10 +13,10 @@ from tqdm import tqdm
 
 from transformer.checkpoints.folder import LoadedModel, default_model, open_model
 from transformer.cli.command import CommandError, check_search
-from transformer.corpus import CorpusError, Referenced, read_references
+from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
-from transformer.evaluation import score, sentence_chrf, source_ids, translate_ids
-from transformer.run import SentenceError
+from transformer.errors import SentenceError
+from transformer.training.evaluation import score, sentence_chrf, source_ids, translate_ids
 
 N_WORST = 20
 """How many of the translations that are least like their references --json lists."""

@@ -18,15 +18,13 @@ from transformer.cli.command import CommandError
 from transformer.cli.train_checks import check, check_threads, resumed_otherwise, warnings
 from transformer.cli.train_options import PROGRAM, Train, parse
 from transformer.cli.training_bar import TrainingBar
-from transformer.config import ConfigError
-from transformer.corpus import CorpusError
+from transformer.data.corpus import CorpusError
+from transformer.data.encoded import EncodedCorpusError
 from transformer.device import choose_device
-from transformer.encoded import EncodedCorpusError
-from transformer.model import Transformer
-from transformer.run import SentenceError
-from transformer.snapshots import save_history, save_snapshot
-from transformer.text import TextError
-from transformer.training.files import LockedError, locked
+from transformer.errors import SentenceError, TextError
+from transformer.files import LockedError, locked
+from transformer.model.config import ConfigError
+from transformer.model.transformer import Transformer
 from transformer.training.finishing import LAST, Candidate, finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import CorpusTraining
@@ -36,11 +34,12 @@ from transformer.training.plan import PlanError, TrainingPlan
 from transformer.training.plan_words import options
 from transformer.training.preparing import Prepared, open_prepared, prepare
 from transformer.training.ranks import Ranks, RanksError, is_loss_of_a_process, joined, own_device
+from transformer.training.snapshots import save_history, save_snapshot
 from transformer.training.state import StateError, saved_step
 from transformer.training.stopping import StopRequest, stop_requests
 from transformer.training.trainer import NonFiniteError, Trainer
+from transformer.training.translator_card import Making, translator_card
 from transformer.training.validation import Validation
-from transformer.translator_card import Making, translator_card
 
 REFUSALS = (
     PlanError,

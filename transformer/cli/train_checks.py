@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from transformer.cli.command import CommandError
 from transformer.cli.train_options import Train
-from transformer.corpus import read_references
-from transformer.snapshots import FOLDER as SNAPSHOTS
-from transformer.snapshots import snapshot_steps
+from transformer.data.corpus import read_references
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import check_tensorboard
 from transformer.training.plan import TrainingPlan
 from transformer.training.plan_words import changes
 from transformer.training.progress import Progress
+from transformer.training.snapshots import FOLDER as SNAPSHOTS
+from transformer.training.snapshots import snapshot_steps
 from transformer.training.state import saved_progress, saved_step
 from transformer.training.validation import valid_digest
 

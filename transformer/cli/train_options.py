@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from transformer.filters import Filters
+from transformer.data.filters import Filters
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import (
     CheckPlan,

@@ -14,16 +14,16 @@ from typing import Literal
 import torch
 from tqdm import tqdm
 
-from transformer.card import Making, model_card
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.command import STOPPED, CommandError
+from transformer.data.tasks import TASKS, SentencePair
 from transformer.device import choose_device
-from transformer.model import Transformer
-from transformer.recipe import Recipe, Training, prepare, training_pairs
-from transformer.snapshots import drop_snapshots, save_history, save_snapshot, snapshot_steps
-from transformer.task_evaluation import head_alignments, translations
-from transformer.tasks import TASKS, SentencePair
+from transformer.model.transformer import Transformer
+from transformer.training.card import Making, model_card
 from transformer.training.memory import keep_freed_memory
+from transformer.training.recipe import Recipe, Training, prepare, training_pairs
+from transformer.training.snapshots import drop_snapshots, save_history, save_snapshot, snapshot_steps
+from transformer.training.task_evaluation import head_alignments, translations
 from transformer.training.trainer import TrainingStep
 
 HELD_OUT = 1000

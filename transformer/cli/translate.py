@@ -11,21 +11,15 @@ from typing import Annotated
 import torch
 import tyro
 
-from transformer.checkpoints.folder import (
-    VOCABULARY,
-    CheckpointError,
-    LoadedModel,
-    default_model,
-    open_model,
-    shipped_models,
-)
+from transformer.checkpoints.folder import VOCABULARY, LoadedModel, default_model, open_model, shipped_models
 from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError, check_search
-from transformer.decoding import NO_NUMBERS
+from transformer.decoding.greedy import NO_NUMBERS
 from transformer.device import choose_device
-from transformer.evaluation import translate_all
-from transformer.run import SentenceError, encode_sentence, run_sentence, search
-from transformer.text import clean
+from transformer.errors import CheckpointError, SentenceError
+from transformer.run import encode_sentence, run_sentence, search
+from transformer.text.words import clean
+from transformer.training.evaluation import translate_all
 
 _UNREAD = re.compile("[\udc80-\udcff]+")
 """Bytes of a command that are no characters in the locale, as Python hands them on."""

@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from transformer.model import Transformer
-from transformer.training.files import write_tensors
+from transformer.files import write_tensors
+from transformer.model.transformer import Transformer
 from transformer.training.state import StateError
 
 _NAME = re.compile(r"weights-(\d+)\.safetensors")

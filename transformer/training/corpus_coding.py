@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
-from transformer.careless import careless
-from transformer.encoded import EncodedCorpus, EncodedCorpusError, write_corpus
-from transformer.subwords import SubwordCoder, learn_subwords
-from transformer.text import WordTokenizer
+from transformer.data.encoded import EncodedCorpus, EncodedCorpusError, write_corpus
+from transformer.data.noise import careless
+from transformer.text.subwords import SubwordCoder, learn_subwords
+from transformer.text.words import WordTokenizer
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
 """Begins to read the corpus anew at each call: (source, target) pairs, filtered."""

@@ -8,10 +8,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.snapshots import FOLDER as SNAPSHOTS
-from transformer.snapshots import drop_snapshots
-from transformer.training.files import write_json
+from transformer.files import write_json
 from transformer.training.plan import PlanError, TrainingPlan
+from transformer.training.snapshots import FOLDER as SNAPSHOTS
+from transformer.training.snapshots import drop_snapshots
 
 _BEGINNING = re.compile(
     r"training(/(plan\.json|lock|metrics\.jsonl|corpus|tensorboard))?"

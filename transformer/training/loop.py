@@ -14,10 +14,8 @@ from typing import Literal
 import torch
 
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
-from transformer.data import Batch
-from transformer.encoded import EncodedCorpus, epoch_batches
-from transformer.snapshots import FOLDER as SNAPSHOTS
-from transformer.snapshots import save_snapshot, snapshot_steps
+from transformer.data.batches import Batch
+from transformer.data.encoded import EncodedCorpus, epoch_batches
 from transformer.training.averaging import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
@@ -25,6 +23,8 @@ from transformer.training.plan import TrainingPlan
 from transformer.training.plan_words import changed
 from transformer.training.preparing import OTHER_PAIRS
 from transformer.training.progress import Progress
+from transformer.training.snapshots import FOLDER as SNAPSHOTS
+from transformer.training.snapshots import save_snapshot, snapshot_steps
 from transformer.training.state import StateError, load_state, save_state
 from transformer.training.stopping import StopRequest
 from transformer.training.trainer import NonFiniteError, Trainer, TrainingStep

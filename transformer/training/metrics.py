@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.training.files import sync_folder
+from transformer.files import sync_folder
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

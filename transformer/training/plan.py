@@ -12,9 +12,9 @@ from typing import Any, Literal
 import torch
 import tyro
 
-from transformer.config import NormPosition, TransformerConfig, preset
-from transformer.filters import Filters
-from transformer.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
+from transformer.data.filters import Filters
+from transformer.model.config import NormPosition, TransformerConfig, preset
+from transformer.training.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
 from transformer.training.trainer import Precision
 
 Schedule = Literal["linear", "cosine", "inverse-root", "paper"]

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from transformer.checkpoints._vocabularies import from_plain, to_plain
-from transformer.corpus import read_pairs
-from transformer.encoded import EncodedCorpus, EncodedCorpusError
-from transformer.filters import FilterReport, filtered
-from transformer.text import Coder
+from transformer.data.corpus import read_pairs
+from transformer.data.encoded import EncodedCorpus, EncodedCorpusError
+from transformer.data.filters import FilterReport, filtered
+from transformer.files import digest, write_json
+from transformer.text.coder import Coder
+from transformer.text.plain_values import from_plain, to_plain
 from transformer.training.corpus_coding import encode_corpus, learn_coders, with_careless
-from transformer.training.files import digest, write_json
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import PlanError, TrainingPlan
 

@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer.training.files import write_tensors
+from transformer.files import write_tensors
 from transformer.training.trainer import Trainer
 
 _MODEL, _ADAM, _RANDOM = "model.", "adam.", "random."

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.data import Batch
-from transformer.loss import count_labels, cross_entropy
-from transformer.model import Transformer
+from transformer.data.batches import Batch
+from transformer.model.transformer import Transformer
+from transformer.training.loss import count_labels, cross_entropy
 from transformer.training.ranks import ALONE, Ranks
 
 Precision = Literal["float32", "bfloat16", "float16"]

@@ -9,13 +9,13 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.corpus import read_references
-from transformer.data import Example, make_batch
-from transformer.evaluation import score, translate_all
-from transformer.loss import count_labels, cross_entropy
+from transformer.data.batches import Example, make_batch
+from transformer.data.corpus import read_references
+from transformer.files import digest
 from transformer.run import encode_sentence
-from transformer.text import BOS_ID, EOS_ID
-from transformer.training.files import digest
+from transformer.text.vocabulary import BOS_ID, EOS_ID
+from transformer.training.evaluation import score, translate_all
+from transformer.training.loss import count_labels, cross_entropy
 
 BATCH_SIZE = 64
 

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.attention import scaled_dot_product_attention
-from transformer.trace import AttentionRecord, Trace
+from transformer.model.attention import scaled_dot_product_attention
+from transformer.model.trace import AttentionRecord, Trace
 from viz.arrays import Attention, attention_record
 from viz.figures.dot_product import dot_product_terms
 from viz.figures.labels import visible

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.run import Run
-from transformer.text import Unit
+from transformer.text.coder import Unit
 from viz.arrays import (
     ATTENTION_LABELS,
     MEASURE_LABELS,

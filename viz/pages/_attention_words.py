@@ -1,7 +1,7 @@
 """What each attention does, and what to look for in it. All words here are ours."""
 
-from transformer.config import Kind
-from transformer.text import Unit
+from transformer.model.config import Kind
+from transformer.text.coder import Unit
 from viz.arrays import Attention
 
 WHAT: dict[Attention, str] = {

@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.masks import padding_mask
-from transformer.run import FILLED, SentenceError
-from transformer.trace import Stack, Trace
+from transformer.errors import SentenceError
+from transformer.model.masks import padding_mask
+from transformer.model.trace import Stack, Trace
+from transformer.run import FILLED
 from viz.figures.masks import batch_layout
 from viz.pages._explain import computed_by
 from viz.pages._figure import show

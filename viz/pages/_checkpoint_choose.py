@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.reading.folder_files import SUFFIXES
+from transformer.errors import CheckpointError
 from viz.checkpoint_session import Subject, close_opened, shipped_subject, subject_of
 from viz.figures.labels import visible
 from viz.opened_models import Opened

@@ -10,7 +10,7 @@ from transformer.analysis.examine import CHECKS, NOT_MADE, examination
 from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
-from transformer.run import SentenceError
+from transformer.errors import SentenceError
 from viz.address import as_typed
 from viz.checkpoint_session import keep_diagnosis, kept_diagnosis
 from viz.components.findings import ListedFinding, findings_list

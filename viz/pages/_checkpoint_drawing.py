@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from transformer.analysis.parts import Part, parts_of
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 from viz.components.architecture import (
     ArchitectureBlock,
     ArchitectureStack,

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.parts import Part, parts_of, total
-from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importing.report import Imported, KeyProblem, Question
+from transformer.errors import CheckpointError
 from viz.checkpoint_session import Subject
 from viz.figures.labels import visible
 from viz.opened_models import is_opened

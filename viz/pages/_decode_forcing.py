@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from transformer.run import Run, SentenceError
+from transformer.errors import SentenceError
+from transformer.run import Run
 from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, attention_maps, closed_cells
 from viz.components.attention_matrix import attention_matrix
 from viz.decoding_session import right_translations

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import streamlit as st
 
-from transformer.attention import scaled_dot_product_attention
-from transformer.beam_tree import BeamNode
+from transformer.decoding.beam_tree import BeamNode
+from transformer.model.attention import scaled_dot_product_attention
 from transformer.model_input import reads_as
 from transformer.run import Run
 from viz.address import remembered

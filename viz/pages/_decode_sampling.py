@@ -9,9 +9,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.beam_tree import BeamNode
-from transformer.run import Run, SentenceError
-from transformer.sampling import reshape
+from transformer.decoding.beam_tree import BeamNode
+from transformer.decoding.sampling import reshape
+from transformer.errors import SentenceError
+from transformer.run import Run
 from viz.address import remembered
 from viz.components.decoding_steps import decoding_steps
 from viz.components.next_tokens import (

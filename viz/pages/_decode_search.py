@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.beam_tree import BeamNode, BeamTree
-from transformer.run import SentenceError
+from transformer.decoding.beam_tree import BeamNode, BeamTree
+from transformer.errors import SentenceError
 from viz.address import remembered
 from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.decoding_session import (

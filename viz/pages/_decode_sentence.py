@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.decoding import NO_NUMBERS
-from transformer.run import Run, SentenceError
+from transformer.decoding.greedy import NO_NUMBERS
+from transformer.errors import SentenceError
+from transformer.run import Run
 from viz.pages._kinds import kind_examples
 from viz.pages._sentence import example_pills, source_input
 from viz.session import current_choice, current_model, run_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from transformer.beam_tree import BeamNode, BeamTree, Fate
-from transformer.text import Coder
+from transformer.decoding.beam_tree import BeamNode, BeamTree, Fate
+from transformer.text.coder import Coder
 from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
 from viz.figures.labels import visible
 from viz.figures.numbers import number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transformer.beam_tree import BeamNode, BeamTree
-from transformer.text import Coder
+from transformer.decoding.beam_tree import BeamNode, BeamTree
+from transformer.text.coder import Coder
 from viz.figures.labels import visible
 from viz.figures.numbers import MINUS, number
 

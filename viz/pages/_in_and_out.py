@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding import NO_NUMBERS, DecodingStep
+from transformer.decoding.greedy import NO_NUMBERS, DecodingStep
 from transformer.model_input import Input
 from transformer.run import Run
-from transformer.subwords import SubwordCoder
-from transformer.text import Coder, Unit
+from transformer.text.coder import Coder, Unit
+from transformer.text.subwords import SubwordCoder
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.token_strip import StripToken, token_strip
 from viz.figures.labels import visible

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.foreign_text.ids import IdCoder
+from transformer.text.ids import IdCoder
 from viz.example_ids import example_ids
 from viz.pages._languages import language
 

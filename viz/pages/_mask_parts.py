@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.masks import causal_mask
-from transformer.trace import AttentionRecord, Stack, Trace
+from transformer.model.masks import causal_mask
+from transformer.model.trace import AttentionRecord, Stack, Trace
 from viz.arrays import ATTENTION_LABELS, MODULES, Attention, attention_record, attentions, n_layers
 from viz.figures.labels import visible
 from viz.figures.masks import mask_matrix

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.attention import masked_softmax
-from transformer.trace import AttentionRecord
+from transformer.model.attention import masked_softmax
+from transformer.model.trace import AttentionRecord
 from viz.figures.masks import softmax_with_without
 from viz.figures.numbers import number
 from viz.pages._explain import explain

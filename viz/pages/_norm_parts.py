@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.model.trace import NormRecord
 from transformer.run import Run
-from transformer.trace import NormRecord
 from viz.figures import norms as figures
 from viz.figures.labels import visible
 from viz.figures.norms import Spread

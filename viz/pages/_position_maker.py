@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.positions import SinusoidLayout, sinusoidal_encoding
-from transformer.positions import wavelengths as encoding_wavelengths
+from transformer.model.positions import SinusoidLayout, sinusoidal_encoding
+from transformer.model.positions import wavelengths as encoding_wavelengths
 from viz.figures import positions as figures
 from viz.figures.numbers import number
 from viz.pages._explain import explain

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.relative_positions import RelativeBias, distance_buckets
+from transformer.model.positions import RelativeBias, distance_buckets
+from transformer.model.trace import Stack
 from transformer.run import Run
-from transformer.trace import Stack
 from viz.figures.numbers import number
 from viz.figures.places import bias_by_distance
 from viz.pages._explain import explain

@@ -8,9 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.config import TransformerConfig
-from transformer.positions import wavelengths
-from transformer.rotary import rotary_wavelengths, rotate
+from transformer.model.config import TransformerConfig
+from transformer.model.positions import rotary_wavelengths, rotate, wavelengths
 from transformer.run import Run
 from viz.arrays import attention_record, attentions, n_layers
 from viz.figures import places

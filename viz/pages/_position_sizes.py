@@ -7,8 +7,8 @@ import math
 import numpy as np
 import streamlit as st
 
-from transformer.config import TransformerConfig
-from transformer.embedding import Embedding
+from transformer.model.config import TransformerConfig
+from transformer.model.embedding import Embedding
 from transformer.run import Run
 from viz.figures import positions as figures
 from viz.figures.labels import visible

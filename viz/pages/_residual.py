@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.config import TransformerConfig
-from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.model.config import TransformerConfig
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.trace import ResidualRecord, Stack
 from transformer.run import Run
-from transformer.trace import ResidualRecord, Stack
 from viz.figures.norms import growth
 from viz.pages._explain import explain
 from viz.pages._figure import show

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding import DecodingStep
-from transformer.run import Run, SentenceError
+from transformer.decoding.greedy import DecodingStep
+from transformer.errors import SentenceError
+from transformer.run import Run
 from viz.pages._kinds import kind_examples, source_label, source_placeholder, target_label, typing_note
 from viz.pages._refusal import escaped
 from viz.session import current_choice, current_model, run_of

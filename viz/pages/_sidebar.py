@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError, LoadedModel, ModelSummary, shipped_models
-from transformer.config import TransformerConfig
+from transformer.checkpoints.folder import LoadedModel, ModelSummary, shipped_models
 from transformer.device import available_devices
+from transformer.errors import CheckpointError
+from transformer.model.config import TransformerConfig
 from viz.checkpoint_session import reload_closed
 from viz.components.formula_stops import formula_stops
 from viz.components.theme_switch import theme_choice

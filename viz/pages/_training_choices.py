@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.live.plan import LivePlan, TaskName
+from transformer.training.live.plan import LivePlan, TaskName
 from viz.arrays import Attention
 from viz.pages._attention_words import look_for
 from viz.session import clamp_choice, follow_default

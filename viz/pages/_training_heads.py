@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.text import Unit
-from transformer.trace import Trace
+from transformer.model.trace import Trace
+from transformer.text.coder import Unit
 from viz.arrays import ATTENTION_LABELS, Attention, AttentionMaps, attention_maps
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_matrix import attention_matrix

@@ -6,10 +6,10 @@ import math
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError
-from transformer.live.job import ACTIVE, LiveTraining, Status
-from transformer.live.plan import LivePlan, TaskName
-from transformer.run import Run, SentenceError
+from transformer.errors import CheckpointError, SentenceError
+from transformer.run import Run
+from transformer.training.live.job import ACTIVE, LiveTraining, Status
+from transformer.training.live.plan import LivePlan, TaskName
 from viz.components.clock import clock
 from viz.components.token_strip import token_strip
 from viz.figures.labels import visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.live.job import ACTIVE
+from transformer.training.live.job import ACTIVE
 from viz.components.clock import clock
 from viz.live_session import current_training
 from viz.pages._training_choices import TASKS

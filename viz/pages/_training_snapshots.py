@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.checkpoints.folder import CheckpointError
-from transformer.run import Run, SentenceError
-from transformer.snapshots import Snapshots
+from transformer.errors import CheckpointError, SentenceError
+from transformer.run import Run
+from transformer.training.snapshots import Snapshots
 from viz.components.clock import clock
 from viz.figures.labels import visible
 from viz.figures.training import Course, Marks, training_course

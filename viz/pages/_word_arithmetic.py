@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.trace import AttentionRecord
+from transformer.model.trace import AttentionRecord
 from viz.arrays import Words, by_word
 from viz.figures.labels import visible
 from viz.figures.numbers import number

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
 
 HARMLESS = frozenset(
     """

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import Plan, ties
 from transformer.checkpoints.importing.report import TiedKey
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
-from transformer.model import Transformer
+from transformer.model.transformer import Transformer
 
 _SEED = 0
 """Of numbers that stand in for weights that the files lack: the same at each opening."""
@@ -41,7 +42,7 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
     by_name = {stored.name: stored for stored in tensors}
 
     def is_equal(copy: TiedKey) -> bool:
-        one, other = by_name[copy.name].open(), by_name[copy.to].open()
+        one, other = map_tensor(by_name[copy.name]), map_tensor(by_name[copy.to])
         return one.numel() == other.numel() and torch.equal(one.flatten(), other.flatten().to(one.dtype))
 
     return tuple(replace(copy, equal=is_equal(copy)) for copy in copies)
@@ -49,7 +50,7 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
 
 def _stored(model: Transformer, plan: Plan) -> Iterator[tuple[str, Tensor]]:
     for assignment in plan.assignments:
-        numbers = assignment.stored.open().to(torch.float32)
+        numbers = map_tensor(assignment.stored).to(torch.float32)
         yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
 
 

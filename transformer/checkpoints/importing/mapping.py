@@ -15,8 +15,8 @@ from transformer.checkpoints.importing.names import Patterns, nearest
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.importing.transforms import Transform
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
 
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from transformer.checkpoints.folder import CheckpointError, LoadedModel, freeze
+from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.checkpoints.importing.foreign_config import short
 from transformer.checkpoints.importing.loading import compare_ties, fill
 from transformer.checkpoints.importing.recognition import plan_import
@@ -20,7 +20,8 @@ from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.opening import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.foreign_text.opening import coders_of
+from transformer.checkpoints.tokenizers.opening import coders_of
+from transformer.errors import CheckpointError
 
 
 def open_checkpoint(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
@@ -15,8 +14,9 @@ from transformer.checkpoints.importing.names import shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.importing.sheet import LARGEST_SIZE, ConfigReading
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import TransformerConfig
-from transformer.model import Transformer
+from transformer.errors import CheckpointError
+from transformer.model.config import TransformerConfig
+from transformer.model.transformer import Transformer
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23

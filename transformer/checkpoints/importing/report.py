@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 
 Source = Literal["config", "shapes", "answer", "assumed", "layout"]
 """A value is told by the checkpoint's configuration, seen in the tensors, given by the person, a

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.hints import hint
 from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option, Question, Setting, Source
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import ConfigError, TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.model.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
 LARGEST_SIZE = 2**28

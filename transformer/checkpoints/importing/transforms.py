@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 
 Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import named
 from transformer.checkpoints.reading.table import copy_blocks, to_table
+from transformer.errors import CheckpointError
 
 _FORBIDDEN = (
     "socket.",

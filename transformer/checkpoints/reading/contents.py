@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
 from transformer.checkpoints.reading.found import Found, check_count
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import named, shown
 from transformer.checkpoints.reading.weights_file import read_weights
+from transformer.errors import CheckpointError
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.raw import ITEM_BYTES
 from transformer.checkpoints.reading.source import shown
+from transformer.errors import CheckpointError
 
 _LARGEST = 2**48
 """Numbers in a tensor: more than any machine holds, and far from where products overflow anywhere."""

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.reading.source import named
 from transformer.checkpoints.reading.table import from_table
+from transformer.errors import CheckpointError
 
 _ROOT = Path(__file__).resolve().parents[3]
 

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.pickle_values import (
     SAVE_WEIGHTS,
@@ -22,6 +21,7 @@ from transformer.checkpoints.reading.pickle_values import (
     call,
     check_key,
 )
+from transformer.errors import CheckpointError
 
 MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import check_not_empty, check_shape
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import shown
+from transformer.errors import CheckpointError
 
 SAVE_WEIGHTS = "torch.save(model.state_dict(), 'weights.pt')"
 _LARGEST_KEY = 2**60

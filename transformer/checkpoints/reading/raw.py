@@ -6,12 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from transformer.errors import CheckpointError
 
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
 """The kinds of numbers that are read, in safetensors' words, and the bytes that one takes."""
@@ -36,19 +33,6 @@ class StoredTensor:
     path: Path
     offset: int
     n_bytes: int
-
-    def open(self) -> Tensor:
-        """Map the tensor into memory in the precision it is stored in: (*shape), nothing is copied.
-
-        Pages that someone writes to become theirs alone: the file is never written.
-
-        Raises:
-            CheckpointError: when the file has gone or has become shorter.
-        """
-        # Inside the method, because the process that reads foreign files does without PyTorch.
-        from transformer.checkpoints.reading.mapping import map_tensor
-
-        return map_tensor(self)
 
 
 @dataclass(frozen=True)

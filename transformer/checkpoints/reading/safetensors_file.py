@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import (
     Block,
     Found,
@@ -22,6 +21,7 @@ from transformer.checkpoints.reading.found import (
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.raw import ITEM_BYTES
 from transformer.checkpoints.reading.source import Source, shown
+from transformer.errors import CheckpointError
 
 METADATA = "__metadata__"
 _LENGTH_BYTES = 8

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from transformer.checkpoints._files import CheckpointError
+from transformer.errors import CheckpointError
 
 CHUNK = 2**20
 _LONGEST_SHOWN = 80

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import Contents
 from transformer.checkpoints.reading.found import Block
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.reading.source import Source, named, open_source
 from transformer.checkpoints.reading.zip_file import check_crc
+from transformer.errors import CheckpointError
 
 NUMBERS = "numbers.bin"
 """The file that validated tensors are copied into."""

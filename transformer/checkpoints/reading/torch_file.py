@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import Block, Found, Placed
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.pickle_machine import read_pickle
@@ -13,6 +12,7 @@ from transformer.checkpoints.reading.raw import ITEM_BYTES
 from transformer.checkpoints.reading.source import Source, shown
 from transformer.checkpoints.reading.trainers import Sorted
 from transformer.checkpoints.reading.zip_file import Entry, read_entries
+from transformer.errors import CheckpointError
 
 PICKLE, BYTE_ORDER = "data.pkl", "byteorder"
 _AGAIN = f"save it again with {SAVE_WEIGHTS}"

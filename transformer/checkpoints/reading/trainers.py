@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import check_count, check_name
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.pickle_values import SAVE_WEIGHTS, PickledTensor, check_dense
 from transformer.checkpoints.reading.source import shown
+from transformer.errors import CheckpointError
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
 """Where trainers keep the weights, the likeliest first."""

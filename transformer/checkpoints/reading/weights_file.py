@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.found import Found, check_sharing
 from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe
 from transformer.checkpoints.reading.limits import Limits
@@ -12,6 +11,7 @@ from transformer.checkpoints.reading.safetensors_file import looks_like_safetens
 from transformer.checkpoints.reading.source import Source, open_source
 from transformer.checkpoints.reading.torch_file import read_torch
 from transformer.checkpoints.reading.zip_file import ZIP_MAGIC
+from transformer.errors import CheckpointError
 
 SAFETENSORS, TORCH = "safetensors", "torch zip"
 

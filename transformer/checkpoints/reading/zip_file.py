@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.source import Source, shown
+from transformer.errors import CheckpointError
 
 ZIP_MAGIC = b"PK\x03\x04"
 _END = struct.Struct("<4s4H2IH")  # magic, 2 disks, 2 counts, directory's size and offset, comment's length

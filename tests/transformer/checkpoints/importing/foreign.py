@@ -15,8 +15,8 @@ from transformer.checkpoints.importing.loading import fill
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.model import Transformer
-from transformer.trace import Recorder, Trace
+from transformer.model.trace import Recorder, Trace
+from transformer.model.transformer import Transformer
 
 DTYPES = {
     torch.float64: "F64",

@@ -11,9 +11,9 @@ from transformers import PreTrainedModel
 
 from tests.transformer.checkpoints.importing.foreign import close, randomized, raw_of
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.decoding import greedy
-from transformer.model import Transformer
-from transformer.trace import Trace
+from transformer.decoding.greedy import greedy
+from transformer.model.trace import Trace
+from transformer.model.transformer import Transformer
 
 
 def tiny(model_class: Any, config_class: Any, **config: Any) -> Any:

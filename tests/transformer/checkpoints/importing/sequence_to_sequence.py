@@ -10,8 +10,8 @@ from torch import Tensor
 
 from tests.transformer.checkpoints.importing.foreign import close, padded, random_ids, trace_of
 from tests.transformer.checkpoints.importing.hugging_face import assert_same_stack
-from transformer.decoding import greedy_batch
-from transformer.model import Transformer
+from transformer.decoding.greedy import greedy_batch
+from transformer.model.transformer import Transformer
 
 BATCH, S, T = 3, 11, 7
 

@@ -11,9 +11,9 @@ import transformers
 
 from tests.transformer.checkpoints.importing.foreign import close, padded, random_ids, raw_of, trace_of
 from tests.transformer.checkpoints.importing.hugging_face import outputs, tiny
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.loading import fill
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 VOCAB = 41
 ENCODER = {

@@ -24,8 +24,8 @@ from tests.transformer.checkpoints.importing.hugging_face import (
     saved,
     tiny,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 VOCAB, LAYERS, LENGTH, PAD = 41, 3, 29, 2
 GPT2 = {

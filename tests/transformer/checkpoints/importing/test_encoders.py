@@ -19,9 +19,9 @@ from tests.transformer.checkpoints.importing.foreign import (
     trace_of,
 )
 from tests.transformer.checkpoints.importing.hugging_face import assert_same_stack, outputs, saved, tiny
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.model import Transformer
+from transformer.errors import CheckpointError
+from transformer.model.transformer import Transformer
 
 VOCAB, D_MODEL, HEADS, LAYERS, D_FF, LENGTH = 41, 33, 3, 3, 37, 19
 BERT = {

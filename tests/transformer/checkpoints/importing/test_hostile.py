@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.transformer.checkpoints.importing.foreign import raw_of
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
 
 SMALL: dict[str, Callable[[], Any]] = {
     "bert": lambda: transformers.BertForMaskedLM(

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.foreign import imported, raw_of
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.names import Patterns, nearest, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.importing.sheet import likely_heads
+from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.errors import CheckpointError
 
 D_MODEL = 22
 Weights = dict[str, Tensor]
@@ -132,7 +133,7 @@ def test_float32_weights_are_not_copied(tmp_path: Path) -> None:
         ("generator.weight", "generator.weight"),
         ("encoder.layers.1.self_attn.w_q.weight", "transformer.encoder.layers.1.self_attn.in_proj_weight"),
     ):
-        assert model.get_parameter(ours).data_ptr() == raw.tensors[theirs].open().data_ptr()
+        assert model.get_parameter(ours).data_ptr() == map_tensor(raw.tensors[theirs]).data_ptr()
 
 
 def test_a_layout_nobody_knows_is_refused_with_its_names(tmp_path: Path) -> None:

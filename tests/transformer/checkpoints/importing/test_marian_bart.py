@@ -23,8 +23,8 @@ from tests.transformer.checkpoints.importing.sequence_to_sequence import (
     lively,
     with_logits_bias,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 VOCAB, TGT_VOCAB, HEADS = 41, 43, 3
 SIZES = {

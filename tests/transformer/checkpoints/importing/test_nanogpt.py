@@ -19,9 +19,9 @@ from tests.transformer.checkpoints.importing.foreign import (
     raw_of,
     trace_of,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 VOCAB, D_MODEL, HEADS, LAYERS, LENGTH = 41, 24, 3, 2, 17
 

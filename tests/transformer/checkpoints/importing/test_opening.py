@@ -15,13 +15,13 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from tests.transformer.analysis.patients import examine
 from tests.transformer.checkpoints.importing.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.hugging_face import saved, tiny
-from tests.transformer.patients import examine
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.folder import model_folder, open_model
 from transformer.checkpoints.importing.opening import import_raw, open_checkpoint
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 from transformer.run import run_sentence
 
 GPT2: dict[str, Any] = {

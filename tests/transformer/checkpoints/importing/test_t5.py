@@ -23,8 +23,8 @@ from tests.transformer.checkpoints.importing.sequence_to_sequence import (
     assert_parity,
     assert_same_targets,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 VOCAB, START = 41, 0
 T5 = {

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.foreign import close, imported, random_ids, randomized, raw_of
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families._torch_names import is_positions
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.masks import causal_mask
-from transformer.positions import sinusoidal_encoding
+from transformer.errors import CheckpointError
+from transformer.model.masks import causal_mask
+from transformer.model.positions import sinusoidal_encoding
 
 D_MODEL, HEADS, D_FF, VOCAB, LENGTH = 22, 2, 37, 29, 17
 ANSWERS = {"n_heads": HEADS, "embedding_scale": False, "pad_id": -1}

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.foreign import close, imported, random_ids, randomized, raw_of
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.masks import causal_mask
+from transformer.errors import CheckpointError
+from transformer.model.masks import causal_mask
 
 D_MODEL, HEADS, D_FF, VOCAB = 22, 2, 37, 29
 ANSWERS = {"n_heads": HEADS, "embedding_scale": False, "pad_id": -1, "positions": "none"}

@@ -20,10 +20,10 @@ from tests.transformer.checkpoints.importing.foreign import (
     torch_attention,
     trace_of,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.masks import causal_mask
-from transformer.trace import Recorder, Trace
+from transformer.errors import CheckpointError
+from transformer.model.masks import causal_mask
+from transformer.model.trace import Recorder, Trace
 
 D_MODEL, HEADS, D_FF, VOCAB, LENGTH, PAD = 21, 3, 37, 29, 17, 0
 LAYER: dict[str, Any] = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "batch_first": True}

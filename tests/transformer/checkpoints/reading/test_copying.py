@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.source import open_source
+from transformer.errors import CheckpointError
 
 CONTENT = bytes(range(256)) * 31
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.transformer.checkpoints.reading.crafted import entry, safetensors
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+from transformer.errors import CheckpointError
 
 INDEX = "model.safetensors.index.json"
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"

@@ -35,11 +35,12 @@ from tests.transformer.checkpoints.reading.crafted import (
     storage,
     tensor,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.opening import read_checkpoint
 from transformer.checkpoints.reading.table import NUMBERS as COPIED
+from transformer.errors import CheckpointError
 
 
 def zipped(entries: Mapping[str, bytes]) -> bytes:
@@ -279,7 +280,7 @@ def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
         path.write_bytes(content)
         folder = tmp_path / str(zlib.crc32(content))
         folder.mkdir()
-        numbers = read_checkpoint(path, UPLOAD_LIMITS, folder).tensors["w"].open()
+        numbers = map_tensor(read_checkpoint(path, UPLOAD_LIMITS, folder).tensors["w"])
         assert torch.equal(numbers, torch.arange(6.0).view(2, 3))
 
 

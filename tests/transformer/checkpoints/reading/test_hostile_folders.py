@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.transformer.checkpoints.reading.crafted import entry, safetensors
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS
+from transformer.errors import CheckpointError
 
 
 def folder_with(root: Path, files: Mapping[str, bytes]) -> Path:

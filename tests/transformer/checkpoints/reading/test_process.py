@@ -20,9 +20,10 @@ from tests.transformer.checkpoints.reading.crafted import (
     saved,
     tensor,
 )
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.errors import CheckpointError
 
 
 def long() -> bytes:
@@ -187,4 +188,4 @@ def test_names_and_paths_of_any_letters(tmp_path: Path) -> None:
     torch.save(weights, folder / "mé 10:30.pt")
     raw = read_checkpoint(folder / "mé 10:30.pt", UPLOAD_LIMITS, folder)
     assert raw.tensors.keys() == weights.keys()
-    assert torch.equal(raw.tensors["a b\nc"].open(), torch.zeros(3))
+    assert torch.equal(map_tensor(raw.tensors["a b\nc"]), torch.zeros(3))

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.found import Found
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS
+from transformer.errors import CheckpointError
 
 
 def read(value: Any, tmp_path: Path) -> Found:

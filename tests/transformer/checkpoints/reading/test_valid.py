@@ -14,11 +14,12 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.reading.crafted import entry, safetensors
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.opening import read_checkpoint, survey
 from transformer.checkpoints.reading.raw import ITEM_BYTES, RawCheckpoint
+from transformer.errors import CheckpointError
 
 DTYPES = {
     "F64": torch.float64,
@@ -47,7 +48,7 @@ def read(path: Path, tmp_path: Path) -> RawCheckpoint:
     looked, raw = survey(path), read_checkpoint(path, UPLOAD_LIMITS, folder)
     assert list(looked.tensors) == list(raw.tensors)
     for name, stored in looked.tensors.items():
-        assert torch.equal(stored.open(), raw.tensors[name].open())
+        assert torch.equal(map_tensor(stored), map_tensor(raw.tensors[name]))
         assert raw.tensors[name].path.parent == folder
     return raw
 
@@ -55,7 +56,7 @@ def read(path: Path, tmp_path: Path) -> RawCheckpoint:
 def assert_same(raw: RawCheckpoint, weights: Mapping[str, Tensor]) -> None:
     assert raw.tensors.keys() == weights.keys()
     for name, weight in weights.items():
-        found = raw.tensors[name].open()
+        found = map_tensor(raw.tensors[name])
         assert (found.dtype, found.shape) == (weight.dtype, weight.shape)
         assert torch.equal(found, weight)
 
@@ -188,7 +189,7 @@ def test_a_file_that_goes_is_said(tmp_path: Path) -> None:
     raw = survey(tmp_path / "w.pt", LOCAL_LIMITS)
     (tmp_path / "w.pt").unlink()
     with pytest.raises(CheckpointError, match="open it again"):
-        raw.tensors["F32"].open()
+        map_tensor(raw.tensors["F32"])
 
 
 def test_no_file_is_said(tmp_path: Path) -> None:

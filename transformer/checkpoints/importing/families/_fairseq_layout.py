@@ -22,7 +22,7 @@ from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.report import Source
 from transformer.checkpoints.importing.sheet import Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import TransformerConfig
+from transformer.model.config import TransformerConfig
 
 
 def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

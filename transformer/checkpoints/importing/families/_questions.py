@@ -8,8 +8,9 @@ import torch
 
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import Sheet
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.positions import sinusoidal_encoding
+from transformer.model.positions import sinusoidal_encoding
 
 ASSUMED_LENGTH = 1024
 """Positions of a model whose sinusoids are computed, not stored."""
@@ -127,7 +128,7 @@ def sinusoid_layout(table: StoredTensor) -> str | None:
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
-    stored = table.open().reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
+    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
     if _is_close(stored, sinusoidal_encoding(len(stored), d_model)):
         return "interleaved"
     halves = sinusoidal_encoding(len(stored), d_model, layout="halves")
@@ -152,7 +153,7 @@ def ask_pad_id(sheet: Sheet, embedding: str | None, usual: int) -> None:
 
 
 def _zero_rows(embedding: StoredTensor) -> list[int]:
-    rows = embedding.open()[:_FIRST_IDS]
+    rows = map_tensor(embedding)[:_FIRST_IDS]
     return [index for index, row in enumerate(rows) if not bool(row.any())]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.sheet import Sheet
+from transformer.errors import CheckpointError
 
 UNSTRETCHED = ("default", "dynamic")
 """Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""

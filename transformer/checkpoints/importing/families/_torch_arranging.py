@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._torch_norms import find_norms
 from transformer.checkpoints.importing.families._torch_stacks import Ask, Parts, find_parts, likeliest
 from transformer.checkpoints.importing.foreign_config import short
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.errors import CheckpointError
 
 _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
 """What torch.nn.MultiheadAttention has in place of in_proj_weight."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.report import Setting
 from transformer.checkpoints.importing.sheet import ConfigReading
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.config import ConfigError, TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.model.config import ConfigError, TransformerConfig
 
 _REQUIRED = {"d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"}
 

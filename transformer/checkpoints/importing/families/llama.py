@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._hugging_face import (
     CLASSIFIER,
     is_for_words,
@@ -26,6 +25,7 @@ from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet, likely_heads
 from transformer.checkpoints.importing.transforms import rotated_pairs_side_by_side
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
 
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",

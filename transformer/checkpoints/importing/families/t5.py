@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints._files import CheckpointError
 from transformer.checkpoints.importing.families._hugging_face import (
     ACTIVATIONS,
     CLASSIFIER,
@@ -24,6 +23,7 @@ from transformer.checkpoints.importing.names import layer_count
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.importing.sheet import ConfigReading, Sheet
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
 
 RENAMES: Renames = {
     "shared.weight": "src_embedding.weight",

@@ -1,0 +1,64 @@
+"""Models for the doctor: how a model of ours looks after an import, and ways to break one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.models import tiny_model
+from transformer.analysis.examine import examination
+from transformer.analysis.findings import Diagnosis
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.model.transformer import Transformer
+
+Weights = dict[str, torch.Tensor]
+
+
+def imported(
+    loaded: LoadedModel, keys: KeyReport | None = None, tensors: Mapping[str, StoredTensor] | None = None
+) -> Imported:
+    """The model as if it came from a folder, whose names all fitted unless `keys` says otherwise."""
+    raw = RawCheckpoint(Path("folder"), "safetensors", tensors or {}, {}, {}, {}, {}, 0, ())
+    report = ImportReport("ours", "Headlight's own", loaded.model.config, (), (), keys or KeyReport())
+    return Imported(loaded if report.keys.fits else None, report, raw)
+
+
+def pre_norm_model(seed: int = 0, **changes: Any) -> LoadedModel:
+    """A tiny model in which one norm can be broken without breaking what comes behind it."""
+    return tiny_model(seed, **({"norm_position": "pre", "final_norm": True} | changes))
+
+
+def broken(loaded: LoadedModel, damage: Callable[[Weights], object]) -> LoadedModel:
+    """A copy of the model, its weights by name handed to `damage` to be written into."""
+    model = deepcopy(loaded.model)
+    damage(dict(model.named_parameters()))
+    return with_model(loaded, model)
+
+
+def with_model(loaded: LoadedModel, model: Transformer) -> LoadedModel:
+    """The same tokenizers with another model."""
+    return replace(loaded, model=model.eval().requires_grad_(False))
+
+
+def examine(imported: Imported, text: str = "") -> Diagnosis:
+    """The diagnosis alone: arguments as in `examination`."""
+    going_on = examination(imported, text)
+    while True:
+        try:
+            next(going_on)
+        except StopIteration as end:
+            diagnosis: Diagnosis = end.value
+            return diagnosis
+
+
+def complaints(loaded: LoadedModel, text: str = "") -> list[tuple[str, str]]:
+    """Check and severity of every warning and problem."""
+    found = examine(imported(loaded), text).of("problem", "warning")
+    return [(finding.check, finding.severity) for finding in found]

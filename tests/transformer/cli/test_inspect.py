@@ -1,0 +1,195 @@
+"""The command `inspect`: what it prints, in text and JSON, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.models import tiny_model
+from tests.transformer.analysis.patients import broken, examine, imported, pre_norm_model
+from transformer.__main__ import main
+from transformer.analysis.architecture import drawing
+from transformer.analysis.examine import CHECKS
+from transformer.analysis.parts import parts_of
+from transformer.checkpoints.folder import MODELS, save_model
+from transformer.cli import inspect
+from transformer.cli.inspect_json import to_plain
+from transformer.cli.inspect_text import printable, short_number, to_text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_model(tmp_path / "tiny", tiny_model())
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def state_dict(tmp_path: Path) -> Path:
+    stacks = nn.Transformer(32, 4, 2, 3, 37, batch_first=True)
+    torch.save({"epoch": 3, "model": stacks.state_dict()}, tmp_path / "stacks.pt")
+    return tmp_path / "stacks.pt"
+
+
+def never_opened(*_: object, **__: object) -> None:
+    raise AssertionError("the numbers were read")
+
+
+def inspected(path: Path | str, *options: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["inspect", str(path), *options]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+def test_a_shipped_model_is_named_and_gets_a_clean_bill(capsys: pytest.CaptureFixture[str]) -> None:
+    out = inspected("toy-en-it", "--text", "the dog is black.", capsys=capsys)
+    assert out.startswith(f"{MODELS / 'toy-en-it'}\n")
+    assert "1,291,817 parameters" in out
+    assert "├─ 2 × layer             198,272  each; 396,544 together" in out
+    assert "n_heads                4            config  config.json: n_heads" in out
+    assert "A clean bill" in out
+    assert out.count("\n  ok  ") == len(CHECKS)
+
+
+def test_text_is_looked_at(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = inspected(folder, "--text", "the fox saw a cat.", capsys=capsys)
+    assert "warning  Words that the tokenizer does not know (1 of the text's 6 tokens, 17 %)" in out
+    assert "fox" in out
+
+
+def test_only_heads_are_read_when_quick_is_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect, "open_checkpoint", never_opened)
+    out = inspected(folder, "--quick", capsys=capsys)
+    assert "38,560 parameters" in out
+    assert "--check reads the numbers" in out
+
+
+def test_large_models_are_looked_at_when_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect, "SMALL", 1000)
+    assert "A clean bill" in inspected(folder, "--check", capsys=capsys)
+    monkeypatch.setattr(inspect, "open_checkpoint", never_opened)
+    assert "--check reads the numbers" in inspected(folder, capsys=capsys)
+
+
+def test_answers_are_taken_and_open_questions_said(
+    state_dict: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = inspected(state_dict, "--quick", "--answers", "n_heads=4", "norm_position=pre", capsys=capsys)
+    assert "n_heads = 4 (as answered)" in out
+    assert "activation = relu (assumed; for another: --answers activation=...)" in out
+    assert "4 heads of 8" in out
+    assert "encoder" in out
+    assert "pre-norm" in out
+
+
+def test_answers_may_be_given_one_by_one(state_dict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one_by_one = ["--answers", "n_heads=4", "--answers", "embedding_scale=NO", "norm_position=pre"]
+    out = inspected(state_dict, "--quick", *one_by_one, capsys=capsys)
+    for answered in ("n_heads = 4", "embedding_scale = False", "norm_position = pre"):
+        assert f"{answered} (as answered)" in out
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_the_folder_we_are_in_is_not_looked_at_unasked(
+    path: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["inspect", path]) == main(["translate", "--model", path, "a fox"]) == 1
+    assert capsys.readouterr().err.count("The path is empty: give") == 2
+    assert main(["inspect", ".", "--quick"]) == 0
+
+
+def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain: dict[str, Any] = json.loads(inspected(folder, "--json", capsys=capsys))
+    assert plain["config"]["n_heads"] == 3
+    assert plain["n_parameters"] == sum(part["n_parameters"] for part in plain["parts"]) == 38_560
+    assert {finding["severity"] for finding in plain["findings"]} == {"ok"}
+    assert set(plain["checks"]) == {check.name for check in CHECKS} - {"unknown tokens"}
+    assert plain["keys"]["missing"] == []
+    assert {setting["source"] for setting in plain["settings"]} <= {"config", "layout"}
+    quick = json.loads(inspected(folder, "--json", "--quick", capsys=capsys))
+    assert quick["findings"] is None
+    assert quick | {"findings": 0, "checks": 0} == plain | {"findings": 0, "checks": 0}
+
+
+def test_json_has_no_numbers_that_json_does_not_have() -> None:
+    lost = broken(tiny_model(), lambda weights: weights["generator.bias"].fill_(float("inf")))
+    json.dumps(to_plain(imported(lost), examine(imported(lost))), allow_nan=False)
+
+
+def test_a_broken_model_is_opened_and_its_fault_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(
+        tmp_path / "lost",
+        broken(pre_norm_model(), lambda weights: weights["generator.bias"].fill_(torch.nan)),
+    )
+    out = inspected(tmp_path / "lost", capsys=capsys)
+    assert "problem  Weights that are NaN (15 of them in 1 of 117 tensors)" in out
+    assert "generator.bias (15)" in out
+    assert "clean bill" not in out
+
+
+@pytest.mark.parametrize(
+    "name, content, options, message",
+    [
+        ("model.pt", b"version https://git-lfs.github.com/spec/v1\noid sha256:a\nsize 3\n", [], "Git LFS"),
+        ("model.safetensors", b"", [], "empty"),
+        ("model.bin", b"<!DOCTYPE html><html>", [], "web page"),
+        (None, b"", ["--answers", "n_heads"], "--answers n_heads is no answer"),
+        (None, b"", ["--answers", "n_hands=2"], "nothing to ask"),
+        (None, b"", ["--answers", "n_heads=4", "n_heads=2"], "has n_heads=4 and n_heads=2"),
+        (None, b"", ["--answers", "n_heads=4", "--answers", "n_heads=4"], "answer each question once"),
+        (None, b"", ["--quick", "--text", "a"], "--quick"),
+    ],
+)
+def test_a_refusal_is_one_plain_sentence(
+    name: str | None,
+    content: bytes,
+    options: list[str],
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = folder if name is None else folder / name
+    if name is not None:
+        path.write_bytes(content)
+    assert main(["inspect", str(path), *options]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_what_a_terminal_would_obey_is_printed_as_codes() -> None:
+    assert printable("a\x1b[31mb\u202ec\n") == "a<U+001B>[31mb<U+202E>c<U+000A>"
+    loaded = tiny_model()
+    assert "\x1b" not in to_text(imported(loaded), examine(imported(loaded), "the \x1b[2Jdog"))
+
+
+def test_a_drawing_names_equal_layers_once() -> None:
+    config = tiny_model(n_kv_heads=1, gated=True, positions="rotary", generator_transform=True).model.config
+    branches = drawing(config, parts_of(config))
+    lines = [branch.lines + branch.name for branch in branches]
+    stack = ["encoder", "└─ 2 × layer", "   ├─ self_attn", "   ├─ self_attn_norm", "   ├─ feed_forward"]
+    assert lines[:6] == ["src_embedding", *stack]
+    details = {branch.name: branch.detail for branch in branches}
+    assert details["self_attn"] == "3 heads of 10, 1 of keys and values"
+    assert details["feed_forward"] == "30 → 23 → 30, gated relu"
+    assert details["encoder"] == "post-norm, rotary positions"
+    assert details["generator"] == "weight 15 × 30, tied to the embedding"
+
+
+def test_short_numbers() -> None:
+    assert [short_number(n) for n in (999, 1_500, 74_376_192, 3_000_000_000)] == [
+        "999", "1.5 k", "74.4 M", "3 G",
+    ]  # fmt: skip

@@ -1,0 +1,105 @@
+"""The tree is the search that was done, with every number and every fate."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from tests.transformer.decoding.test_beam import search, sharp, totals
+from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids
+from transformer.decoding.beam import length_penalty
+from transformer.decoding.beam_tree import BeamTree, beam_tree
+
+NEVER = (PAD_ID, BOS_ID)
+SIZE = 3
+
+
+def tree(seed: int = 1, prefix: tuple[int, ...] = (), alpha: float = 1.0) -> BeamTree:
+    return beam_tree(
+        sharp(seed),
+        random_ids(11, 1, 5, seed=seed),
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
+        max_new_tokens=6,
+        beam_size=SIZE,
+        n_best=SIZE,
+        alpha=alpha,
+        never=NEVER,
+        prefix=prefix,
+    )
+
+
+@pytest.mark.parametrize("prefix", [(), (4, 6)])
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_are_those_of_whole_forwards(seed: int, prefix: tuple[int, ...]) -> None:
+    model, src = sharp(seed), random_ids(11, 1, 5, seed=seed)
+    found = tree(seed, prefix)
+    for node in found.nodes[1:]:
+        path = [one.token_id for one in found.path(node.index)][1:]
+        [own] = totals(model, src, [path])
+        assert node.log_probability == pytest.approx(
+            own - (totals(model, src, [path[:-1]])[0] if path[:-1] else 0.0), abs=1e-4
+        )
+        assert node.total == pytest.approx(own, abs=1e-4)
+        assert node.score == pytest.approx(node.total / length_penalty(len(path), 1.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_ends_in_the_hypotheses_of_the_search(seed: int) -> None:
+    found = tree(seed)
+    src = random_ids(11, 1, 5, seed=seed)
+    (expected,) = search(sharp(seed), src, beam_size=SIZE, n_best=SIZE, alpha=1.0)
+    assert found.hypotheses == tuple(expected)
+    for leaf, hypothesis in zip(found.leaves, found.hypotheses, strict=True):
+        path = tuple(node.token_id for node in found.path(leaf))[1:]
+        assert path == (*hypothesis.ids, *([EOS_ID] if hypothesis.finished else []))
+        assert found.nodes[leaf].score == pytest.approx(hypothesis.score)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fates(seed: int) -> None:
+    """Of each step K are kept, all of them better than what was pruned; only <eos> finishes."""
+    found = tree(seed)
+    for position in range(1, 1 + max(node.position for node in found.nodes)):
+        step = [node for node in found.nodes if node.position == position]
+        assert [node.rank for node in step] == list(range(1, len(step) + 1))
+        assert [node.score for node in step] == sorted((node.score for node in step), reverse=True)
+        kept = [node for node in step if node.fate == "kept"]
+        assert len(kept) == SIZE
+        assert EOS_ID not in {node.token_id for node in kept}
+        for node in step:
+            if node.fate == "finished":
+                assert node.token_id == EOS_ID
+                assert node.rank <= SIZE
+            if node.fate == "pruned" and node.token_id != EOS_ID:
+                assert node.score <= kept[-1].score
+            assert node.parent is not None
+            assert found.nodes[node.parent].fate in ("kept", "given")
+            assert math.isfinite(node.score)
+
+
+def test_a_prefix_is_given() -> None:
+    found = tree(prefix=(4, 6))
+    assert [(node.token_id, node.fate, node.parent) for node in found.nodes[:3]] == [
+        (BOS_ID, "given", None),
+        (4, "given", 0),
+        (6, "given", 1),
+    ]
+    assert found.n_given == 3
+    assert found.nodes[3].parent == 2
+    assert all(hypothesis.ids[:2] == (4, 6) for hypothesis in found.hypotheses)
+
+
+def test_candidates_are_counted() -> None:
+    """All words that may come, behind each hypothesis that is followed."""
+    found = tree()
+    assert found.n_candidates[:2] == (5, SIZE * 5)
+
+
+def test_the_same_search_gives_the_same_tree() -> None:
+    assert torch.equal(
+        torch.tensor([node.score for node in tree().nodes]),
+        torch.tensor([node.score for node in tree().nodes]),
+    )

@@ -1,0 +1,138 @@
+"""Sampling: what the settings do to a distribution, and what is drawn from it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids, tiny_transformer
+from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.sampling import reshape, sample
+
+NEVER = (PAD_ID, BOS_ID)
+
+
+def random_logits(seed: int, n: int = 23) -> torch.Tensor:
+    return 3 * torch.randn(4, n, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("top_k", [0, 1, 5, 99])
+@pytest.mark.parametrize("top_p", [0.05, 0.7, 0.95, 1.0])
+def test_it_is_what_hugging_face_does(temperature: float, top_k: int, top_p: float) -> None:
+    logits = random_logits(3)
+    theirs = TemperatureLogitsWarper(temperature)(None, logits) if temperature != 1 else logits
+    theirs = TopKLogitsWarper(top_k)(None, theirs) if top_k else theirs
+    theirs = TopPLogitsWarper(top_p)(None, theirs) if top_p < 1 else theirs
+    ours = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    assert torch.allclose(ours, theirs.softmax(dim=-1), atol=1e-6)
+    assert torch.equal(ours == 0, theirs == -math.inf)
+
+
+def test_with_no_settings_it_is_the_softmax() -> None:
+    logits = random_logits(0)
+    assert torch.allclose(reshape(logits), logits.softmax(dim=-1), atol=1e-7)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    temperature=st.floats(0.05, 20),
+    top_k=st.integers(0, 30),
+    top_p=st.floats(0.001, 1),
+)
+def test_rows_sum_to_one_and_the_best_token_stays(
+    seed: int, temperature: float, top_k: int, top_p: float
+) -> None:
+    logits = random_logits(seed)
+    shaped = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p, never=(2,))
+    assert torch.allclose(shaped.sum(dim=-1), torch.ones(4), atol=1e-5)
+    assert (shaped[:, 2] == 0).all()
+    open_logits = logits.index_fill(-1, torch.tensor([2]), -math.inf)
+    assert torch.equal(shaped.argmax(dim=-1), open_logits.argmax(dim=-1))
+    if top_k:
+        assert ((shaped > 0).sum(dim=-1) <= top_k).all()
+
+
+def test_the_nucleus_is_the_smallest_that_reaches_p() -> None:
+    logits = torch.tensor([0.5, 0.25, 0.15, 0.1]).log()
+    assert reshape(logits, top_p=0.74).tolist() == pytest.approx([2 / 3, 1 / 3, 0, 0], abs=1e-6)
+    assert reshape(logits, top_p=0.76).tolist() == pytest.approx([5 / 9, 2.5 / 9, 1.5 / 9, 0], abs=1e-6)
+
+
+def test_equals_are_cut_by_id() -> None:
+    assert reshape(torch.zeros(5), top_k=2).tolist() == [0.5, 0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"temperature": 0.0}, {"temperature": math.nan}, {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.5}],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
+    (name,) = settings
+    with pytest.raises(ValueError, match=name):
+        reshape(torch.zeros(3), **settings)  # type: ignore[arg-type]
+
+
+def test_a_seed_gives_the_same_targets_again() -> None:
+    model, src = tiny_transformer(), random_ids(29, 6, 7)
+    drawn = [
+        sample(
+            model,
+            src,
+            start_ids=[BOS_ID],
+            end_ids=[EOS_ID],
+            max_new_tokens=9,
+            generator=torch.Generator().manual_seed(seed),
+            never=NEVER,
+        )
+        for seed in (5, 5, 6)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert not {PAD_ID, BOS_ID, EOS_ID} & {token for ids in drawn[0] for token in ids}
+
+
+def test_with_one_token_left_it_is_greedy() -> None:
+    model, src = tiny_transformer(), random_ids(29, 6, 7)
+    greedy = greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=9, never=NEVER)
+    drawn = sample(
+        model,
+        src,
+        start_ids=[BOS_ID],
+        end_ids=[EOS_ID],
+        max_new_tokens=9,
+        generator=torch.Generator(),
+        top_k=1,
+        never=NEVER,
+    )
+    assert drawn == greedy
+
+
+def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
+    """First tokens of many draws against the model's distribution, sharpened and cut: a chi-squared test."""
+    model, n = tiny_transformer(), 3000
+    src = random_ids(29, 1, 7)
+    logits = model(src, torch.tensor([[BOS_ID, 9]]))[0, -1]
+    expected = reshape(logits, temperature=0.8, top_k=6, never=NEVER)
+    drawn = sample(
+        model,
+        src.expand(n, -1),
+        start_ids=[BOS_ID],
+        end_ids=[],
+        max_new_tokens=1,
+        generator=torch.Generator().manual_seed(0),
+        temperature=0.8,
+        top_k=6,
+        never=NEVER,
+        prefix=[9],
+    )
+    assert all(ids[0] == 9 for ids in drawn)
+    counts = torch.bincount(torch.tensor([ids[1] for ids in drawn]), minlength=len(expected))
+    assert (counts[expected == 0] == 0).all()
+    drawable = expected > 0
+    chi_squared = ((counts - n * expected) ** 2 / (n * expected))[drawable].sum()
+    assert chi_squared < 20.5, "5 degrees of freedom: above this once in a thousand draws"

@@ -1,0 +1,368 @@
+"""Whole models of the choices that families of models make; each choice against a computation of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.transformer.model.core import (
+    KINDS,
+    PAD_ID,
+    TGT_LENGTH,
+    batch,
+    deviation,
+    pair_batch,
+    random_ids,
+    tiny_transformer,
+    trace_of,
+)
+from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.trace import Recorder
+from transformer.model.transformer import Transformer
+
+TOLERANCE = 1e-12
+
+FORMS: dict[str, dict[str, object]] = {
+    "rotary, grouped, gated, rms": {
+        "norm": "rms",
+        "norm_position": "pre",
+        "final_norm": True,
+        "gated": True,
+        "activation": "silu",
+        "positions": "rotary",
+        "n_kv_heads": 1,
+        "bias": False,
+        "embedding_scale": False,
+        "tie_generator": False,
+    },
+    "relative, unscaled, wide heads": {
+        "norm": "rms",
+        "norm_position": "pre",
+        "final_norm": True,
+        "positions": "relative",
+        "n_position_buckets": 8,
+        "max_position_distance": 6,
+        "attention_scale": False,
+        "d_head": 14,
+        "bias": False,
+        "logits_scale": True,
+    },
+    "segments, embedding norm, transform": {
+        "positions": "learned",
+        "n_segments": 2,
+        "embedding_norm": True,
+        "embedding_scale": False,
+        "generator_transform": True,
+        "activation": "gelu",
+    },
+    "sines first, two biases": {
+        "sinusoid_layout": "halves",
+        "bias": False,
+        "attention_bias": True,
+        "generator_bias": True,
+    },
+    "unbiased norms, few key heads": {
+        "norm": "layer_unbiased",
+        "norm_position": "pre",
+        "final_norm": True,
+        "n_heads": 6,
+        "n_kv_heads": 2,
+        "attention_bias": False,
+    },
+    "no positions": {"positions": "none", "activation": "gelu_tanh", "generator_bias": False},
+    "relative and grouped, with biases": {"positions": "relative", "n_kv_heads": 1, "gated": True},
+    "normed queries and keys": {"query_key_norm": True, "n_kv_heads": 1},
+    "rotary, normed queries and keys": {
+        "query_key_norm": True,
+        "positions": "rotary",
+        "norm": "rms",
+        "norm_position": "pre",
+    },
+    "rotary, stretched": {
+        "positions": "rotary",
+        "rotary_stretch": 2.5,
+        "stretch_start": 9.0,
+        "stretch_full": 50.0,
+    },
+    "rotary, with biases": {"positions": "rotary", "position_base": 100.0, "norm": "rms"},
+    "hidden states": {"has_generator": False, "embedding_norm": True},
+    "no padding": {"pad_id": -1},
+}
+ANY_KIND = pytest.mark.parametrize("kind", KINDS)
+ANY_FORM = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+UNTRANSPOSED: dict[str, object] = {"merge_heads": "untransposed"}
+
+
+@ANY_KIND
+@ANY_FORM
+def test_recording_changes_nothing(kind: str, form: dict[str, object]) -> None:
+    model = tiny_transformer(**KINDS[kind] | form).double()
+    src, tgt = batch(model.config)
+    assert deviation(model(src, tgt, tap=Recorder()), model(src, tgt)) < TOLERANCE
+
+
+@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
+@ANY_FORM
+@pytest.mark.parametrize("cuts", [(1, 2, 3, 4), (3,)], ids=["token by token", "in chunks"])
+def test_cached_and_uncached_decoding_agree(
+    kind: str, form: dict[str, object], cuts: tuple[int, ...]
+) -> None:
+    model = tiny_transformer(**KINDS[kind] | form).double()
+    src, tgt = batch(model.config)
+    assert tgt is not None
+    state = model.start(src, batch_size=len(tgt))
+    chunks = [model.step(tgt[:, i:j], state) for i, j in pairwise([0, *cuts, TGT_LENGTH])]
+    assert deviation(torch.cat(chunks, dim=1), model(src, tgt)) < TOLERANCE
+
+
+@ANY_FORM
+def test_ended_sentences_leave_the_batch_without_a_trace(form: dict[str, object]) -> None:
+    model = tiny_transformer(**form).double()
+    if not model.config.has_generator:
+        model = tiny_transformer(**form | {"has_generator": True}).double()
+    src, _ = pair_batch(model.config)
+
+    def alone(row: Tensor, ends: Sequence[int]) -> list[int]:
+        words = row if model.config.pad_id < 0 else row[row != PAD_ID]
+        steps = greedy(model, words[None], start_ids=[1], end_ids=ends, max_new_tokens=9, never=(PAD_ID,))
+        return [step.token_id for step in steps if step.token_id not in ends]
+
+    ends = alone(src[0], ())[3:4]
+    together = greedy_batch(model, src, start_ids=[1], end_ids=ends, max_new_tokens=9, never=(PAD_ID,))
+    assert together == [alone(row, ends) for row in src]
+
+
+@ANY_KIND
+@ANY_FORM
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tapped: bool) -> None:
+    model = tiny_transformer(**KINDS[kind] | form).double()
+    src, tgt = batch(model.config)
+    out = model(src, tgt, tap=Recorder()) if tapped else model(src, tgt)
+    goal = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).double()
+    (out - goal).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        largest = parameter.grad.abs().max()
+        is_turned = "cross_attn" not in name and model.config.positions == "rotary"
+        added_to_keys = "k_norm.beta" if model.config.query_key_norm else "w_k.bias"
+        if name.endswith(added_to_keys) and not is_turned:
+            assert largest < 1e-10, "it adds the same to all of a query's scores: the softmax takes it away"
+        else:
+            assert largest > 1e-10, name
+
+
+@ANY_KIND
+@ANY_FORM
+def test_padding_changes_nothing(kind: str, form: dict[str, object]) -> None:
+    model = tiny_transformer(**KINDS[kind] | form | {"pad_id": PAD_ID}).double()
+    src, tgt = batch(model.config)
+    together = model(src, tgt)
+
+    def alone(ids: Tensor | None) -> Tensor | None:
+        return None if ids is None else ids[1][ids[1] != PAD_ID][None]
+
+    out = model(alone(src), alone(tgt))
+    assert deviation(together[1, : out.shape[1]], out[0]) < TOLERANCE
+
+
+def test_without_a_padding_id_every_token_is_looked_at() -> None:
+    model = tiny_transformer(pad_id=-1)
+    trace = trace_of(model, *batch(model.config))
+    assert trace["encoder.layers.0.self_attn.mask"].all()
+
+
+def test_a_target_may_begin_with_the_token_that_pads() -> None:
+    """Marian and T5 begin targets so: the decoder looks at it."""
+    model = tiny_transformer()
+    src, tgt = pair_batch(model.config)
+    tgt[:, 0] = PAD_ID
+    trace = trace_of(model, src, tgt)
+    weights = trace.attention("decoder", 0, "self_attn").weights
+    assert (weights[:, :, :3, 0] > 0).all()
+    assert not weights[1, :, :, 3:].any(), "the padding behind it is closed as ever"
+    state = model.start(src)
+    steps = [model.step(tgt[:, [i]], state) for i in range(TGT_LENGTH)]
+    assert deviation(torch.cat(steps, dim=1), trace["logits"]) < 1e-5
+
+
+@torch.no_grad()
+def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
+    """Neighbouring heads of queries share."""
+    grouped = tiny_transformer(n_heads=6, n_kv_heads=2).double()
+    weights = dict(grouped.state_dict())
+    for name, weight in weights.items():
+        if ".w_k." in name or ".w_v." in name:
+            weights[name] = weight.unflatten(0, (2, 1, 11)).expand(2, 3, 11, *weight.shape[1:]).flatten(0, 2)
+    full = tiny_transformer(n_heads=6).double()
+    full.load_state_dict(weights)
+    src, tgt = pair_batch(grouped.config)
+    assert deviation(grouped(src, tgt), full(src, tgt)) < TOLERANCE
+    record = trace_of(grouped, src, tgt).attention("decoder", 1, "cross_attn")
+    assert record.k.shape[1] == record.v.shape[1] == 2
+    assert record.q.shape[1] == record.weights.shape[1] == record.z.shape[1] == 6
+
+
+@torch.no_grad()
+def test_unscaled_attention_is_scaled_attention_with_larger_queries() -> None:
+    unscaled = tiny_transformer(attention_scale=False).double()
+    scaled = copy.deepcopy(tiny_transformer().double())
+    scaled.load_state_dict(unscaled.state_dict())
+    for name, parameter in scaled.named_parameters():
+        if ".w_q." in name:
+            parameter.mul_(22**0.5)
+    src, tgt = pair_batch(unscaled.config)
+    for tap in (None, Recorder()):
+        options = {} if tap is None else {"tap": tap}
+        assert deviation(unscaled(src, tgt, **options), scaled(src, tgt)) < TOLERANCE
+
+
+@torch.no_grad()
+def test_a_head_of_any_width_is_written_out() -> None:
+    """One layer's self-attention of 3 heads, 14 wide, by einsum."""
+    model = tiny_transformer(d_head=14).double()
+    src, tgt = pair_batch(model.config)
+    record = trace_of(model, src, tgt)
+    attention = model.encoder.get_submodule("layers.0.self_attn")
+    assert isinstance(attention, MultiHeadAttention)
+    w_q, w_k, w_v, w_o = (attention.get_parameter(f"w_{name}.weight") for name in "qkvo")
+    assert w_q.shape == w_k.shape == w_v.shape == (42, 66)
+    assert w_o.shape == (66, 42)
+    x = record["encoder.layers.0.resid_pre"]
+    q, k, v = (
+        torch.einsum("btd,hed->bhte", x, w.unflatten(0, (3, 14))) + bias.unflatten(0, (3, 1, 14))
+        for w, bias in ((w_q, attention.w_q.bias), (w_k, attention.w_k.bias), (w_v, attention.w_v.bias))
+    )
+    scores = torch.einsum("bhqe,bhke->bhqk", q, k) / 14**0.5
+    open_keys = (src != PAD_ID)[:, None, None, :]
+    weights = scores.masked_fill(~open_keys, -torch.inf).softmax(dim=-1)
+    out = torch.einsum("bhqk,bhke,dhe->bqd", weights, v, w_o.unflatten(1, (3, 14))) + attention.w_o.bias
+    assert deviation(record["encoder.layers.0.self_attn.weights"], weights) < TOLERANCE
+    assert deviation(record["encoder.layers.0.self_attn.out"], out) < TOLERANCE
+
+
+def test_a_relative_bias_is_recorded_in_each_layer_and_is_a_part_of_the_scores() -> None:
+    model = tiny_transformer(positions="relative").double()
+    src, tgt = pair_batch(model.config)
+    trace = trace_of(model, src, tgt)
+    for path, n in (("encoder.layers.1.self_attn", 7), ("decoder.layers.2.self_attn", 5)):
+        q, k, bias = (trace[f"{path}.{name}"] for name in ("q", "k", "position_bias"))
+        assert bias.shape == (1, 3, n, n)
+        assert deviation(trace[f"{path}.scores"], q @ k.mT / 22**0.5 + bias) < TOLERANCE
+    assert "decoder.layers.0.cross_attn.position_bias" not in trace
+    assert model.encoder.relative_bias is not model.decoder.relative_bias
+    zeroed = Recorder({f"encoder.layers.{i}.self_attn.position_bias": torch.zeros_like for i in range(2)})
+    assert deviation(model(src, tgt, tap=zeroed), model(src, tgt)) > 1e-3
+
+
+def test_rotated_queries_and_keys_are_recorded_with_what_they_were() -> None:
+    model = tiny_transformer(positions="rotary").double()
+    src, tgt = pair_batch(model.config)
+    trace = trace_of(model, src, tgt)
+    path = "decoder.layers.1.self_attn"
+    for name in ("q", "k"):
+        before, after = trace[f"{path}.{name}_unrotated"], trace[f"{path}.{name}"]
+        assert torch.equal(before[:, :, 0], after[:, :, 0]), "position 0 is turned by nothing"
+        assert deviation(before[:, :, 1:].norm(dim=-1), after[:, :, 1:].norm(dim=-1)) < TOLERANCE
+        assert deviation(before[:, :, 1:], after[:, :, 1:]) > 1e-2
+    scores = trace[f"{path}.q"] @ trace[f"{path}.k"].mT / 22**0.5
+    assert deviation(trace[f"{path}.scores"], scores) < TOLERANCE
+    assert "decoder.layers.1.cross_attn.q_unrotated" not in trace
+
+
+@pytest.mark.parametrize("positions, knows", [("none", False), ("relative", True), ("rotary", True)])
+def test_an_encoder_knows_the_order_by_its_positions_alone(positions: str, knows: bool) -> None:
+    model = tiny_transformer(**KINDS["encoder-only"], positions=positions).double()
+    src = random_ids(29, 2, 7)
+    order = torch.tensor([3, 0, 6, 2, 5, 1, 4])
+    difference = deviation(model(src[:, order]), model(src)[:, order])
+    assert difference > 1e-3 if knows else difference < TOLERANCE
+
+
+@torch.no_grad()
+def test_what_stands_before_the_generator() -> None:
+    src = random_ids(29, 2, 7)
+    plain = tiny_transformer(**KINDS["encoder-only"], logits_scale=True).double()
+    trace = trace_of(plain, src, None)
+    hidden = trace["encoder.layers.1.resid_post"]
+    expected = nn.functional.linear(hidden / 66**0.5, plain.generator.weight, plain.generator.bias)
+    assert deviation(trace["logits"], expected) < TOLERANCE
+
+    model = tiny_transformer(**KINDS["encoder-only"], generator_transform=True, activation="gelu").double()
+    trace = trace_of(model, src, None)
+    head = model.generator_transform
+    hidden = nn.functional.gelu(head.dense(trace["encoder.layers.1.resid_post"]))
+    weights = dict(head.norm.named_parameters())
+    hidden = nn.functional.layer_norm(hidden, (66,), weights["gamma"], weights["beta"], 1e-5)
+    assert deviation(trace["logits"], model.generator(hidden)) < TOLERANCE
+    assert deviation(trace["generator_transform.norm.result"], hidden) < TOLERANCE
+
+
+def test_without_a_generator_hidden_states_come_out() -> None:
+    model = tiny_transformer(**KINDS["encoder-only"], has_generator=False, final_norm=True)
+    src = random_ids(29, 2, 7)
+    trace = trace_of(model, src, None)
+    assert torch.equal(model(src, tap=Recorder()), trace["encoder.final_norm.result"])
+    assert "logits" not in trace
+    assert not any("generator" in name for name in model.state_dict())
+
+
+@pytest.mark.parametrize(
+    "choices, biased",
+    [
+        ({"bias": True}, {"attention", "feed_forward", "generator"}),
+        ({"bias": True, "attention_bias": False, "generator_bias": False}, {"feed_forward"}),
+        ({"bias": False, "attention_bias": True}, {"attention"}),
+        ({"bias": False, "generator_bias": True}, {"generator"}),
+        ({"bias": False}, set()),
+    ],
+)
+def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) -> None:
+    names = {name for name in tiny_transformer(**choices).state_dict() if name.endswith(".bias")}
+    kinds = {"attention": "_attn.w_", "feed_forward": "feed_forward.w_", "generator": "generator."}
+    assert {kind for kind, part in kinds.items() if any(part in name for name in names)} == biased
+
+
+@torch.no_grad()
+def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
+    """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as it was published."""
+    model = tiny_transformer(**UNTRANSPOSED).double()
+    src, tgt = pair_batch(model.config)
+    trace = trace_of(model, src, tgt)
+    for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):
+        merged = trace[f"{path}.z"].contiguous().reshape(2, n, 66)
+        w_o = model.get_submodule(path).get_submodule("w_o")
+        assert deviation(trace[f"{path}.out"], w_o(merged)) < TOLERANCE
+    assert deviation(model(src, tgt), trace["logits"]) < TOLERANCE
+
+
+def test_untransposed_merging_is_decoded_from_the_whole_target_at_each_step() -> None:
+    model = tiny_transformer(**UNTRANSPOSED).double()
+    src, tgt = pair_batch(model.config)
+    state = model.start(src)
+    for i in range(TGT_LENGTH):
+        last = model.step(tgt[:, [i]], state)[:, -1]
+        assert deviation(last, model(src, tgt[:, : i + 1])[:, -1]) < TOLERANCE
+    state.select(torch.tensor([1]), torch.tensor([1, 1, 1]))
+    three = model.step(tgt[1:, :1].expand(3, 1), state)
+    longer = torch.cat((tgt[1:], tgt[1:, :1]), dim=1)
+    assert deviation(three[:, -1], model(src[1:], longer)[:, -1].expand(3, -1)) < TOLERANCE
+
+
+def test_a_skeleton_without_memory_for_weights_has_its_tables() -> None:
+    """Sinusoids and buckets are not in files: they must be there before the weights come."""
+    for positions in ("sinusoidal", "relative", "rotary"):
+        with torch.device("meta"):
+            skeleton = Transformer(tiny_transformer(positions=positions).config)
+        assert all(parameter.is_meta for parameter in skeleton.parameters())
+        assert not any(buffer.is_meta for buffer in skeleton.buffers())
+        filled = tiny_transformer(positions=positions)
+        skeleton.load_state_dict(filled.state_dict(), assign=True)
+        src, tgt = pair_batch(filled.config)
+        assert torch.equal(skeleton.eval()(src, tgt), filled(src, tgt))

@@ -1,0 +1,226 @@
+"""Which configurations there are; each impossible one is refused by a sentence that says what to change."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from tests.transformer.model.core import KINDS, SIZES, tiny_config
+from transformer.model.config import PRESETS, ConfigError, TransformerConfig, preset
+from transformer.model.transformer import Transformer
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    ({"d_model": 0}, "d_model is 0: it must be at least 1."),
+    ({"n_heads": -3}, "n_heads is -3: it must be at least 1."),
+    ({"d_ff": 0}, "d_ff is 0: it must be at least 1."),
+    ({"max_len": 0}, "max_len is 0: it must be at least 1."),
+    ({"n_encoder_layers": -1}, "n_encoder_layers is -1: it can't be negative."),
+    ({"n_decoder_layers": -1}, "n_decoder_layers is -1: it can't be negative."),
+    (
+        {"n_encoder_layers": 0, "n_decoder_layers": 0},
+        "There are no layers: give the encoder, the decoder or both at least one.",
+    ),
+    ({"n_heads": 4}, "d_model 66 can't be split into 4 equal heads: choose n_heads that divides it."),
+    ({"dropout": 1.0}, "dropout is 1.0: it is a probability from 0 to below 1."),
+    ({"dropout": -0.1}, "dropout is -0.1: it is a probability from 0 to below 1."),
+    ({"dropout": math.nan}, "dropout is nan: it is a probability from 0 to below 1."),
+    ({"norm_eps": 0.0}, "norm_eps is 0.0: it must be above 0 and small, such as 1e-5."),
+    ({"norm_eps": 2.0}, "norm_eps is 2.0: it must be above 0 and small, such as 1e-5."),
+    (
+        {"position_base": 1.0},
+        "position_base is 1.0: it must be above 1 and finite; the paper's is 10000.",
+    ),
+    (
+        {"position_base": math.inf},
+        "position_base is inf: it must be above 1 and finite; the paper's is 10000.",
+    ),
+    ({"activation": "swish"}, "activation is 'swish': choose one of relu, gelu, gelu_tanh, silu."),
+    (
+        {"rotary_stretch": 0.5},
+        "rotary_stretch is 0.5: it must be finite and at least 1, which stretches nothing.",
+    ),
+    (
+        {"stretch_start": 8.0, "stretch_full": 4.0},
+        "stretch_start is 8.0 and stretch_full 4.0: they must be wavelengths of at least 1 "
+        "position, the first not longer than the second, or both 0, which stretches all.",
+    ),
+    (
+        {"stretch_start": 1e-320, "stretch_full": 4.0},
+        "stretch_start is 1e-320 and stretch_full 4.0: they must be wavelengths of at least 1 position, the "
+        "first not longer than the second, or both 0, which stretches all.",
+    ),
+    (
+        {"stretch_full": 4.0},
+        "stretch_start is 0.0 and stretch_full 4.0: they must be wavelengths of at least 1 "
+        "position, the first not longer than the second, or both 0, which stretches all.",
+    ),
+    ({"final_norm": "stem"}, "final_norm is 'stem': choose True, False, 'encoder' or 'decoder'."),
+    ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
+    (
+        {"positions": "alibi"},
+        "positions is 'alibi': choose one of sinusoidal, learned, relative, rotary, none.",
+    ),
+    ({"norm": "batch"}, "norm is 'batch': choose one of layer, rms, layer_unbiased."),
+    ({"sinusoid_layout": "thirds"}, "sinusoid_layout is 'thirds': choose one of interleaved, halves."),
+    (
+        {"n_kv_heads": 2},
+        "3 heads can't share 2 heads of keys and values equally: choose n_kv_heads that divides n_heads.",
+    ),
+    ({"n_kv_heads": -1}, "n_kv_heads is -1: it can't be negative."),
+    ({"d_head": -1}, "d_head is -1: it can't be negative."),
+    ({"n_segments": -1}, "n_segments is -1: it can't be negative."),
+    (
+        {"positions": "rotary", "d_head": 11},
+        "d_head 11 is odd: rotary positions turn pairs of numbers, make it even.",
+    ),
+    (
+        {"positions": "relative", "n_position_buckets": 2},
+        "n_position_buckets is 2: it must be even and at least 4.",
+    ),
+    (
+        {"positions": "relative", "n_position_buckets": 7},
+        "n_position_buckets is 7: it must be even and at least 4.",
+    ),
+    (
+        {"positions": "relative", "max_position_distance": 16},
+        "max_position_distance is 16: it must be above half of the 32 buckets.",
+    ),
+    (
+        {"generator_transform": True, "has_generator": False},
+        "generator_transform needs a generator behind it: set has_generator to True.",
+    ),
+    ({"attention_bias": 0}, "attention_bias is 0: it must be of type bool | None."),
+    (
+        {"d_model": 33},
+        "d_model 33 is odd: sinusoidal positions pair sines with cosines, make it even.",
+    ),
+    ({"src_vocab_size": 0}, "src_vocab_size is 0: a stack with layers needs at least one word."),
+    ({"tgt_vocab_size": -2}, "tgt_vocab_size is -2: a stack with layers needs at least one word."),
+    ({"n_encoder_layers": 0}, "src_vocab_size is 29 but that side has no layers: set it to 0."),
+    ({"n_decoder_layers": 0}, "tgt_vocab_size is 31 but that side has no layers: set it to 0."),
+    ({"pad_id": 29}, "pad_id 29 is no id of the vocabulary: src_vocab_size is 29."),
+    ({"pad_id": -2}, "pad_id -2 is no id of the vocabulary: src_vocab_size is 29."),
+    (
+        {"share_embeddings": True},
+        "share_embeddings needs one vocabulary for both sides, not 29 source and 31 target words: "
+        "set it to False or join the vocabularies.",
+    ),
+    ({"d_model": 66.0}, "d_model is 66.0: it must be of type int."),
+    ({"n_heads": "3"}, "n_heads is '3': it must be of type int."),
+    ({"n_heads": True}, "n_heads is True: it must be of type int."),
+    ({"bias": 1}, "bias is 1: it must be of type bool."),
+    ({"dropout": None}, "dropout is None: it must be of type float."),
+    ({"heads": 3, "depth": 2}, "The configuration has unknown fields: depth, heads. Remove them."),
+]
+
+
+@pytest.mark.parametrize("changes, sentence", REFUSED, ids=lambda value: str(value)[:40])
+def test_an_impossible_model_is_refused_with_a_sentence(changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tiny_config(**changes)
+    assert str(caught.value) == sentence
+
+
+def test_a_missing_field_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"incomplete: .*'d_ff'.* Add what is missing"):
+        TransformerConfig.from_dict({name: value for name, value in SIZES.items() if name != "d_ff"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_follows_from_the_depths(kind: str) -> None:
+    assert tiny_config(**KINDS[kind]).kind == kind
+
+
+def test_odd_widths_are_fine_with_learned_positions() -> None:
+    assert tiny_config(d_model=33, positions="learned").d_head == 11
+
+
+def test_heads_take_their_width_and_their_keys_from_other_sizes_or_have_their_own() -> None:
+    plain, own = tiny_config(), tiny_config(n_heads=4, d_head=17, n_kv_heads=2)
+    assert (plain.d_head, plain.n_kv_heads) == (22, 3)
+    assert (own.d_head, own.n_kv_heads) == (17, 2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm_position": "pre", "norm_eps": 1e-6, "pad_id": 3, "bias": False, "attention_bias": True},
+        {"positions": "rotary", "d_head": 14, "n_kv_heads": 1, "norm": "rms", "pad_id": -1},
+    ],
+)
+def test_to_dict_and_back_through_json(changes: dict[str, object]) -> None:
+    config = tiny_config(**changes)
+    assert TransformerConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_config_is_frozen() -> None:
+    config: Any = tiny_config()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 512
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_make_models(name: str) -> None:
+    config = preset(name, src_vocab_size=11, tgt_vocab_size=13, norm_position="pre")
+    assert (config.src_vocab_size, config.tgt_vocab_size, config.norm_position) == (11, 13, "pre")
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no preset 'huge': choose one of toy, small, base"):
+        preset("huge", src_vocab_size=11, tgt_vocab_size=13)
+
+
+def test_base_is_the_papers() -> None:
+    """Section 3 and table 3's first row."""
+    base = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000)
+    assert (base.n_encoder_layers, base.n_decoder_layers) == (6, 6)
+    assert (base.d_model, base.d_ff, base.n_heads, base.d_head) == (512, 2048, 8, 64)
+    assert (base.dropout, base.activation, base.norm_position) == (0.1, "relu", "post")
+    assert (base.positions, base.position_base, base.tie_generator) == ("sinusoidal", 10_000.0, True)
+
+
+def n_parameters(**changes: object) -> float:
+    """In millions, of the base model with the paper's 37,000 sub-words for both sides; no memory is taken."""
+    config = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000, share_embeddings=True, **changes)
+    with torch.device("meta"):
+        return sum(p.numel() for p in Transformer(config).parameters()) / 1e6
+
+
+# Table 3, column "params": all its rows that change sizes only.
+TABLE_3: list[tuple[dict[str, object], int]] = [
+    ({}, 65),
+    ({"n_encoder_layers": 2, "n_decoder_layers": 2}, 36),
+    ({"n_encoder_layers": 4, "n_decoder_layers": 4}, 50),
+    ({"n_encoder_layers": 8, "n_decoder_layers": 8}, 80),
+    ({"d_model": 256}, 28),
+    ({"d_model": 1024}, 168),
+    ({"d_ff": 1024}, 53),
+    ({"d_ff": 4096}, 90),
+    ({"d_model": 1024, "d_ff": 4096, "n_heads": 16}, 213),
+]
+
+
+@pytest.mark.parametrize("changes, millions", TABLE_3, ids=str)
+def test_as_many_parameters_as_in_table_3(changes: dict[str, object], millions: int) -> None:
+    """Within 7 percent: "about 37,000" sub-words (section 5.1) is not exact."""
+    assert n_parameters(**changes) == pytest.approx(millions, rel=0.07)
+
+
+@pytest.mark.parametrize("changes, millions", [row for row in TABLE_3 if "d_model" not in row[0]], ids=str)
+def test_as_many_more_than_base_as_in_table_3(changes: dict[str, object], millions: int) -> None:
+    """The vocabulary drops out of the difference; what is left is the table's rounding, twice a half."""
+    assert n_parameters(**changes) - n_parameters() == pytest.approx(millions - 65, abs=1)
+
+
+def test_base_counted_by_hand() -> None:
+    attention, feed_forward, norm = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    encoder = 6 * (attention + feed_forward + 2 * norm)
+    decoder = 6 * (2 * attention + feed_forward + 3 * norm)
+    embedding, generator_bias = 37_000 * 512, 37_000
+    assert n_parameters() * 1e6 == pytest.approx(encoder + decoder + embedding + generator_bias, abs=0.5)

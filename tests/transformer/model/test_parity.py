@@ -1,0 +1,254 @@
+"""The same numbers as torch.nn.Transformer with the same weights: an implementation that is not ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.transformer.model.core import KINDS, batch, deviation, pair_batch, tiny_transformer, trace_of
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.config import TransformerConfig
+from transformer.model.embedding import Embedding
+from transformer.model.feed_forward import FeedForward
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.normalization import LayerNorm, Norm
+from transformer.model.stacks import Decoder, Encoder
+from transformer.model.trace import Trace
+
+TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-12}
+
+FORMS: list[dict[str, object]] = [
+    {"norm_position": "post", "activation": "relu"},
+    {"norm_position": "post", "activation": "gelu", "final_norm": True},
+    {"norm_position": "pre", "activation": "relu", "final_norm": True},
+    {"norm_position": "pre", "activation": "gelu", "n_encoder_layers": 1, "n_decoder_layers": 2},
+    {"norm_position": "pre", "activation": "relu", "final_norm": True, "bias": False, "norm_eps": 1e-3},
+    {"norm_position": "post", "activation": "gelu", "n_encoder_layers": 3, "n_decoder_layers": 1},
+    {"norm_position": "post", "activation": "relu", "positions": "learned", "tie_generator": False},
+]
+
+
+def copy_linear(ours: nn.Linear, theirs: nn.Linear) -> None:
+    theirs.load_state_dict(ours.state_dict())
+
+
+def copy_norm(ours: Norm, theirs: nn.LayerNorm) -> None:
+    assert isinstance(ours, LayerNorm)
+    theirs.weight.copy_(ours.gamma)
+    if theirs.bias is None:
+        ours.beta.zero_()  # torch drops beta together with the biases, we keep it
+    else:
+        theirs.bias.copy_(ours.beta)
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    projections = (ours.w_q, ours.w_k, ours.w_v)
+    theirs.in_proj_weight.copy_(torch.cat([projection.weight for projection in projections]))
+    if theirs.in_proj_bias is not None:
+        theirs.in_proj_bias.copy_(torch.cat([projection.bias for projection in projections]))
+    copy_linear(ours.w_o, theirs.out_proj)
+
+
+def copy_feed_forward(ours: FeedForward, w_1: nn.Linear, w_2: nn.Linear) -> None:
+    copy_linear(ours.w_1, w_1)
+    copy_linear(ours.w_2, w_2)
+
+
+def copy_encoder_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
+    """A decoder layer without cross-attention is, to torch, an encoder layer that gets a causal mask."""
+    copy_attention(ours.self_attn, theirs.self_attn)
+    copy_norm(ours.self_attn_norm, theirs.norm1)
+    copy_feed_forward(ours.feed_forward, theirs.linear1, theirs.linear2)
+    copy_norm(ours.feed_forward_norm, theirs.norm2)
+
+
+def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
+    copy_attention(ours.self_attn, theirs.self_attn)
+    copy_norm(ours.self_attn_norm, theirs.norm1)
+    copy_attention(ours.cross_attn, theirs.multihead_attn)
+    copy_norm(ours.cross_attn_norm, theirs.norm2)
+    copy_feed_forward(ours.feed_forward, theirs.linear1, theirs.linear2)
+    copy_norm(ours.feed_forward_norm, theirs.norm3)
+
+
+def layer_options(config: TransformerConfig) -> dict[str, object]:
+    return {
+        "d_model": config.d_model,
+        "nhead": config.n_heads,
+        "dim_feedforward": config.d_ff,
+        "dropout": 0.0,
+        "activation": config.activation,
+        "norm_first": config.norm_position == "pre",
+        "layer_norm_eps": config.norm_eps,
+        "bias": config.bias,
+        "batch_first": True,
+    }
+
+
+@torch.no_grad()
+def torch_stack(ours: Encoder | Decoder, config: TransformerConfig) -> nn.TransformerEncoder:
+    """torch's encoder with the weights of a stack that has no cross-attention."""
+    layer = nn.TransformerEncoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
+    norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
+    theirs = nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)
+    theirs.to(next(ours.parameters()).dtype)
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        assert isinstance(mine, EncoderLayer | DecoderLayer)
+        assert isinstance(other, nn.TransformerEncoderLayer)
+        copy_encoder_layer(mine, other)
+    if ours.final_norm is not None and norm is not None:
+        copy_norm(ours.final_norm, norm)
+    return theirs
+
+
+@torch.no_grad()
+def torch_decoder(ours: Decoder, config: TransformerConfig) -> nn.TransformerDecoder:
+    layer = nn.TransformerDecoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
+    norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
+    theirs = nn.TransformerDecoder(layer, len(ours.layers), norm)
+    theirs.to(next(ours.parameters()).dtype)
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        assert isinstance(mine, DecoderLayer)
+        assert isinstance(other, nn.TransformerDecoderLayer)
+        copy_decoder_layer(mine, other)
+    if ours.final_norm is not None and norm is not None:
+        copy_norm(ours.final_norm, norm)
+    return theirs
+
+
+def watch_attentions(theirs: nn.Module) -> dict[str, Tensor]:
+    """Has every MultiheadAttention of torch's compute its weights by head; they land here, by module name."""
+    weights: dict[str, Tensor] = {}
+
+    def watch(name: str, module: nn.MultiheadAttention) -> None:
+        def ask(_: nn.Module, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+            return args, options | {"need_weights": True, "average_attn_weights": False}
+
+        def keep(_: nn.Module, __: object, output: tuple[Tensor, Tensor]) -> None:
+            weights[name] = output[1]
+
+        module.register_forward_pre_hook(ask, with_kwargs=True)
+        module.register_forward_hook(keep)
+
+    for name, module in theirs.named_modules():
+        if isinstance(module, nn.MultiheadAttention):
+            watch(name, module)
+    return weights
+
+
+def embed(ours: Embedding, ids: Tensor, config: TransformerConfig) -> Tensor:
+    """Sections 3.4 and 3.5 once more, number by number in Python."""
+    d_model = config.d_model
+    rows = []
+    for position in range(ids.shape[1]):
+        row = []
+        for i in range(d_model // 2):
+            angle = position / 10_000 ** (2 * i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    positions = torch.tensor(rows).to(ours.weight.dtype)  # rounded to float32 first, as ours are
+    if config.positions == "learned":
+        positions = ours.get_parameter("positions.weight")[: ids.shape[1]]
+    return nn.functional.embedding(ids, ours.weight) * math.sqrt(d_model) + positions
+
+
+def stack_result(trace: Trace, stack: str, config: TransformerConfig) -> Tensor:
+    if config.final_norm:
+        return trace[f"{stack}.final_norm.result"]
+    last = (config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers) - 1
+    return trace[f"{stack}.layers.{last}.resid_post"]
+
+
+def assert_attentions_equal(
+    trace: Trace, weights: Mapping[str, Tensor], names: Mapping[str, str], tolerance: float
+) -> None:
+    """`names` says what our path calls torch's module: the same number of attentions on both sides."""
+    ours = {path.removesuffix(".weights") for path in trace if path.endswith(".weights")}
+    assert {names[path] for path in ours} == set(weights)
+    for path in ours:
+        assert deviation(trace[f"{path}.weights"], weights[names[path]]) < tolerance, path
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_encoder_decoder_equals_torch(form: dict[str, object], dtype: torch.dtype) -> None:
+    model, tolerance = tiny_transformer(**form).to(dtype), TOLERANCES[dtype]
+    config = model.config
+    src, tgt = pair_batch(config)
+    encoder, decoder = torch_stack(model.encoder, config), torch_decoder(model.decoder, config)
+    encoder_weights, decoder_weights = watch_attentions(encoder), watch_attentions(decoder)
+
+    no_src, no_tgt = src == config.pad_id, tgt == config.pad_id
+    future = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1)
+    memory = encoder(embed(model.src_embedding, src, config), src_key_padding_mask=no_src)
+    decoded = decoder(
+        embed(model.tgt_embedding, tgt, config),
+        memory,
+        tgt_mask=future,
+        tgt_key_padding_mask=no_tgt,
+        memory_key_padding_mask=no_src,
+    )
+    logits = decoded @ model.generator.weight.T + (model.generator.bias if config.bias else 0)
+
+    trace = trace_of(model, src, tgt)
+    assert deviation(stack_result(trace, "encoder", config), memory) < tolerance
+    assert deviation(stack_result(trace, "decoder", config), decoded) < tolerance
+    assert deviation(trace["logits"], logits) < tolerance
+    assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
+    theirs = {f"encoder.{name}": weights for name, weights in encoder_weights.items()}
+    theirs |= {f"decoder.{name}": weights for name, weights in decoder_weights.items()}
+    ours = [path.removesuffix(".weights") for path in trace if path.endswith(".weights")]
+    assert len(ours) == config.n_encoder_layers + 2 * config.n_decoder_layers
+    names = {path: path.replace("cross_attn", "multihead_attn") for path in ours}
+    assert_attentions_equal(trace, theirs, names, tolerance)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("kind", ["encoder-only", "decoder-only"])
+def test_one_stack_equals_torch(kind: str, form: dict[str, object], dtype: torch.dtype) -> None:
+    model, tolerance = tiny_transformer(**form | KINDS[kind]).to(dtype), TOLERANCES[dtype]
+    config = model.config
+    src, tgt = batch(config)
+    causal = src is None
+    ids = tgt if src is None else src
+    assert ids is not None
+    stack, embedding = (
+        (model.decoder, model.tgt_embedding) if causal else (model.encoder, model.src_embedding)
+    )
+    theirs = torch_stack(stack, config)
+    weights = watch_attentions(theirs)
+
+    future = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).triu(1) if causal else None
+    expected = theirs(embed(embedding, ids, config), mask=future, src_key_padding_mask=ids == config.pad_id)
+    logits = expected @ model.generator.weight.T + (model.generator.bias if config.bias else 0)
+
+    trace = trace_of(model, src, tgt)
+    name = "decoder" if causal else "encoder"
+    assert deviation(stack_result(trace, name, config), expected) < tolerance
+    assert deviation(trace["logits"], logits) < tolerance
+    assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
+    assert len(weights) == len(stack.layers)
+    assert_attentions_equal(trace, weights, {f"{name}.{path}": path for path in weights}, tolerance)
+
+
+def test_another_weight_is_noticed() -> None:
+    """The comparison is sharp enough to see one number of one matrix changed by a thousandth."""
+    model = tiny_transformer(**KINDS["encoder-only"])
+    src, _ = batch(model.config)
+    assert src is not None
+    theirs = torch_stack(model.encoder, model.config)
+    with torch.no_grad():
+        model.encoder.layers[0].get_parameter("self_attn.w_k.weight")[0, 0] += 1e-3
+    expected = theirs(
+        embed(model.src_embedding, src, model.config), src_key_padding_mask=src == model.config.pad_id
+    )
+    assert (
+        deviation(trace_of(model, src, None)["encoder.layers.1.resid_post"], expected)
+        > TOLERANCES[torch.float32]
+    )

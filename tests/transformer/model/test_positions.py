@@ -1,0 +1,88 @@
+"""Position encodings against section 3.5 written out in Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+from tests.transformer.model.core import deviation
+from transformer.model.positions import (
+    LearnedPositions,
+    SinusoidalPositions,
+    sinusoidal_encoding,
+    wavelengths,
+)
+
+LENGTH, D_MODEL = 17, 26
+
+
+@pytest.mark.parametrize("base", [10_000.0, 7.0])
+def test_encoding_is_section_3_5(base: float) -> None:
+    encoding = sinusoidal_encoding(LENGTH, D_MODEL, base)
+    assert encoding.shape == (LENGTH, D_MODEL)
+    assert encoding.dtype == torch.float32
+    for pos in range(LENGTH):
+        for i in range(D_MODEL // 2):
+            angle = pos / base ** (2 * i / D_MODEL)
+            assert encoding[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-7)
+            assert encoding[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
+
+
+def test_far_positions_are_as_exact_as_near_ones() -> None:
+    encoding = sinusoidal_encoding(50_001, 4)
+    for pos in (5_000, 50_000):
+        expected = [math.sin(pos), math.cos(pos), math.sin(pos / 100), math.cos(pos / 100)]
+        assert deviation(encoding[pos], torch.tensor(expected)) < 1e-7
+
+
+def test_wavelengths_run_from_2_pi_towards_2_pi_base() -> None:
+    lengths = wavelengths(512)
+    assert lengths.shape == (256,)
+    assert lengths[0].item() == pytest.approx(2 * math.pi)
+    assert lengths[-1].item() == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
+    ratios = lengths[1:] / lengths[:-1]
+    assert deviation(ratios, ratios[0].expand_as(ratios)) < 1e-12, "a geometric progression"
+
+
+def test_an_encoding_repeats_after_its_wavelength() -> None:
+    """With base 256 and 8 dimensions the wavelengths are 2 pi, 8 pi, 32 pi, 128 pi: 4 times as long each."""
+    assert (
+        deviation(wavelengths(8, 256.0), 2 * math.pi * torch.tensor([1.0, 4.0, 16.0, 64.0]).double()) < 1e-12
+    )
+
+
+def test_similarity_depends_on_the_offset_only() -> None:
+    """The paper's reason: PE(pos + k) is a rotation of PE(pos), the same for every pos."""
+    encoding = sinusoidal_encoding(29, D_MODEL).double()
+    similarity = encoding @ encoding.T
+    for offset in range(29):
+        diagonal = similarity.diagonal(offset)
+        assert deviation(diagonal, diagonal[0].expand_as(diagonal)) < 1e-5
+    assert similarity[0, 0].item() == pytest.approx(D_MODEL / 2, abs=1e-6)
+
+
+def test_the_module_cuts_out_the_positions_asked_for() -> None:
+    whole = sinusoidal_encoding(LENGTH, D_MODEL)
+    module = SinusoidalPositions(LENGTH, D_MODEL, 10_000.0)
+    assert torch.equal(module(3, 5), whole[3:8])
+    assert not list(module.parameters())
+    assert not module.state_dict()
+
+
+def test_learned_positions_are_rows_of_a_matrix() -> None:
+    module = LearnedPositions(LENGTH, D_MODEL)
+    torch.nn.init.normal_(module.weight, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(module(3, 5), module.weight[3:8])
+    module(3, 5).sum().backward()
+    assert module.weight.grad is not None
+    assert module.weight.grad.sum(dim=-1).tolist() == [0.0] * 3 + [float(D_MODEL)] * 5 + [0.0] * (LENGTH - 8)
+
+
+def test_halves_are_marians_table() -> None:
+    theirs: Any = MarianSinusoidalPositionalEmbedding(LENGTH, D_MODEL)
+    table = theirs.create_weight()
+    assert deviation(sinusoidal_encoding(LENGTH, D_MODEL, layout="halves"), table) < 1e-6

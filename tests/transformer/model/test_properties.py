@@ -1,0 +1,387 @@
+"""What holds for every Transformer, whatever its weights.
+
+Most of it is held to 1e-12 in float64, where nothing hides behind rounding; what people see is float32.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from tests.transformer.model.core import (
+    KINDS,
+    PAD_ID,
+    SRC_LENGTH,
+    TGT_LENGTH,
+    batch,
+    deviation,
+    pair_batch,
+    random_ids,
+    relative_deviation,
+    tiny_config,
+    tiny_transformer,
+    trace_of,
+)
+from transformer.model.positions import sinusoidal_encoding
+from transformer.model.trace import Recorder
+from transformer.model.transformer import SequenceTooLongError, Transformer
+
+TOLERANCE = 1e-12
+FLOAT32_TOLERANCE = 1e-6
+
+FORMS: list[dict[str, object]] = [
+    {},
+    {"norm_position": "pre", "final_norm": True, "activation": "gelu", "positions": "learned"},
+]
+ANY_KIND = pytest.mark.parametrize("kind", KINDS)
+ANY_FORM = pytest.mark.parametrize("form", FORMS, ids=["post", "pre"])
+
+
+def run(model: Transformer, src: Tensor | None, tgt: Tensor | None, tapped: bool) -> Tensor:
+    """The logits by the explicit attention (tapped) or by the fused one."""
+    logits: Tensor = model(src, tgt, tap=Recorder()) if tapped else model(src, tgt)
+    return logits
+
+
+def one(ids: Tensor | None, sentence: int) -> Tensor | None:
+    """A sentence of a batch, alone and without its padding."""
+    return None if ids is None else ids[sentence][ids[sentence] != PAD_ID][None]
+
+
+@ANY_KIND
+@ANY_FORM
+@given(
+    src_lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    more=st.integers(0, 3),
+    data=st.data(),
+)
+@settings(max_examples=6)
+def test_padding_changes_nothing(
+    kind: str, form: dict[str, object], src_lengths: list[int], more: int, data: st.DataObject
+) -> None:
+    model = tiny_transformer(**KINDS[kind], **form).double()
+    tgt_lengths = [data.draw(st.integers(1, 7)) for _ in src_lengths]
+    sides = []
+    for vocab_size, lengths in (
+        (model.config.src_vocab_size, src_lengths),
+        (model.config.tgt_vocab_size, tgt_lengths),
+    ):
+        ids = None
+        if vocab_size:
+            ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
+            for row, length in zip(ids, lengths, strict=True):
+                row[length:] = PAD_ID
+        sides.append(ids)
+    src, tgt = sides
+    together = model(src, tgt)
+    for i in range(len(src_lengths)):
+        alone = model(one(src, i), one(tgt, i))
+        assert deviation(together[i, : alone.shape[1]], alone[0]) < TOLERANCE
+
+
+@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+@given(changed=st.integers(1, TGT_LENGTH - 1), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=6)
+def test_a_later_token_changes_no_earlier_output(kind: str, tapped: bool, changed: int, seed: int) -> None:
+    model = tiny_transformer(**KINDS[kind])
+    src, _ = batch(model.config)
+    tgt = random_ids(model.config.tgt_vocab_size, 2, TGT_LENGTH, seed=seed)
+    other = tgt.clone()
+    other[:, changed] = 1 + other[:, changed] % (model.config.tgt_vocab_size - 1)
+    before, after = run(model, src, tgt, tapped), run(model, src, other, tapped)
+    assert torch.equal(before[:, :changed], after[:, :changed])
+    assert deviation(before[:, changed:], after[:, changed:]) > 1e-2, "but it changes its own"
+
+
+def test_every_source_token_changes_every_output() -> None:
+    """The encoder looks both ways, and the decoder at all of it."""
+    model = tiny_transformer()
+    src = random_ids(model.config.src_vocab_size, 1, SRC_LENGTH)
+    tgt = random_ids(model.config.tgt_vocab_size, 1, TGT_LENGTH)
+    before = model(src, tgt)
+    for position in range(SRC_LENGTH):
+        other = src.clone()
+        other[:, position] = 1 + other[:, position] % (model.config.src_vocab_size - 1)
+        difference = (model(other, tgt) - before).abs().amax(dim=-1)  # (1, T)
+        assert difference.min() > 1e-4
+
+
+@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
+@ANY_FORM
+@given(cuts=st.sets(st.integers(1, TGT_LENGTH - 1)))
+@settings(max_examples=6)
+def test_cached_and_uncached_decoding_agree(kind: str, form: dict[str, object], cuts: set[int]) -> None:
+    """Token by token, in chunks of any size, all at once; in a batch with padding."""
+    model = tiny_transformer(**KINDS[kind], **form).double()
+    src, tgt = batch(model.config)
+    assert tgt is not None
+    state = model.start(src, batch_size=len(tgt))
+    chunks = [
+        model.step(tgt[:, start:stop], state) for start, stop in pairwise([0, *sorted(cuts), TGT_LENGTH])
+    ]
+    assert deviation(torch.cat(chunks, dim=1), model(src, tgt)) < TOLERANCE
+
+
+@ANY_KIND
+@ANY_FORM
+def test_recording_changes_nothing(kind: str, form: dict[str, object]) -> None:
+    model = tiny_transformer(**KINDS[kind], **form).double()
+    src, tgt = batch(model.config)
+    assert deviation(run(model, src, tgt, tapped=True), run(model, src, tgt, tapped=False)) < TOLERANCE
+
+
+@ANY_FORM
+def test_in_float32_it_is_the_same_but_for_rounding(form: dict[str, object]) -> None:
+    """Recorded or not, from the cache or not, padded or not: relative to the largest logit."""
+    model = tiny_transformer(**form)
+    src, tgt = pair_batch(model.config)
+    logits = model(src, tgt)
+    state = model.start(src)
+    cached = torch.cat([model.step(tgt[:, [i]], state) for i in range(TGT_LENGTH)], dim=1)
+    assert relative_deviation(run(model, src, tgt, tapped=True), logits) < FLOAT32_TOLERANCE
+    assert relative_deviation(cached, logits) < FLOAT32_TOLERANCE
+    alone = model(one(src, 1), one(tgt, 1))
+    assert relative_deviation(alone[0], logits[1, : alone.shape[1]]) < FLOAT32_TOLERANCE
+
+
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+def test_sentences_of_padding_only(tapped: bool) -> None:
+    """Rows with no key to look at in all three attentions: numbers everywhere, forward and backward."""
+    model = tiny_transformer().double()
+    src, tgt = pair_batch(model.config)
+    src[0], tgt[0] = PAD_ID, PAD_ID
+    logits = run(model, src, tgt, tapped)
+    logits.square().sum().backward()
+    assert logits.isfinite().all()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+    assert deviation(logits[1:], model(src[1:], tgt[1:])) < TOLERANCE, "the other sentence does not notice"
+
+
+@ANY_KIND
+def test_weights_are_probabilities_of_open_keys(kind: str) -> None:
+    model = tiny_transformer(**KINDS[kind])
+    trace = trace_of(model, *batch(model.config))
+    paths = [path.removesuffix(".weights") for path in trace if path.endswith(".weights")]
+    assert paths
+    for path in paths:
+        weights, mask = trace[f"{path}.weights"], trace[f"{path}.mask"]
+        assert deviation(weights.sum(dim=-1), torch.ones(weights.shape[:-1])) < FLOAT32_TOLERANCE
+        assert torch.equal(weights > 0, mask.expand_as(weights)), "exactly 0 where closed, above 0 where open"
+
+
+@ANY_KIND
+def test_the_masks_of_a_run(kind: str) -> None:
+    """Closed are the padding of the sentence that is looked at and, to the decoder itself, the future."""
+    model = tiny_transformer(**KINDS[kind])
+    src, tgt = batch(model.config)
+    trace = trace_of(model, src, tgt)
+    for path in (path for path in trace if path.endswith(".mask")):
+        keys = src if path.startswith("encoder") or "cross_attn" in path else tgt
+        queries = src if path.startswith("encoder") else tgt
+        assert keys is not None
+        assert queries is not None
+        causal = path.startswith("decoder") and "self_attn" in path
+        mask = trace[path].expand(2, 1, queries.shape[1], keys.shape[1])
+        for b in range(2):
+            for q in range(queries.shape[1]):
+                for k in range(keys.shape[1]):
+                    expected = keys[b, k] != PAD_ID and not (causal and k > q)
+                    assert mask[b, 0, q, k] == expected
+
+
+@ANY_FORM
+def test_without_positions_the_encoder_does_not_know_the_order(form: dict[str, object]) -> None:
+    model = tiny_transformer(**KINDS["encoder-only"], **form).double()
+    src = random_ids(model.config.src_vocab_size, 2, SRC_LENGTH)
+    order = torch.tensor([3, 0, 6, 2, 5, 1, 4])
+    no_positions = {"src_embedding.positions": torch.zeros_like}
+    before = model(src, tap=Recorder(no_positions))
+    after = model(src[:, order], tap=Recorder(no_positions))
+    assert deviation(after, before[:, order]) < TOLERANCE
+    assert deviation(model(src[:, order]), model(src)[:, order]) > 1e-2, "with positions it does"
+
+
+def labels_for(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Tensor:
+    ids = src if tgt is None else tgt
+    assert ids is not None
+    return random_ids(model.generator.out_features, *ids.shape, seed=1)
+
+
+@ANY_KIND
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"tie_generator": False, "positions": "learned"},
+        {"norm_position": "pre", "final_norm": True, "activation": "gelu", "bias": False},
+    ],
+    ids=["tied", "untied", "pre"],
+)
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tapped: bool) -> None:
+    model = tiny_transformer(**KINDS[kind], **form)
+    src, tgt = batch(model.config)
+    cross_entropy(
+        run(model, src, tgt, tapped).flatten(0, 1), labels_for(model, src, tgt).flatten()
+    ).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        largest = parameter.grad.abs().max()
+        if name.endswith("w_k.bias"):
+            assert largest < 1e-6, "it adds the same to all of a query's scores: the softmax takes it away"
+        else:
+            assert largest > 1e-6, name
+
+
+def test_shared_matrices_are_one() -> None:
+    joined: dict[str, object] = {"src_vocab_size": 31, "share_embeddings": True}
+    model = tiny_transformer(**joined)
+    assert model.src_embedding.weight is model.tgt_embedding.weight
+    assert model.generator.weight is model.tgt_embedding.weight
+    untied = tiny_transformer(**joined, tie_generator=False)
+    assert untied.generator.weight is not untied.tgt_embedding.weight
+    assert tiny_transformer().src_embedding.weight is not tiny_transformer().tgt_embedding.weight
+    only = tiny_transformer(**KINDS["encoder-only"])
+    assert only.generator.weight is only.src_embedding.weight
+
+
+@ANY_KIND
+@ANY_FORM
+def test_a_small_model_overfits_one_batch(kind: str, form: dict[str, object]) -> None:
+    model = tiny_transformer(**KINDS[kind], **form)
+    src, tgt = batch(model.config)
+    labels = labels_for(model, src, tgt)
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    loss = torch.tensor(torch.inf)
+    for _ in range(120):
+        loss = cross_entropy(model(src, tgt).flatten(0, 1), labels.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.05
+    assert torch.equal(model(src, tgt).argmax(dim=-1), labels)
+
+
+@pytest.mark.parametrize(
+    "path", ["encoder.layers.1.self_attn", "decoder.layers.0.self_attn", "decoder.layers.2.cross_attn"]
+)
+@pytest.mark.parametrize("head", [0, 2])
+def test_ablating_a_head_is_zeroing_its_columns_of_w_o(path: str, head: int) -> None:
+    model = tiny_transformer().double()
+    src, tgt = pair_batch(model.config)
+
+    def ablate(z: Tensor) -> Tensor:
+        z[:, head] = 0.0
+        return z
+
+    ablated = model(src, tgt, tap=Recorder({f"{path}.z": ablate}))
+    without = copy.deepcopy(model)
+    columns = slice(head * model.config.d_head, (head + 1) * model.config.d_head)
+    with torch.no_grad():
+        without.get_parameter(f"{path}.w_o.weight")[:, columns] = 0.0
+    assert deviation(ablated, without(src, tgt)) < TOLERANCE
+    assert deviation(ablated, model(src, tgt)) > 1e-3
+
+
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+def test_dropout_is_for_training_only(tapped: bool) -> None:
+    model = tiny_transformer(dropout=0.5)
+    src, tgt = pair_batch(model.config)
+    assert torch.equal(run(model, src, tgt, tapped), run(model, src, tgt, tapped))
+    model.train()
+    assert not torch.equal(run(model, src, tgt, tapped), run(model, src, tgt, tapped))
+
+
+@ANY_KIND
+def test_compiles_as_one_graph(kind: str) -> None:
+    """With NO_TAP nothing of the tap is left: the whole forward is one graph."""
+    torch.compiler.reset()
+    model = tiny_transformer(**KINDS[kind]).double()
+    src, tgt = batch(model.config)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    assert deviation(compiled(src, tgt), model(src, tgt)) < TOLERANCE
+
+
+@ANY_KIND
+def test_initial_weights_come_from_the_generator(kind: str) -> None:
+    config = tiny_config(**KINDS[kind])
+    models = [Transformer(config, torch.Generator().manual_seed(seed)) for seed in (5, 5, 6)]
+    first, same, other = (torch.cat([p.flatten() for p in model.parameters()]) for model in models)
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+
+
+def test_initial_sizes() -> None:
+    """An embedding times sqrt(d_model) is of size 1, a projection keeps the size of its input."""
+    model = Transformer(tiny_config(src_vocab_size=1009), torch.Generator().manual_seed(0))
+    assert model.src_embedding.weight.std().item() * 66**0.5 == pytest.approx(1, abs=0.02)
+    layer = model.encoder.layers[0]
+    assert layer.get_parameter("self_attn.w_q.weight").std().item() * 66**0.5 == pytest.approx(1, abs=0.05)
+    assert torch.equal(layer.get_parameter("self_attn_norm.gamma"), torch.ones(66))
+    assert not layer.get_parameter("self_attn.w_q.bias").any()
+
+
+def test_positions_are_the_papers() -> None:
+    model = tiny_transformer(position_base=100.0)
+    trace = trace_of(model, *pair_batch(model.config))
+    assert torch.equal(trace["src_embedding.positions"][0], sinusoidal_encoding(SRC_LENGTH, 66, 100.0))
+    assert "src_embedding.positions.encoding" not in model.state_dict(), "it is computed, not learned"
+
+
+@ANY_KIND
+def test_missing_and_useless_inputs_are_refused(kind: str) -> None:
+    model = tiny_transformer(**KINDS[kind])
+    src, tgt = pair_batch(tiny_config())
+    if kind != "decoder-only":
+        with pytest.raises(ValueError, match=f"This {kind} model needs src"):
+            model(None, None if kind == "encoder-only" else tgt)
+    if kind != "encoder-only":
+        with pytest.raises(ValueError, match=f"This {kind} model needs tgt"):
+            model(None if kind == "decoder-only" else src, None)
+    if kind != "encoder-decoder":
+        with pytest.raises(ValueError, match=f"This {kind} model has no use for"):
+            model(src, tgt)
+
+
+def test_unequal_numbers_of_sentences_are_refused() -> None:
+    model = tiny_transformer()
+    src, tgt = pair_batch(model.config)
+    with pytest.raises(ValueError, match="src has 1 sentences and tgt 2"):
+        model(src[:1], tgt)
+
+
+def test_too_long_a_sentence_is_refused() -> None:
+    model = tiny_transformer()
+    src, tgt = pair_batch(model.config)
+    longest, too_long = torch.ones(2, 13, dtype=torch.long), torch.ones(2, 14, dtype=torch.long)
+    assert model(longest, longest).shape == (2, 13, 31)
+    for inputs in ((too_long, tgt), (src, too_long)):
+        with pytest.raises(SequenceTooLongError, match="14 tokens are more than this model's 13 positions"):
+            model(*inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
+def test_half_precision_is_close(dtype: torch.dtype, tapped: bool) -> None:
+    model = tiny_transformer()
+    src, tgt = pair_batch(model.config)
+    expected = model(src, tgt)
+    logits = run(copy.deepcopy(model).to(dtype), src, tgt, tapped)
+    assert logits.dtype == dtype
+    assert deviation(logits.float(), expected) < 0.15
+
+
+def test_one_token_and_one_word() -> None:
+    """The smallest of everything."""
+    model = tiny_transformer(src_vocab_size=2, tgt_vocab_size=2, d_model=2, n_heads=1, d_ff=1, max_len=1)
+    logits = model(torch.tensor([[1]]), torch.tensor([[1]]))
+    assert logits.shape == (1, 1, 2)
+    assert logits.isfinite().all()

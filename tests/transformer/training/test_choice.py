@@ -1,0 +1,162 @@
+"""Which weights a training takes for the better ones, on the way and at its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.transformer.training.runs import TINY, state, train, write_pairs
+from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.cli.train import new_model, new_trainer
+from transformer.cli.train_options import parse
+from transformer.training.averaging import keep_weights
+from transformer.training.finishing import BEST, LAST, finish
+from transformer.training.folder import TrainingFolder
+from transformer.training.loop import CorpusTraining, Validated
+from transformer.training.preparing import prepare
+from transformer.training.progress import Progress
+from transformer.training.ranks import ALONE
+from transformer.training.stopping import StopRequest
+from transformer.training.validation import Scores
+
+AVERAGE = "the average of the last 2 saved weights"
+
+LONG_AND_WRONG = Scores(loss=4.0, bleu=6.0, chrf=30.9)
+SHORT_AND_RIGHT = Scores(loss=0.1, bleu=0.0, chrf=100.0)
+"""As measured on sentences of one to three words, of which a wrong translation may well have four."""
+
+
+class Scripted:
+    """A validation that says what it is told to."""
+
+    def __init__(self, scores: Sequence[Scores]) -> None:
+        self._scores: Iterator[Scores] = iter(scores)
+
+    def __call__(self, _: LoadedModel) -> Scores:
+        return next(self._scores)
+
+
+def begun(folder: Path, scores: Sequence[Scores], *options: str) -> tuple[LoadedModel, CorpusTraining]:
+    """A training that validates after every update."""
+    pairs = write_pairs(folder / "pairs.tsv", 20)
+    plan = parse(["--pairs", str(pairs), *TINY, "--validate-every", "1", *options]).plan
+    kept = TrainingFolder(folder / "model")
+    prepared = prepare(kept, plan, lambda _: None)
+    loaded = new_model(plan, "model", prepared, torch.device("cpu"), ALONE)
+    trainer, validate = new_trainer(plan, loaded, ALONE), Scripted(scores)
+    return loaded, CorpusTraining(
+        loaded, trainer, prepared.corpus, plan, kept, validate=validate, stop=StopRequest()
+    )
+
+
+def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path: Path) -> None:
+    """BLEU is 0 without four tokens, however good they are."""
+    _, training = begun(tmp_path, [LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG], "--patience", "1")
+    validated = [event for event in training.go_on() if isinstance(event, Validated)]
+    assert [event.is_best for event in validated] == [True, True, False]
+    assert training.ended == "patience"
+    assert (training.progress.best, training.progress.best_step) == (SHORT_AND_RIGHT, 2)
+    assert Progress.from_dict(json.loads(json.dumps(training.progress.to_dict()))) == training.progress
+
+
+def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
+    """By chrF, and by the loss before a character is right; what stays as it is is no better."""
+    course = [(5.0, 0.0), (4.9, 0.0), (4.9, 2.0), (5.1, 3.0), (5.1, 3.0), (4.0, 2.9)]
+    _, training = begun(tmp_path, [Scores(loss, 0.0, chrf) for loss, chrf in course], "--patience", "2")
+    validated = [event for event in training.go_on() if isinstance(event, Validated)]
+    assert [event.is_best for event in validated] == [True, True, True, True, False, False]
+    assert training.ended == "patience"
+
+
+@pytest.mark.parametrize(
+    "average, last, best, chosen",
+    [
+        (LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG, LAST),
+        (LONG_AND_WRONG, LONG_AND_WRONG, SHORT_AND_RIGHT, BEST),
+        (Scores(2.0, 0.0, 0.0), Scores(1.9, 0.0, 0.0), Scores(2.1, 0.0, 0.0), LAST),
+        (SHORT_AND_RIGHT, SHORT_AND_RIGHT, SHORT_AND_RIGHT, AVERAGE),
+        (LONG_AND_WRONG, SHORT_AND_RIGHT, SHORT_AND_RIGHT, LAST),
+    ],
+)
+def test_the_finished_model_is_chosen_likewise(
+    average: Scores, last: Scores, best: Scores, chosen: str, tmp_path: Path
+) -> None:
+    """Of equal ones the average, then the last weights."""
+    loaded, _ = begun(tmp_path, [])
+    folder = TrainingFolder(tmp_path / "model")
+    for step in (1, 2):
+        keep_weights(folder.path, loaded.model, step)
+    save_model(folder.best, loaded)
+    candidates = finish(loaded, folder, Scripted([average, last, best]), torch.float32)
+    assert candidates[0].name == chosen
+    assert {candidate.name for candidate in candidates} == {AVERAGE, LAST, BEST}
+
+
+def resumed(folder: Path, valid: Path, scores: Sequence[Scores]) -> CorpusTraining:
+    _, training = begun(folder, scores, "--valid", str(valid), "--steps", "30")
+    training.resume()
+    return training
+
+
+def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
+    """Those of old and new pairs are never compared: the best weights are scored on the new ones first."""
+    valid, same = (
+        write_pairs(tmp_path / "valid.tsv", 5, seed=4),
+        write_pairs(tmp_path / "same.tsv", 5, seed=4),
+    )
+    easy = [Scores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
+    _, training = begun(tmp_path, easy, "--valid", str(valid))
+    assert len(list(training.go_on())) == 40
+
+    training = resumed(tmp_path, same, [])
+    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (
+        easy[1],
+        2,
+        18,
+    )
+
+    hard = [Scores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
+    training = resumed(tmp_path, write_pairs(tmp_path / "hard.tsv", 5, seed=5), hard)
+    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (hard[0], 2, 0)
+    course = training.go_on()
+    validated = [next(course), next(course), next(course)]
+    assert [event.is_best for event in validated if isinstance(event, Validated)] == [False, True]
+
+
+def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) -> None:
+    """That of an earlier version too, which noted neither the pairs nor their chrF."""
+    out = tmp_path / "model"
+    valid, other = (
+        write_pairs(tmp_path / "valid.tsv", 3, seed=4),
+        write_pairs(tmp_path / "other.tsv", 3, seed=5),
+    )
+    given = [
+        "--pairs",
+        str(write_pairs(tmp_path / "pairs.tsv", 20)),
+        *TINY,
+        "--steps",
+        "6",
+        "--validate-every",
+        "3",
+    ]
+    train(tmp_path, *given, "--valid", str(valid), "--out", str(out))
+    assert "scored on them now" not in train(tmp_path, "--resume", "--out", str(out))
+    said = train(tmp_path, "--resume", "--valid", str(other), "--out", str(out))
+    assert "The validation pairs are not those of before" in said
+    assert "Update 6: validation loss" in said
+    forget_the_validation(out / "training" / "state.safetensors")
+    said = train(tmp_path, "--resume", "--out", str(out), "--steps", "9")
+    assert "the best weights are scored on them now" in said
+    assert state(out)[1]["best"]["chrf"] > 0
+
+
+def forget_the_validation(path: Path) -> None:
+    """Turn a state into one of an earlier version."""
+    tensors, progress = load_file(path), state(path.parent.parent)[1]
+    old = {name: value for name, value in progress.items() if name not in ("best", "valid")}
+    save_file(tensors, path, {"progress": json.dumps(old | {"best_bleu": 3.0})})

@@ -1,0 +1,347 @@
+"""What stops a training is said in words, and leaves the last good state as it was."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.transformer.training.runs import TINY, Run, metrics, state, train, write_pairs
+from transformer.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return ["--pairs", str(write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.tsv"))]
+
+
+@pytest.fixture(scope="module")
+def begun(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training of 20 updates."""
+    out = tmp_path_factory.mktemp("begun") / "model"
+    train(out.parent, *files, *TINY, "--out", str(out))
+    return out
+
+
+@pytest.fixture
+def copy(begun: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(begun, tmp_path / "model"))
+
+
+def refused(run: Run, status: int = 1) -> str:
+    """What a run says that can't be; no traceback."""
+    assert run.wait() == status, run.said
+    assert "Traceback" not in run.said
+    return run.said
+
+
+def limit_files(n_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+
+def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
+    path = copy / "training" / "state.safetensors"
+    before = path.read_bytes()
+    run = Run(
+        tmp_path,
+        *["--resume", "--out", str(copy), "--steps", "40"],
+        before=partial(limit_files, len(before) // 2),
+    )
+    said = refused(run)
+    assert f"The training can't be saved ({path}" in said
+    assert "File too large" in said
+    assert "Errno" not in said
+    assert "make room, and go on from there" in said
+    assert "The last good state, of update 20, is kept" in said
+    assert "--resume" in said
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*.part"))
+    train(tmp_path, "--resume", "--out", str(copy), "--steps", "40")
+    assert state(copy)[1]["step"] == 40
+    assert [line["step"] for line in metrics(copy) if "loss" in line] == [
+        *range(3, 19, 3),
+        20,
+        *range(21, 40, 3),
+        40,
+    ]
+
+
+def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1"]
+    said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
+    step = state(out)[1]["step"]
+    assert f"broke down in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
+    assert f"The last good state, of update {step:,}, is kept: choose a lower --peak, a longer --warm" in said
+
+
+def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tmp_path: Path) -> None:
+    """What is said to do helps."""
+    out = tmp_path / "model"
+    broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1000"]
+    said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
+    assert (
+        "No state had been saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
+    )
+    assert f"begin anew with python -m transformer train --resume --out {out}" in said
+    train(tmp_path, "--resume", "--out", str(out), "--peak", "0.001")
+    assert state(out)[1]["step"] == 20
+
+
+def test_a_full_disk_at_the_end(copy: Path, tmp_path: Path) -> None:
+    """The updates have been made; there is room for nothing but small files."""
+    said = refused(Run(tmp_path, "--resume", "--out", str(copy), before=partial(limit_files, 20_000)))
+    assert f"The model can't be written to {copy} ({copy}" in said
+    assert "Errno" not in said
+    assert "make room, and go on from there" in said
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Path) -> None:
+    """It finishes its update and saves, whatever --save-every says."""
+    out = tmp_path / "model"
+    run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--save-every", "100000", "--out", str(out))
+    run.wait_for(lambda: (out / "training" / "metrics.jsonl").exists() and len(metrics(out)) > 1)
+    run.kill(number)
+    said = refused(run, status)
+    step = state(out)[1]["step"]
+    assert "Asked to stop" in said
+    assert f"Stopped after update {step:,}, and saved" in said
+    assert f"--resume --out {out}" in said
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--seed", "2"], "--seed was 1 when this training began"),
+        (["--d-model", "32"], "--d-model was 16"),
+        (["--dropout", "0.3"], "--dropout was 0.1"),
+        (["--batch-tokens", "90"], "--batch-tokens was 200"),
+        (["--max-ratio", "9"], "--max-ratio was 4.0"),
+        (["--vocab-size", "400"], "--vocab-size was 330"),
+        (["--overwrite"], "give one of the two"),
+        (["--steps", "19"], "--steps is 19, but 20 updates have been made already"),
+        (["--steps", "30", "--pairs", "other.tsv", "--seed", "2"], "--seed was 1 when this training began"),
+    ],
+)
+def test_another_model_or_other_data_are_another_training(
+    arguments: list[str], message: str, begun: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused in one line, without a change announced before it or made."""
+    before = (begun / "training" / "plan.json").read_bytes()
+    assert main(["train", "--resume", "--out", str(begun), *arguments]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert (begun / "training" / "plan.json").read_bytes() == before
+
+
+def test_the_steps_that_were_planned_may_be_named_again(copy: Path, tmp_path: Path) -> None:
+    """As many have been made already: a finished training is finished once more, with other choices say."""
+    assert "Saved the last weights" in train(tmp_path, "--resume", "--out", str(copy), "--steps", "20")
+
+
+def test_learning_what_is_validated_is_warned_of(files: list[str], tmp_path: Path) -> None:
+    """The same file by another name too; other files are no reason to."""
+    pairs, out = Path(files[1]), tmp_path / "model"
+    (tmp_path / "valid.tsv").symlink_to(pairs)
+    given = [*files, *TINY, "--steps", "6", "--out", str(out)]
+    said = train(tmp_path, *given, "--valid", str(tmp_path / "valid.tsv"))
+    assert f"--valid {tmp_path / 'valid.tsv'} is one of the files of --pairs" in said
+    said = train(tmp_path, "--resume", "--out", str(out), "--valid", str(write_pairs(tmp_path / "new", 5)))
+    assert "is one of the files of --pairs" not in said
+
+
+def test_the_files_may_be_elsewhere_but_not_others(copy: Path, files: list[str], tmp_path: Path) -> None:
+    moved, other = shutil.copy(files[1], tmp_path / "moved.tsv"), write_pairs(tmp_path / "other.tsv", seed=5)
+    said = train(tmp_path, "--resume", "--out", str(copy), "--pairs", str(moved))
+    assert f"is {moved} from here on" in said
+    said = refused(Run(tmp_path, "--resume", "--out", str(copy), "--pairs", str(other)))
+    assert "not those that this training began with" in said
+    assert "from here on" not in said
+    assert "used again" in train(tmp_path, "--resume", "--out", str(copy)), "nothing was lost by that"
+
+
+def test_what_does_not_change_the_past_may_change(copy: Path, tmp_path: Path) -> None:
+    changed = ["--steps", "30", "--schedule", "cosine", "--peak", "0.002", "--save-every", "10", "--half"]
+    said = train(tmp_path, "--resume", "--out", str(copy), *changed)
+    assert "--steps was 20 and is 30 from here on." in said
+    assert "--schedule was linear and is cosine from here on." in said
+    assert "--peak was 0.001 and is 0.002 from here on." in said
+    assert "--half was False and is True from here on." in said
+    assert state(copy)[1]["step"] == 30
+    assert "--steps was" not in train(tmp_path, "--resume", "--out", str(copy)), "the choices were kept"
+
+
+def test_files_that_have_changed_are_noticed(files: list[str], begun: Path, tmp_path: Path) -> None:
+    """The encoded corpus is of no use then, and the state neither."""
+    pairs = Path(shutil.copy(files[1], tmp_path / "pairs.tsv"))
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(pairs), *TINY, "--out", str(out))
+    assert "used again" in train(tmp_path, "--resume", "--out", str(out))
+    pairs.write_text(pairs.read_text() + "one more\tuno in più\n")
+    said = refused(Run(tmp_path, "--resume", "--out", str(out)))
+    assert "not those that this training began with" in said
+
+
+def test_files_that_are_gone_are_not_missed(files: list[str], begun: Path, tmp_path: Path) -> None:
+    pairs = Path(shutil.copy(files[1], tmp_path / "pairs.tsv"))
+    out = tmp_path / "model"
+    train(tmp_path, "--pairs", str(pairs), *TINY, "--out", str(out))
+    pairs.unlink()
+    train(tmp_path, "--resume", "--out", str(out), "--steps", "22")
+    assert "There is no file" in refused(
+        Run(tmp_path, "--pairs", str(pairs), *TINY, "--vocab-size", "331", "--out", str(out), "--overwrite")
+    )
+
+
+def test_a_folder_in_use(begun: Path, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = state(begun)[1]
+    assert main(["train", *files, *TINY, "--out", str(begun)]) == 1
+    said = capsys.readouterr().err
+    assert "--resume" in said
+    assert "--overwrite" in said
+    assert state(begun)[1] == before
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--vocab-size", "5"], "more than"),
+        (["--languages", "en", "qq"], "qq"),
+        (["--longest", "1"], "more than 1 sub-words on a side. Allow more with --longest"),
+        (["--max-words", "1"], "No pair is left"),
+    ],
+)
+def test_after_a_mistake_the_folder_is_as_good_as_new(
+    arguments: list[str], message: str, files: list[str], tmp_path: Path
+) -> None:
+    """The corrected command is taken as it is: nothing was trained that it could spoil."""
+    out = tmp_path / "model"
+    assert message in refused(Run(tmp_path, *files, *TINY, *arguments, "--out", str(out)))
+    assert (out / "training" / "plan.json").exists(), "else there is nothing to test"
+    train(tmp_path, *files, *TINY, "--steps", "6", "--out", str(out))
+    assert state(out)[1]["step"] == 6
+
+
+def test_what_a_training_left_without_a_state_may_go(files: list[str], tmp_path: Path) -> None:
+    """Killed before its first state, with a corpus, metrics and snapshots behind it."""
+    out = tmp_path / "model"
+    choices = [*files, *TINY, "--snapshots", "4", "--save-every", "100000", "--tensorboard"]
+    run = Run(tmp_path, *choices, "--steps", "100000", "--out", str(out))
+    run.wait_for(lambda: (out / "training" / "metrics.jsonl").exists() and len(metrics(out)) > 2)
+    run.kill()
+    run.wait()
+    assert (out / "snapshots" / "0").exists()
+    train(tmp_path, *choices, "--out", str(out))
+    assert next(line["step"] for line in metrics(out) if "loss" in line) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["notes.txt", "training/notes.txt", "training/corpus/notes.txt", "snapshots/0/notes.txt", "notes/"],
+)
+def test_a_strangers_file_is_never_touched(
+    name: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model"
+    refused(Run(tmp_path, *files, *TINY, "--vocab-size", "5", "--out", str(out)))
+    path = out / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir() if name.endswith("/") else path.write_text("mine")
+    before = sorted(out.rglob("*"))
+    assert main(["train", *files, *TINY, "--out", str(out)]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert sorted(out.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["plan.json", "lock"])
+def test_a_strangers_file_with_a_name_of_ours_is_never_touched(
+    name: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model" / "training" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    assert main(["train", *files, *TINY, "--out", str(tmp_path / "model")]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+
+
+def test_a_training_behind_a_link_is_in_use(
+    copy: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files may lie on a larger disk."""
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "training").symlink_to(copy / "training")
+    assert main(["train", *files, *TINY, "--out", str(tmp_path / "linked")]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert state(copy)[1]["step"] == 20
+
+
+def test_two_at_once(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--out", str(out))
+    run.wait_for((out / "training" / "state.safetensors").exists)
+    assert "Another process trains in" in refused(Run(tmp_path, "--resume", "--out", str(out)))
+    run.kill()
+    assert run.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "There is nothing to learn from"),
+        (["--pairs", "no-such-file"], "There is no file no-such-file"),
+        (["--pairs", "a", "--valid", "no-such-file"], "There is no file no-such-file"),
+        (["--pairs", "a", "b", "c"], "--pairs takes a file of pairs or two aligned files, not 3"),
+        (["--pairs", "a", "--steps", "0"], "--steps is 0"),
+        (["--pairs", "a", "--longest", "200", "--max-len", "200"], "has positions for 199 sub-words"),
+        (["--pairs", "a", "--d-model", "30", "--n-heads", "4"], "d_model 30 can't be split"),
+        (["--pairs", "a", "--peak", "0"], "--peak is 0"),
+        (["--pairs", "a", "--peak", "inf"], "--peak is inf: it must be a number"),
+        (["--pairs", "a", "--peak", "nan"], "--peak is nan"),
+        (["--pairs", "a", "--max-ratio", "nan"], "--max-ratio is nan: it must be at least 1"),
+        (["--pairs", "a", "--seed", str(2**63)], "--seed is 9223372036854775808: it must be from 0 to 2^63"),
+        (["--pairs", "a", "--threads", "0"], "--threads is 0: it must be at least 1"),
+        (["--pairs", "/dev/null"], "--pairs /dev/null is no regular file"),
+        (["--pairs", "a", "--valid", "/dev/null"], "--valid /dev/null is no regular file"),
+        (["--pairs", "a", "--max-file-mib", "0"], "--max-file-mib is 0"),
+        (["--pairs", "a", "--snapshots", "1"], "--snapshots is 1"),
+        (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),
+        (["--pairs", "a", "--warmup", "5000", "--steps", "5000"], "--warmup 5000 leaves nothing"),
+        (["--pairs", "a", "--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),
+        (["--resume"], "No training was begun in"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *arguments, "--out", str(tmp_path / "model")]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+
+
+def test_a_damaged_state(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = copy / "training" / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:5000])
+    assert main(["train", "--resume", "--out", str(copy), "--threads", "1"]) == 1
+    assert "can't be read" in capsys.readouterr().err
+
+
+def test_damaged_weights_of_an_average(
+    copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said to do helps."""
+    again = ["--resume", "--out", str(copy), "--steps", "28", "--average", "3"]
+    train(tmp_path, *again)
+    path = copy / "training" / "weights-24.safetensors"
+    path.write_bytes(path.read_bytes()[:5000])
+    assert main(["train", *again, "--threads", "1"]) == 1
+    assert f"{path} can't be read" in capsys.readouterr().err
+    path.unlink()
+    train(tmp_path, *again)

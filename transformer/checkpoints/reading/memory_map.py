@@ -1,0 +1,61 @@
+"""Tensors that lie in files, as PyTorch's: mapped into memory, one mapping a file."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.reading.raw import StoredTensor
+from transformer.errors import CheckpointError
+
+DTYPES = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
+
+# A mapping lives as long as a tensor in it does. One a file, because each keeps a file open.
+_mappings: WeakValueDictionary[tuple[Path, int, int], mmap.mmap] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def map_tensor(stored: StoredTensor) -> Tensor:
+    """Map a tensor into memory in the precision it is stored in: (*shape), nothing is copied.
+
+    Pages that someone writes to become theirs alone: the file is never written.
+
+    Raises:
+        CheckpointError: when the file has gone or has become shorter.
+    """
+    try:
+        mapping = _mapping(stored.path)
+    except (OSError, ValueError, OverflowError) as error:
+        raise CheckpointError(f"{stored.path} can't be read any more ({error}): open it again.") from error
+    if stored.offset + stored.n_bytes > len(mapping):
+        raise CheckpointError(f"{stored.path} has become shorter since it was looked at: open it again.")
+    found = torch.frombuffer(mapping, dtype=torch.uint8, offset=stored.offset, count=stored.n_bytes)
+    dtype = DTYPES[stored.dtype]
+    if stored.offset % dtype.itemsize:  # only in foreign files; PyTorch can't look at odd addresses
+        found = found.clone()
+    return found.view(dtype).view(stored.shape)
+
+
+def _mapping(path: Path) -> mmap.mmap:
+    with _lock, path.open("rb") as file:
+        stat = path.stat()
+        key = path, stat.st_ino, stat.st_mtime_ns
+        mapping = _mappings.get(key)
+        if mapping is None:
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            _mappings[key] = mapping
+        return mapping

@@ -1,0 +1,141 @@
+"""Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, whose ids fairseq counted.
+
+The pieces are the file's, their ids are not: each model has special tokens of its own before and behind
+them. All is as in Hugging Face's library 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.tokenizers.piece_model import UNIGRAM, PieceModel
+from transformer.checkpoints.tokenizers.sentence_pieces import control_pieces, cut_at_spaces, open_pieces
+from transformer.checkpoints.tokenizers.settings import FAIRSEQ_TOKENS, Texts, TokenizerSettings
+from transformer.text.spelling import MARK
+
+FILE = "sentencepiece.bpe.model"
+MBART_LANGUAGES = tuple(
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM "
+    "ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN".split()
+)
+MBART_50_LANGUAGES = MBART_LANGUAGES + tuple(
+    "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE "
+    "sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI".split()
+)
+CAMEMBERT_UNUSED = ("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED")
+_UNK_ID = 3
+_NEVER_CHOSEN = -100.0
+
+Scores = list[tuple[str, float]]
+"""Pieces by id, and how likely each is (the logarithm of its probability)."""
+
+
+def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Built:
+    """Build mBART's tokenizer, or mBART-50's, which alone normalizes characters.
+
+    <s>, <pad>, </s>, <unk>, then the pieces from the fourth on, the language codes, and <mask>.
+
+    Raises:
+        CheckpointError: for a file that is no such model.
+    """
+    model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
+    languages = MBART_50_LANGUAGES if fifty else MBART_LANGUAGES
+    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
+    if fifty:
+        _normalize_spaces(tokenizer, model)
+    else:
+        cut_at_spaces(tokenizer)
+    codes = [AddedToken(name, special=True) for name in languages]
+    built = _with_special_tokens(tokenizer, settings, [*control_pieces(model), *codes], wide_mask=True)
+    return frame_with_language(built, settings, fifty=fifty)
+
+
+def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> Built:
+    """Build XLM-R's tokenizer: mBART's without the language codes, and with RoBERTa's frame.
+
+    Raises:
+        CheckpointError: for a file that is no such model.
+    """
+    model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
+    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(tokens["mask_token"])])
+    _normalize_characters(tokenizer, settings, model)
+    built = _with_special_tokens(tokenizer, settings, control_pieces(model), wide_mask=False)
+    frame_with(tokenizer, [tokens["bos_token"]], [tokens["eos_token"]])
+    return built
+
+
+def build_camembert(texts: Texts, settings: TokenizerSettings) -> Built:
+    """Build CamemBERT's tokenizer.
+
+    <s>NOTUSED, <pad>, </s>NOTUSED, <unk>, <unk>NOTUSED, then the pieces from the second on, which are <s> and
+    </s> first, and <mask>.
+
+    Raises:
+        CheckpointError: for a file that is no such model.
+    """
+    model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
+    begin, end, unknown = CAMEMBERT_UNUSED
+    first = _sure(begin, tokens["pad_token"], end, tokens["unk_token"])
+    pieces = [(piece.text, piece.score) for piece in model.pieces[1:]]
+    tokenizer = _unigram([*first, (unknown, _NEVER_CHOSEN), *pieces, *_sure(tokens["mask_token"])])
+    _normalize_characters(tokenizer, settings, model)
+    built = _with_special_tokens(tokenizer, settings, control_pieces(model), wide_mask=True)
+    frame_with(tokenizer, [tokens["bos_token"]], [tokens["eos_token"]])
+    return built
+
+
+def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: bool) -> Built:
+    """Put mBART's </s> and the code of the source language behind a sentence, mBART-50's around it."""
+    source = settings.text("src_lang") or "en_XX"
+    target = settings.text("tgt_lang")
+    end = built.named.get("eos_token", "</s>")
+    if fifty:
+        frame_with(built.tokenizer, [source], [end])
+    else:
+        frame_with(built.tokenizer, [], [end, source])
+    return Built(built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target))
+
+
+def _tokens(settings: TokenizerSettings) -> dict[str, str]:
+    return FAIRSEQ_TOKENS | {name: token.content for name, token in settings.named.items()}
+
+
+def _behind_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
+    """The file's <unk>, <s> and </s> give way to four special tokens in fairseq's order."""
+    four = _sure(*(tokens[name] for name in ("bos_token", "pad_token", "eos_token", "unk_token")))
+    return [*four, *((piece.text, piece.score) for piece in model.pieces[3:])]
+
+
+def _sure(*names: str) -> Scores:
+    return [(name, 0.0) for name in names]
+
+
+def _unigram(scores: Scores) -> Tokenizer:
+    return Tokenizer(models.Unigram(scores, unk_id=_UNK_ID, byte_fallback=False))
+
+
+def _with_special_tokens(
+    tokenizer: Tokenizer, settings: TokenizerSettings, extra: Iterable[AddedToken], *, wide_mask: bool
+) -> Built:
+    """Add the special tokens; a wide mask takes the spaces before it along."""
+    mask = AddedToken(_tokens(settings)["mask_token"], lstrip=wide_mask, special=True)
+    named = add_special_tokens(tokenizer, settings, FAIRSEQ_TOKENS | {"mask_token": mask}, extra)
+    return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+
+
+def _normalize_characters(tokenizer: Tokenizer, settings: TokenizerSettings, model: PieceModel) -> None:
+    """Cut text at its spaces, after normalizing its characters."""
+    if model.charsmap:
+        tokenizer.normalizer = normalizers.Precompiled(model.charsmap)
+    cut_at_spaces(tokenizer, mark_words=settings.flag("add_prefix_space", True))
+
+
+def _normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
+    """Cut text at its spaces, of which several count as one, after normalizing its characters."""
+    cut_at_spaces(tokenizer)
+    steps = [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=True)

@@ -1,0 +1,186 @@
+"""Trying a tokenizer's files in a process of its own, before this one gives them to native libraries.
+
+`python -m transformer.checkpoints.tokenizers.probe` reads
+{"family": ..., "texts": {name: {"text" or "base64": ...}}} from its standard input, builds the tokenizer and
+cuts a few texts with it, under limits of memory and time, and writes {"refused": null or a sentence}. What
+crashes it, crashes no one else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints.tokenizers.built import ORDINARY, Built
+from transformer.checkpoints.tokenizers.files import TOKENIZER_FILES, build
+from transformer.checkpoints.tokenizers.marian import MarianSide
+from transformer.checkpoints.tokenizers.settings import Texts, json_object
+from transformer.checkpoints.tokenizers.steps import patterns_of
+from transformer.errors import CheckpointError
+
+_ROOT = Path(__file__).resolve().parents[3]
+_MOST_GROWTH = 20
+"""Characters that normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
+_LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
+_RUN = 40
+_MOST_RUNS = 500
+
+SAMPLES = (
+    "",
+    " ",
+    "The cat isn't here: 3.14 €, naïve café.",
+    "  two  spaces\tand\na line\r\n",
+    "你好，世界 🦝👩‍👩‍👧 e\u0301 עברית \u2581x\u200b\u0007\ufffd",
+    *(character * 300 + "!\x00" for character in "a 1.A\n\u2581"),
+    "aA1 .," * 60,
+    *ORDINARY,
+)
+"""Ordinary and odd texts, and long runs, on which a bad pattern takes for ever."""
+
+
+@dataclass(frozen=True)
+class ProbeLimits:
+    """What the trying process may take.
+
+    Attributes:
+        memory_bytes: that it may ask the system for.
+        seconds: by the clock.
+    """
+
+    memory_bytes: int = 2 * 2**30
+    seconds: float = 60.0
+
+
+def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
+    """Try a folder's tokenizer files in a process of its own.
+
+    Args:
+        texts: the folder's small files; those of no tokenizer are left out.
+        family: of the model.
+        limits: the usual ones when left out.
+
+    Raises:
+        CheckpointError: when they are refused, or the process crashes or takes too long or too much memory.
+    """
+    limits = limits or ProbeLimits()
+    files = {name: _packed(content) for name, content in texts.items() if name in TOKENIZER_FILES}
+    task = {"family": family, "texts": files, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds}
+    environment = {"PATH": os.defpath, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-s", "-m", "transformer.checkpoints.tokenizers.probe"],
+            input=json.dumps(task).encode(),
+            capture_output=True,
+            cwd=_ROOT,
+            env=environment,
+            timeout=limits.seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CheckpointError(
+            f"The tokenizer's files take more than {limits.seconds:.0f} s for a few short texts: copy them "
+            "again, or remove them from a copy of the folder and type token numbers instead."
+        ) from error
+    refused = _answer(done.stdout) if done.returncode == 0 else _CRASHED
+    if refused is not None:
+        raise CheckpointError(refused)
+
+
+_CRASHED = (
+    "The tokenizer's files crash the library that reads them, or take more memory than any tokenizer does: "
+    "copy them again, or remove them from a copy of the folder and type token numbers instead."
+)
+
+
+def _packed(content: str | bytes) -> dict[str, str]:
+    if isinstance(content, str):
+        return {"text": content}
+    return {"base64": base64.b64encode(content).decode()}
+
+
+def _answer(output: bytes) -> str | None:
+    try:
+        refused = json.loads(output)["refused"]
+    except (ValueError, KeyError, TypeError):
+        return _CRASHED
+    return refused if refused is None or isinstance(refused, str) else _CRASHED
+
+
+def _main() -> None:
+    """The process itself."""
+    task: dict[str, Any] = json.load(sys.stdin)
+    resource.setrlimit(resource.RLIMIT_AS, (task["memory_bytes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(task["seconds"]) + 1,) * 2)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    texts = {
+        name: file["text"] if "text" in file else base64.b64decode(file["base64"])
+        for name, file in task["texts"].items()
+    }
+    try:
+        _try(texts, task["family"])
+        refused = None
+    except CheckpointError as error:
+        refused = str(error)
+    json.dump({"refused": refused}, sys.stdout)
+
+
+def _try(texts: Texts, family: str) -> None:
+    built = build(texts, family)
+    try:
+        if isinstance(built, Built):
+            _try_library(built, (*SAMPLES, *_runs(texts)))
+        elif built is not None:
+            for side in built:
+                _try_marian(side)
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a library raises on a text is a reason
+        raise CheckpointError(
+            f"The tokenizer's files don't work ({error}): copy them again, or remove them from a copy of the "
+            "folder and type token numbers instead."
+        ) from error
+
+
+def _try_library(built: Built, samples: Iterable[str]) -> None:
+    tokenizer = built.tokenizer
+    if tokenizer.normalizer is not None:
+        codes = (code for code in range(0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn"))
+        if any(len(tokenizer.normalizer.normalize_str(chr(code))) > _MOST_GROWTH for code in codes):
+            raise CheckpointError(
+                "The tokenizer's normalizer makes long texts of short ones, which no model's does: take its "
+                "files from where the model came from."
+            )
+    for sample in samples:
+        for framed in (False, True):
+            ids = tokenizer.encode(sample, add_special_tokens=framed).ids
+            tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def _runs(texts: Texts) -> Iterator[str]:
+    """Long runs of what the file's own patterns look for: on its like they may take for ever."""
+    plain = json_object(texts, "tokenizer.json")
+    literals = [literal for pattern in patterns_of(plain) for literal in _LITERAL.findall(pattern)]
+    parts = dict.fromkeys(part for literal in literals for part in (literal, *literal))
+    for part in islice(parts, _MOST_RUNS):
+        yield part * _RUN + "!"
+
+
+def _try_marian(side: MarianSide) -> None:
+    for sample in SAMPLES:
+        side.join(piece for piece, _ in side.cut(sample))
+
+
+if __name__ == "__main__":
+    _main()

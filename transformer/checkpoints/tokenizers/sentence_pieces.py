@@ -1,0 +1,117 @@
+"""Tokenizers of sentencepiece models: T5's and Llama's, as Hugging Face's library 5 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.tokenizers.piece_model import (
+    BPE,
+    CONTROL,
+    UNIGRAM,
+    USER_DEFINED,
+    PieceModel,
+    read_piece_model,
+)
+from transformer.checkpoints.tokenizers.settings import Texts, TokenizerSettings
+from transformer.checkpoints.tokenizers.vocabulary_files import frame_by_settings
+from transformer.errors import CheckpointError
+from transformer.text.spelling import MARK
+
+T5_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+LLAMA_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+_N_EXTRA = 100
+_FEWEST_PIECES = 4
+
+
+def build_t5(texts: Texts, settings: TokenizerSettings) -> Built:
+    """Build T5's tokenizer of spiece.model: the pieces, then <extra_id_99> to <extra_id_0>.
+
+    Raises:
+        CheckpointError: for a file that is no such model.
+    """
+    model = open_pieces(texts, "spiece.model", UNIGRAM)
+    n_extra = settings.values.get("extra_ids", _N_EXTRA)
+    if type(n_extra) is not int or not 0 <= n_extra <= 10_000:
+        raise CheckpointError(f"tokenizer_config.json says extra_ids {n_extra!r:.80}: it must be a number.")
+    sentinels = [f"<extra_id_{number}>" for number in reversed(range(n_extra))]
+    scores = [(piece.text, piece.score) for piece in model.pieces] + [(name, 0.0) for name in sentinels]
+    tokenizer = Tokenizer(models.Unigram(scores, unk_id=2, byte_fallback=False))
+    if model.charsmap:
+        tokenizer.normalizer = normalizers.Precompiled(model.charsmap)
+    cut_at_spaces(tokenizer)
+    extra = [*control_pieces(model), *(AddedToken(name, special=True) for name in sentinels)]
+    named = add_special_tokens(tokenizer, settings, T5_TOKENS, extra)
+    frame_with(tokenizer, [], ["</s>"])
+    return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+
+
+def build_llama(texts: Texts, settings: TokenizerSettings) -> Built:
+    """Build Llama's tokenizer of tokenizer.model: byte-pair encoding, unknown characters in their bytes.
+
+    With `legacy` in the settings, a space is put before each part of a text that special tokens cut off;
+    else before the first alone.
+
+    Raises:
+        CheckpointError: for a file that is no such model.
+    """
+    model = open_pieces(texts, "tokenizer.model", BPE)
+    ids = {piece.text: index for index, piece in enumerate(model.pieces)}
+    tokenizer = Tokenizer(models.BPE(ids, list(_merges(ids)), fuse_unk=True, byte_fallback=True))
+    space = settings.flag("add_prefix_space", True)
+    scheme = "always" if settings.flag("legacy", False) else "first"
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
+        replacement=MARK, prepend_scheme=scheme if space else "never", split=False
+    )
+    steps = [decoders.Replace(MARK, " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*steps, *([decoders.Strip(content=" ", left=1)] if space else [])])
+    named = add_special_tokens(tokenizer, settings, LLAMA_TOKENS, control_pieces(model))
+    frame_by_settings(tokenizer, settings, named)
+    return Built(tokenizer, "marks", named, clean_up=False)
+
+
+def open_pieces(texts: Texts, name: str, algorithm: int) -> PieceModel:
+    """Read the sentencepiece model of a file.
+
+    Raises:
+        CheckpointError: when it is none, or of another algorithm.
+    """
+    content = texts[name]
+    try:
+        model = read_piece_model(content if isinstance(content, bytes) else content.encode())
+    except CheckpointError as error:
+        raise CheckpointError(f"{name} {error}") from error
+    if model.algorithm != algorithm or len(model.pieces) < _FEWEST_PIECES:
+        raise CheckpointError(f"{name} is a model of another kind than this file's name promises.")
+    return model
+
+
+def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
+    """Cut text at its spaces, with a mark before each word or none, and put decoded words together again."""
+    scheme: Literal["always", "never"] = "always" if mark_words else "never"
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme=scheme, split=True),
+        ]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=MARK, prepend_scheme=scheme, split=True)
+
+
+def control_pieces(model: PieceModel) -> list[AddedToken]:
+    """The pieces that are never cut, those for control as special tokens."""
+    return [
+        AddedToken(piece.text, normalized=False, special=piece.kind == CONTROL)
+        for piece in model.pieces
+        if piece.kind in (CONTROL, USER_DEFINED)
+    ]
+
+
+def _merges(ids: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """The pairs of pieces that make another one, the earliest of those first."""
+    for text in ids:
+        pairs = ((text[:cut], text[cut:]) for cut in range(1, len(text)))
+        yield from ((left, right) for left, right in pairs if left in ids and right in ids)

@@ -1,0 +1,158 @@
+"""A corpus as ids on disk: read through memory maps, so that it may be larger than memory.
+
+A folder holds, for each side, the ids of all sentences end to end and where each begins. Any pair can be read
+at any time: an order of the pairs is a list of numbers, and a training goes on where it stopped by counting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.data.batches import Batch, Example, batch_starts, make_batch
+from transformer.text.vocabulary import BOS_ID, EOS_ID
+
+_ID = np.dtype("<i4")
+_OFFSET = np.dtype("<i8")
+_SIDES = ("source", "target")
+_DESCRIPTION = "corpus.json"
+
+
+class EncodedCorpusError(ValueError):
+    """A folder that holds no whole encoded corpus; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Sentences of one language: sentence i is ids[offsets[i] : offsets[i + 1]]."""
+
+    ids: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+    def sentence(self, index: int) -> list[int]:
+        ids: list[int] = self.ids[self.offsets[index] : self.offsets[index + 1]].tolist()
+        return ids
+
+
+class EncodedCorpus:
+    """Sentence pairs as ids, without <bos> and <eos>.
+
+    Args:
+        folder: that `write_corpus` wrote.
+
+    Raises:
+        EncodedCorpusError: for a folder that it did not finish.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self.description: dict[str, object] = json.loads(
+                (folder / _DESCRIPTION).read_text(encoding="utf-8")
+            )
+            self._source, self._target = (_open_side(folder, side) for side in _SIDES)
+        except (OSError, ValueError) as error:
+            raise EncodedCorpusError(
+                f"{folder} holds no whole encoded corpus ({error}): remove the folder and encode it again."
+            ) from error
+
+    def __len__(self) -> int:
+        return len(self._source.offsets) - 1
+
+    def n_labels(self) -> int:
+        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
+        return int(self.lengths()[1].sum())
+
+    def example(self, index: int) -> Example:
+        """Read one pair."""
+        source, target = self._source.sentence(index), self._target.sentence(index)
+        return Example(src=(*source, EOS_ID), tgt=(BOS_ID, *target, EOS_ID))
+
+    def batch(self, indices: Iterable[int]) -> Batch:
+        """Read pairs as one padded batch."""
+        return make_batch([self.example(int(index)) for index in indices])
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Positions of each pair, <eos> or <bos> included: (2, pairs), the source side first."""
+        return np.stack([np.diff(side.offsets) + 1 for side in (self._source, self._target)])
+
+
+def write_corpus(
+    folder: Path,
+    pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    describe: Callable[[], dict[str, object]] = dict,
+) -> EncodedCorpus:
+    """Write pairs of ids as they come; memory holds one pair at a time.
+
+    Args:
+        folder: made if it is missing; the description is written last, so a folder without one is unfinished.
+        pairs: ids of source and target, without <bos> and <eos>.
+        describe: asked after the last pair for whatever a reader has to know of the corpus, plain values.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _DESCRIPTION).unlink(missing_ok=True)
+    with (
+        (folder / "source.ids").open("wb") as source_ids,
+        (folder / "source.offsets").open("wb") as source_offsets,
+        (folder / "target.ids").open("wb") as target_ids,
+        (folder / "target.offsets").open("wb") as target_offsets,
+    ):
+        sides = ((source_ids, source_offsets), (target_ids, target_offsets))
+        ends = [0, 0]
+        for _, offsets in sides:
+            _write(offsets, [0], _OFFSET)
+        for pair in pairs:
+            for number, ((ids, offsets), sentence) in enumerate(zip(sides, pair, strict=True)):
+                ends[number] += len(sentence)
+                _write(ids, sentence, _ID)
+                _write(offsets, [ends[number]], _OFFSET)
+        for ids, offsets in sides:
+            for file in (ids, offsets):
+                file.flush()
+                os.fsync(file.fileno())
+    description = json.dumps(describe(), ensure_ascii=False, indent=1)
+    (folder / _DESCRIPTION).write_text(description, encoding="utf-8")
+    return EncodedCorpus(folder)
+
+
+def epoch_batches(
+    corpus: EncodedCorpus, *, tokens: int, seed: int, epoch: int
+) -> list[npt.NDArray[np.int64]]:
+    """Share all pairs out among batches of pairs of similar length, in an order of the epoch's own.
+
+    The order is a function of seed and epoch alone. It takes about 50 bytes of memory a pair.
+
+    Args:
+        corpus: not empty.
+        tokens: the most positions of a batch, padding included, on its longer side; a pair that is longer
+            makes a batch of its own.
+        seed: of the training.
+        epoch: from 0.
+    """
+    rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
+    source, target = corpus.lengths()
+    longest = np.maximum(source, target)
+    order = rng.permutation(len(corpus))
+    order = order[np.lexsort((target[order], source[order], longest[order]))]
+    groups = np.split(order, batch_starts(longest[order].tolist(), tokens)[1:])
+    return [groups[number] for number in rng.permutation(len(groups))]
+
+
+def _write(file: BinaryIO, numbers: Sequence[int], kind: npt.DTypeLike) -> None:
+    file.write(np.asarray(numbers, dtype=kind).tobytes())
+
+
+def _open_side(folder: Path, side: str) -> _Side:
+    offsets = np.fromfile(folder / f"{side}.offsets", dtype=_OFFSET)
+    path = folder / f"{side}.ids"
+    if len(offsets) < 2:
+        raise ValueError("there are no pairs in it")
+    if path.stat().st_size != int(offsets[-1]) * _ID.itemsize:
+        raise ValueError(f"{path.name} has not the length that {side}.offsets says")
+    return _Side(np.memmap(path, dtype=_ID, mode="r"), offsets)

@@ -1,0 +1,66 @@
+"""Copy, reverse, sort: tasks whose right attention is known, so that one sees a model find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from random import Random
+from string import ascii_lowercase, digits
+
+from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
+
+SYMBOLS = digits + ascii_lowercase
+"""The words of these tasks."""
+
+SHORTEST, LONGEST = 2, 12
+"""Symbols of a generated sequence."""
+
+
+class SymbolTask:
+    """Random digits and letters in, the same ones in another order out.
+
+    Args:
+        name: as people choose it.
+        order: the positions of given symbols in the order that is asked for.
+
+    Attributes:
+        name: as given.
+        source_language, target_language: codes of the tokenizers.
+    """
+
+    source_language = target_language = "en"
+
+    def __init__(self, name: str, order: Callable[[Sequence[str]], list[int]]) -> None:
+        self.name = name
+        self._order = order
+
+    def solve(self, symbols: Sequence[str]) -> SentencePair:
+        """Pair symbols with the right answer; each of it is aligned with the one that it was."""
+        order = self._order(symbols)
+        return SentencePair(
+            source=tuple(symbols),
+            target=tuple(symbols[i] for i in order),
+            alignment=frozenset((i, j) for j, i in enumerate(order)),
+            replaceable=frozenset(),
+        )
+
+    def sample(self, rng: Random) -> SentencePair:
+        """Make a random pair; of the training or of the held-out ones."""
+        return self.solve(rng.choices(SYMBOLS, k=rng.randint(SHORTEST, LONGEST)))
+
+    def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
+        """Make pairs without end, all of them held out from training or none."""
+        rng = Random(seed)
+        while True:
+            pair = self.sample(rng)
+            if drawn_for_evaluation(pair.source) == held_out:
+                yield pair
+
+    def held_out(self, count: int, seed: int) -> list[SentencePair]:
+        """Make so many held-out pairs."""
+        return list(islice(self.pairs(seed, held_out=True), count))
+
+
+COPY = SymbolTask("copy", lambda symbols: list(range(len(symbols))))
+REVERSE = SymbolTask("reverse", lambda symbols: list(reversed(range(len(symbols)))))
+SORT = SymbolTask("sort", lambda symbols: sorted(range(len(symbols)), key=symbols.__getitem__))

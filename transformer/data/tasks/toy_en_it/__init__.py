@@ -1,0 +1,71 @@
+"""The built-in English-Italian task: a small synchronous grammar that makes sentence pairs without end.
+
+Each English sentence has one translation. Where English leaves open what Italian must say, it is decided:
+
+- you is one person, called tu; i, you, we, they and them are masculine, and so is "it" as an object;
+- friend, teacher, doctor and other persons are masculine unless English has a word of its own (actress,
+  waitress, queen); nurse is infermiera;
+- the past tense and the present perfect are both the passato prossimo, but was and were the imperfect; the
+  present progressive is stare with the gerund; can is potere, also where one has learnt it (sapere);
+- what is "che cosa"; they like is "a loro piace"; to live is abitare;
+- an object pronoun goes before a modal verb (lo posso vedere); after avere the participle agrees with lo, la
+  and li, but not with mi, ti and ci;
+- lo and la are elided before every vowel and h; questo and buona never are, quello and bello always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
+from transformer.data.tasks.toy_en_it import sentences
+
+_ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in sentences.IDIOMS)
+
+
+class ToyEnIt:
+    """The task, as training and tests use it.
+
+    Attributes:
+        name: as the command line has it.
+        source_language, target_language: codes of the tokenizers.
+    """
+
+    name = "toy-en-it"
+    source_language = "en"
+    target_language = "it"
+
+    def sample(self, rng: Random) -> SentencePair:
+        """Make a random pair; of the training or of the held-out sentences."""
+        return sentences.sample(rng)
+
+    def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
+        """Make pairs without end, all of them held out from training or none.
+
+        A pair is held out by its Italian words without the final mark, about one in forty: so no spelling,
+        contraction or punctuation of a held-out sentence is trained on. Idioms, of which there are few and
+        which follow no rule, are always trained on.
+        """
+        rng = Random(seed)
+        while True:
+            pair = self.sample(rng)
+            if is_held_out(pair) == held_out:
+                yield pair
+
+    def held_out(self, count: int, seed: int) -> list[SentencePair]:
+        """Make so many different held-out pairs."""
+        found: dict[tuple[str, ...], SentencePair] = {}
+        for pair in self.pairs(seed, held_out=True):
+            found.setdefault(pair.source, pair)
+            if len(found) == count:
+                break
+        return list(found.values())
+
+
+def is_held_out(pair: SentencePair) -> bool:
+    """Whether a pair is for evaluation only."""
+    words = pair.target[:-1] if pair.target[-1] in ".?!" else pair.target
+    if words in _ALWAYS_TRAINED:
+        return False
+    return drawn_for_evaluation(words)

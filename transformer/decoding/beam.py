@@ -1,0 +1,281 @@
+"""Beam search: the few best targets so far are followed side by side (Sutskever et al. 2014, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from transformer.decoding.greedy import refuse_no_numbers, room_behind, row_limits
+from transformer.model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One target that a search found.
+
+    Attributes:
+        ids: without what begins and ends it; a given prefix is part of it.
+        log_probability: of all tokens, those of a given prefix and the end included, in nats.
+        score: log_probability over the length penalty.
+        end_id: what ended it; None if it ran into the limit.
+    """
+
+    ids: tuple[int, ...]
+    log_probability: float
+    score: float
+    end_id: int | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to an end; else it ran into the limit."""
+        return self.end_id is not None
+
+
+def length_penalty(n_tokens: int, alpha: float) -> float:
+    """What a log-probability is divided by: ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14).
+
+    Without it (alpha 0) short targets win: each token more makes a target less probable.
+    """
+    return float(((5 + n_tokens) / 6) ** alpha)
+
+
+@dataclass(frozen=True)
+class BeamStep:
+    """The candidates of one step: for each sentence the best N continuations, best first.
+
+    N is K times one more than the tokens that end a target (2K where <eos> is the only one): so K of them
+    do not end.
+
+    Attributes:
+        parents: the hypothesis, 0 to K - 1, that each goes on (B, N).
+        tokens: their ids (B, N).
+        log_probabilities: of each token behind its prefix, in nats (B, N).
+        totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
+            there are fewer candidates.
+        followed: places of the K candidates that are followed on, best first (B, K).
+    """
+
+    parents: Tensor
+    tokens: Tensor
+    log_probabilities: Tensor
+    totals: Tensor
+    followed: Tensor
+
+
+@dataclass
+class Found:
+    """The best hypotheses of one sentence so far, at most `size`, best first."""
+
+    size: int
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+
+    def add(self, hypothesis: Hypothesis) -> None:
+        """Take one in, and let go of what is beyond the size."""
+        self.hypotheses.append(hypothesis)
+        self.hypotheses.sort(key=lambda one: -one.score)
+        del self.hypotheses[self.size :]
+
+    def holds_against(self, score: float) -> bool:
+        """Whether there are enough, none of them worse than this score."""
+        return len(self.hypotheses) == self.size and self.hypotheses[-1].score >= score
+
+
+class BeamSearch:
+    """A search over a batch of sources, step by step.
+
+    Each step continues every followed hypothesis by every token. Of a sentence's continuations the best K
+    that do not end are followed on; one that ends is finished if it is among the best K. A
+    sentence's search is over when it has `n_best` finished hypotheses and none of those that are followed
+    has, at its present length, a better score than the worst of them. With alpha 0 no better one is missed
+    so; with more, a followed one could still gain by its length.
+
+    Args:
+        model: with a decoder, in eval mode.
+        src: (B, S) ids, padded; None without an encoder, for one sentence.
+        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
+        end_ids: each of them ends a target, as <eos> does.
+        max_new_tokens: stop after so many, the end included, or at the model's last position; one number for
+            all sentences, or one each.
+        beam_size: K.
+        alpha: of the length penalty.
+        n_best: hypotheses to find for each sentence, at most K.
+        never: ids that are not to be chosen.
+        prefix: ids that every target begins with, none of `never`. They count as if they had been found.
+
+    Attributes:
+        found: what was found for each sentence so far.
+        n_listed: the most candidates of a step, so many that K of them do not end.
+
+    Raises:
+        ValueError: for an empty beam, or more hypotheses than it has.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        src: Tensor | None,
+        *,
+        start_ids: Sequence[int],
+        end_ids: Sequence[int],
+        max_new_tokens: int | Sequence[int],
+        beam_size: int,
+        alpha: float,
+        n_best: int = 1,
+        never: Sequence[int] = (),
+        prefix: Sequence[int] = (),
+    ) -> None:
+        if not 1 <= n_best <= beam_size:
+            raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
+        self.found = [Found(n_best) for _ in range(1 if src is None else len(src))]
+        self.n_listed = beam_size * (1 + max(1, len(end_ids)))  # a hypothesis ends in so many ways
+        self._model, self._src = model, src
+        self._beam_size, self._alpha = beam_size, alpha
+        room = room_behind(model, start_ids) - len(prefix)
+        limits = row_limits(max_new_tokens, len(self.found), room)
+        self._limits = [len(prefix) + limit for limit in limits]
+        device = model.generator.weight.device
+        self._never = torch.tensor(never, dtype=torch.long, device=device)
+        self._ends = torch.tensor(list(end_ids), dtype=torch.long, device=device)
+        self._begin = torch.tensor([[*start_ids, *prefix]], device=device)
+        self._n_start = len(start_ids)
+
+    @torch.inference_mode()
+    def steps(self) -> Iterator[BeamStep]:
+        """Search, a step for each length; sentences whose search is over, or at its limit, leave the batch.
+
+        Raises:
+            SentenceError: when logits are no numbers.
+        """
+        sentences = list(range(len(self.found)))
+        state = self._model.start(self._src)
+        begin = self._begin.expand(len(sentences), -1)
+        logits = self._model.step(begin, state)  # (B, T, V)
+        totals = self._of_prefix(logits[:, self._n_start - 1 : -1])[:, None]  # (B, 1), later (B, K)
+        logits = logits[:, -1]  # (B, V), later (B * K, V)
+        targets = begin[:, None, self._n_start :]  # (B, 1, tokens), later (B, K, tokens)
+        for length in range(1 + targets.shape[2], max(self._limits) + 1):
+            step = self._candidates(logits, totals)
+            self._finish(sentences, step, targets, length)
+            yield step
+            parents, tokens, totals = (
+                numbers.gather(1, step.followed) for numbers in (step.parents, step.tokens, step.totals)
+            )  # (B, K)
+            behind = targets.gather(1, parents[..., None].expand(-1, -1, targets.shape[2]))
+            rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
+            targets = torch.cat((behind, tokens[..., None]), dim=2)
+            open_ones = self._open_ones(sentences, totals, length)
+            at_limit = [row for row in open_ones if length == self._limits[sentences[row]]]
+            self._add_unfinished(sentences, totals, targets, at_limit)
+            going_on = [row for row in open_ones if length < self._limits[sentences[row]]]
+            if not going_on:
+                return
+            kept = torch.tensor(going_on, device=rows.device)
+            sentences = [sentences[row] for row in going_on]
+            totals, targets = totals[kept], targets[kept]
+            state.select(kept, rows[kept].flatten())
+            logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
+
+    def _of_prefix(self, logits: Tensor) -> Tensor:
+        """Log-probability of the given prefix; (B, P, V) -> (B,), 0 for an empty one."""
+        log_probabilities = logits.float().index_fill(-1, self._never, -math.inf).log_softmax(dim=-1)
+        prefix = self._begin[:, self._n_start :].expand(len(logits), -1)
+        return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
+
+    def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
+        n = self.n_listed
+        logits = logits.float().index_fill_(-1, self._never, -math.inf)
+        best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
+        refuse_no_numbers(best.values[:, 0])
+        shifted = best.values - best.values[:, :1]
+        # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
+        log_sum = logits.sub_(best.values[:, :1]).exp_().sum(dim=-1, keepdim=True).log()
+        log_probabilities = shifted - log_sum
+        n_each = log_probabilities.shape[-1]
+        log_probabilities = log_probabilities.view(len(totals), -1)  # (B, width * n_each)
+        together = totals.repeat_interleave(n_each, dim=1) + log_probabilities
+        missing = max(0, n - together.shape[1])
+        top = functional.pad(together, (0, missing), value=-math.inf).topk(n)
+        places = top.indices.clamp(max=together.shape[1] - 1)  # of a missing one: any, for its total is -inf
+        tokens = best.indices.view(len(totals), -1).gather(1, places)
+        does_end = torch.isin(tokens, self._ends) & top.values.isfinite()
+        return BeamStep(
+            parents=places // n_each,
+            tokens=tokens,
+            log_probabilities=log_probabilities.gather(1, places),
+            totals=top.values,
+            followed=does_end.int().sort(dim=1, stable=True).indices[:, : self._beam_size],
+        )
+
+    def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:
+        """Take in the candidates that end and are among the best K."""
+        does_end = torch.isin(step.tokens, self._ends) & step.totals.isfinite()
+        for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
+            total = float(step.totals[row, rank])
+            score = total / length_penalty(length, self._alpha)
+            found = self.found[sentences[row]]
+            if not found.holds_against(score):
+                ids = targets[row, step.parents[row, rank]].tolist()
+                found.add(Hypothesis(tuple(ids), total, score, int(step.tokens[row, rank])))
+
+    def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
+        """Rows of the sentences whose search goes on."""
+        penalty = length_penalty(length, self._alpha)
+        best = totals[:, 0].tolist()
+        return [
+            row
+            for row, sentence in enumerate(sentences)
+            if best[row] > -math.inf and not self.found[sentence].holds_against(best[row] / penalty)
+        ]
+
+    def _add_unfinished(
+        self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
+    ) -> None:
+        """At the limit of these rows, those that are still followed fill up what is missing."""
+        penalty = length_penalty(targets.shape[2], self._alpha)
+        for row in rows:
+            found = self.found[sentences[row]]
+            for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):
+                if len(found.hypotheses) < found.size and total > -math.inf:
+                    found.add(Hypothesis(tuple(ids), total, total / penalty, end_id=None))
+
+
+def beam_search(
+    model: Transformer,
+    src: Tensor | None,
+    *,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
+    max_new_tokens: int | Sequence[int],
+    beam_size: int,
+    alpha: float = 1.0,
+    n_best: int = 1,
+    never: Sequence[int] = (),
+    prefix: Sequence[int] = (),
+) -> list[list[Hypothesis]]:
+    """The `n_best` targets of each source, best first: see `BeamSearch`.
+
+    There are fewer than `n_best` only where the model knows no more words to go on with.
+
+    Raises:
+        SentenceError: when logits are no numbers.
+    """
+    search = BeamSearch(
+        model,
+        src,
+        start_ids=start_ids,
+        end_ids=end_ids,
+        max_new_tokens=max_new_tokens,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        never=never,
+        prefix=prefix,
+    )
+    for _ in search.steps():
+        pass
+    return [found.hypotheses for found in search.found]

@@ -1,0 +1,199 @@
+"""A beam search written down as a tree: every candidate, its numbers, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from transformer.decoding.beam import BeamSearch, BeamStep, Hypothesis, length_penalty
+from transformer.model.transformer import Transformer
+
+Fate = Literal["given", "kept", "pruned", "finished"]
+"""Given: the root and the prefix. Kept: followed on. Finished: among the best K, and an end. Pruned: none."""
+
+
+@dataclass(frozen=True)
+class BeamNode:
+    """One token behind the tokens of its parents.
+
+    Attributes:
+        index: its place among the nodes.
+        parent: its parent's; None for the root, the last of the tokens that every target begins with.
+        position: tokens before it, counted from the root; 0 for the root.
+        token_id: of the token.
+        log_probability: of it behind its prefix, in nats; 0 for the root.
+        total: of all tokens from the root's on up to it.
+        score: total over the length penalty, by which candidates of a step are ranked.
+        rank: its place among the candidates of its step, from 1.
+        ends: whether it is a token that ends the target.
+        fate: what the search did with it.
+    """
+
+    index: int
+    parent: int | None
+    position: int
+    token_id: int
+    log_probability: float
+    total: float
+    score: float
+    rank: int
+    ends: bool
+    fate: Fate
+
+
+@dataclass(frozen=True)
+class BeamTree:
+    """One search.
+
+    Attributes:
+        nodes: parents before their children; of each step its candidates, best first.
+        hypotheses: the n best, best first.
+        leaves: the node that each of them ends in.
+        n_given: nodes of the root and the prefix, which come first.
+        n_candidates: how many continuations each step had, from the first searched position on.
+        n_listed: the most of them that are among the nodes.
+    """
+
+    nodes: tuple[BeamNode, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    leaves: tuple[int, ...]
+    n_given: int
+    n_candidates: tuple[int, ...]
+    n_listed: int
+
+    def path(self, index: int) -> tuple[BeamNode, ...]:
+        """The nodes from the root to this one."""
+        nodes: list[BeamNode] = []
+        at: int | None = index
+        while at is not None:
+            nodes.append(self.nodes[at])
+            at = self.nodes[at].parent
+        return tuple(reversed(nodes))
+
+
+def beam_tree(
+    model: Transformer,
+    src: Tensor | None,
+    *,
+    start_ids: Sequence[int],
+    end_ids: Sequence[int],
+    max_new_tokens: int,
+    beam_size: int,
+    alpha: float = 1.0,
+    n_best: int = 1,
+    never: Sequence[int] = (),
+    prefix: Sequence[int] = (),
+) -> BeamTree:
+    """Search for the targets of one source, and write every step down.
+
+    Args:
+        src: (1, S) ids; None without an encoder.
+        model, start_ids, end_ids, max_new_tokens, beam_size, alpha, n_best, never, prefix: of `BeamSearch`.
+    """
+    search = BeamSearch(
+        model,
+        src,
+        start_ids=start_ids,
+        end_ids=end_ids,
+        max_new_tokens=max_new_tokens,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        never=never,
+        prefix=prefix,
+    )
+    nodes = _given(model, src, start_ids, prefix, never, alpha)
+    followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
+    open_words = model.config.tgt_vocab_size - len(set(never))
+    for step in search.steps():
+        n_candidates.append(len(followed) * open_words)
+        new = _nodes_of(step, followed, nodes, end_ids, beam_size, alpha)
+        nodes += new
+        followed = [node.index for node in new if node.fate == "kept"]
+    hypotheses = tuple(search.found[0].hypotheses)
+    leaves = tuple(_leaf(nodes, hypothesis) for hypothesis in hypotheses)
+    return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates), search.n_listed)
+
+
+@torch.inference_mode()
+def _given(
+    model: Transformer,
+    src: Tensor | None,
+    start_ids: Sequence[int],
+    prefix: Sequence[int],
+    never: Sequence[int],
+    alpha: float,
+) -> list[BeamNode]:
+    """The root and the prefix, with what its tokens cost."""
+    root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")
+    if not prefix:
+        return [root]
+    device = model.generator.weight.device
+    begin = torch.tensor([[*start_ids, *prefix[:-1]]], device=device)
+    logits = model.step(begin, model.start(src))[0, len(start_ids) - 1 :].float()
+    closed = torch.tensor(never, dtype=torch.long, device=device)
+    log_probabilities = logits.index_fill(-1, closed, -math.inf).log_softmax(dim=-1)  # (prefix, V)
+    nodes = [root]
+    for place, token in enumerate(prefix):
+        own = float(log_probabilities[place, token])
+        rank = 1 + int((log_probabilities[place] > own).sum())
+        total = nodes[-1].total + own
+        score = total / length_penalty(place + 1, alpha)
+        nodes.append(BeamNode(place + 1, place, place + 1, token, own, total, score, rank, False, "given"))
+    return nodes
+
+
+def _nodes_of(
+    step: BeamStep,
+    followed: Sequence[int],
+    nodes: Sequence[BeamNode],
+    end_ids: Sequence[int],
+    beam_size: int,
+    alpha: float,
+) -> list[BeamNode]:
+    kept = set(step.followed[0].tolist())
+    position = nodes[followed[0]].position + 1
+    penalty = length_penalty(position, alpha)
+    new: list[BeamNode] = []
+    rows = zip(
+        step.parents[0].tolist(),
+        step.tokens[0].tolist(),
+        step.log_probabilities[0].tolist(),
+        step.totals[0].tolist(),
+        strict=True,
+    )
+    for place, (parent, token, log_probability, total) in enumerate(rows):
+        if total == -math.inf:
+            break
+        ends = token in end_ids
+        fate: Fate = "kept" if place in kept else "finished" if ends and place < beam_size else "pruned"
+        new.append(
+            BeamNode(
+                index=len(nodes) + len(new),
+                parent=followed[parent],
+                position=position,
+                token_id=token,
+                log_probability=log_probability,
+                total=total,
+                score=total / penalty,
+                rank=place + 1,
+                ends=ends,
+                fate=fate,
+            )
+        )
+    return new
+
+
+def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis) -> int:
+    """Follow a hypothesis's tokens from the root."""
+    tokens = list(hypothesis.ids) if hypothesis.end_id is None else [*hypothesis.ids, hypothesis.end_id]
+    children = {(node.parent, node.token_id): node.index for node in nodes}
+    at = 0
+    for token in tokens:
+        at = children[at, token]
+    return at

@@ -1,0 +1,58 @@
+"""From token ids to the vectors that enter the first layer (paper, sections 3.4 and 3.5)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transformer.model.config import TransformerConfig
+from transformer.model.dropout import Dropout
+from transformer.model.normalization import norm_of
+from transformer.model.positions import LearnedPositions, SinusoidalPositions
+from transformer.model.trace import NO_TAP, Tap
+
+
+class Embedding(nn.Module):
+    """x = embedding(token) * sqrt(d_model) + position(place in the sentence).
+
+    By configuration without the factor or the positions, with the vector of the first segment added, and with
+    a norm behind it all.
+    """
+
+    def __init__(self, vocab_size: int, config: TransformerConfig) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, config.d_model))
+        self.scale = math.sqrt(config.d_model) if config.embedding_scale else 1.0
+        self.segments = (
+            nn.Parameter(torch.empty(config.n_segments, config.d_model)) if config.n_segments else None
+        )
+        self.positions = _positions(config)
+        self.norm = norm_of(config) if config.embedding_norm else None
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
+        """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).
+
+        The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D) and out (B, T, D: their
+        sum, behind the norm), each where there is one.
+        """
+        x = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
+        if self.segments is not None:
+            x = x + tap("segments", self.segments[None, :1])
+        if self.positions is not None:
+            x = x + tap("positions", self.positions(start, ids.shape[1])[None])
+        if self.norm is not None:
+            x = self.norm(x, tap.at("norm"))
+        return self.dropout(tap("out", x))
+
+
+def _positions(config: TransformerConfig) -> SinusoidalPositions | LearnedPositions | None:
+    """What is added to the embeddings; nothing where attention is told the positions, or nobody is."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(
+            config.max_len, config.d_model, config.position_base, config.sinusoid_layout
+        )
+    return LearnedPositions(config.max_len, config.d_model) if config.positions == "learned" else None

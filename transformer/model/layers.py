@@ -1,0 +1,157 @@
+"""One layer of the encoder and one of the decoder (paper, section 3.1, figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from transformer.model.attention import NO_PLACES, MultiHeadAttention, Places
+from transformer.model.cache import KeyValueCache
+from transformer.model.config import TransformerConfig
+from transformer.model.dropout import Dropout
+from transformer.model.feed_forward import FeedForward
+from transformer.model.normalization import Norm, norm_of
+from transformer.model.trace import NO_TAP, Tap
+
+
+@dataclass
+class DecoderLayerCache:
+    """What one decoder layer keeps between the steps of a decoding."""
+
+    self_attn: KeyValueCache = field(default_factory=KeyValueCache)
+    cross_attn: KeyValueCache = field(default_factory=KeyValueCache)
+
+
+class _ResidualLayer(nn.Module):
+    """What both layers share: a sublayer's output is added to the stream, with the norm before or behind."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm_position = config.norm_position
+        self.dropout = Dropout(config.dropout)
+
+    def residual(self, x: Tensor, norm: Norm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
+
+        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))).
+        """
+        if self.norm_position == "pre":
+            return x + self.dropout(sublayer(norm(x, tap)))
+        return norm(x + self.dropout(sublayer(x)), tap)
+
+
+def _attention(config: TransformerConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        bias=config.bias if config.attention_bias is None else config.attention_bias,
+        n_kv_heads=config.n_kv_heads,
+        d_head=config.d_head,
+        scaled=config.attention_scale,
+        transposed=config.merge_heads == "transposed",
+        q_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
+        k_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
+    )
+
+
+def _feed_forward(config: TransformerConfig) -> FeedForward:
+    return FeedForward(
+        config.d_model, config.d_ff, activation=config.activation, bias=config.bias, gated=config.gated
+    )
+
+
+class EncoderLayer(_ResidualLayer):
+    """Self-attention and feed-forward, each in a residual connection.
+
+    resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.self_attn = _attention(config)
+        self.self_attn_norm = norm_of(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = norm_of(config)
+
+    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, places: Places = NO_PLACES) -> Tensor:
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) closes the padding, places are for self-attention."""
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, tap.at("self_attn"), places=places)
+
+        def feed_forward(x: Tensor) -> Tensor:
+            return self.feed_forward(x, tap.at("feed_forward"))
+
+        x = tap("resid_pre", x)
+        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = tap("resid_mid", x)
+        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        return tap("resid_post", x)
+
+
+class DecoderLayer(_ResidualLayer):
+    """Self-attention, cross-attention and feed-forward, each in a residual connection.
+
+    resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward ->
+    resid_post. Without an encoder there is no cross-attention: resid_mid goes straight to the feed-forward.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.self_attn = _attention(config)
+        self.self_attn_norm = norm_of(config)
+        if config.kind == "encoder-decoder":
+            self.cross_attn = _attention(config)
+            self.cross_attn_norm = norm_of(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = norm_of(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tap: Tap = NO_TAP,
+        cache: DecoderLayerCache | None = None,
+        places: Places = NO_PLACES,
+    ) -> Tensor:
+        """One layer over x (B, Q, D).
+
+        Args:
+            x: (B, Q, D).
+            mask: (B, 1, Q, K) of the self-attention: causal and padding; None where nothing is closed.
+            memory: (B, S, D), what the encoder made of the source; or (B / n, S, D), each for n rows of x.
+            memory_mask: (B, 1, 1, S), closes the source's padding; None where there is none.
+            tap: sees the stream, and through its scopes every submodule.
+            cache: keys and values of earlier steps; x then holds the newest tokens only.
+            places: for self-attention.
+
+        Returns:
+            (B, Q, D).
+        """
+        self_cache, cross_cache = (None, None) if cache is None else (cache.self_attn, cache.cross_attn)
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache, places)
+
+        def cross_attention(x: Tensor) -> Tensor:
+            assert memory is not None
+            not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
+            beside = x.reshape(len(memory), -1, x.shape[-1])  # all targets of a source, one after the other
+            z = self.cross_attn(beside, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
+            return z.view_as(x)
+
+        def feed_forward(x: Tensor) -> Tensor:
+            return self.feed_forward(x, tap.at("feed_forward"))
+
+        x = tap("resid_pre", x)
+        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = tap("resid_mid", x)
+        if memory is not None:
+            x = self.residual(x, self.cross_attn_norm, tap.at("cross_attn_norm"), cross_attention)
+            x = tap("resid_mid_cross", x)
+        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        return tap("resid_post", x)

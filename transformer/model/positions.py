@@ -1,0 +1,184 @@
+"""Where a token stands: encodings that are added to embeddings, and positions that attention itself is told.
+
+Sinusoidal (paper, section 3.5) and learned encodings, (length, d_model); rotary positions (Su et al. 2021,
+arXiv:2104.09864), which turn queries and keys; relative positions (Raffel et al. 2020, arXiv:1910.10683,
+section 2.1), a bias of the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transformer.model.config import TransformerConfig
+
+SinusoidLayout = Literal["interleaved", "halves"]
+
+
+def wavelengths(d_model: int, base: float = 10_000.0) -> Tensor:
+    """Positions until sine and cosine of each dimension pair repeat: 2 pi base^(2i / d_model) (section 3.5).
+
+    Returns:
+        (d_model / 2,) float64, from 2 pi up to nearly 2 pi base.
+    """
+    pair = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
+    return 2 * math.pi * base ** (pair / d_model)
+
+
+def sinusoidal_encoding(
+    length: int, d_model: int, base: float = 10_000.0, layout: SinusoidLayout = "interleaved"
+) -> Tensor:
+    """PE(pos, 2i) = sin(pos / base^(2i / d_model)), PE(pos, 2i+1) = cos of the same (paper, section 3.5).
+
+    In the layout "halves" all sines stand before all cosines, as in Marian. Computed in float64: in float32
+    the angle of position 5000 is off by 2e-4.
+
+    Returns:
+        (length, d_model) float32; d_model must be even.
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    angle = position * (2 * math.pi / wavelengths(d_model, base))  # (length, d_model / 2)
+    if layout == "halves":
+        return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """The encoding of section 3.5, made once up to max_len; nothing to learn and nothing to save."""
+
+    encoding: Tensor
+
+    def __init__(
+        self, max_len: int, d_model: int, base: float, layout: SinusoidLayout = "interleaved"
+    ) -> None:
+        super().__init__()
+        # Nothing to load either, so real numbers even in a skeleton on the meta device.
+        with torch.device("cpu"):
+            encoding = sinusoidal_encoding(max_len, d_model, base, layout)
+        self.register_buffer("encoding", encoding, persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Encodings of the positions start, ..., start + length - 1: (length, D)."""
+        return self.encoding[start : start + length]
+
+
+class LearnedPositions(nn.Module):
+    """One learned vector a position; the paper found it as good (table 3, row E)."""
+
+    def __init__(self, max_len: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(max_len, d_model))
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Vectors of the positions start, ..., start + length - 1: (length, D)."""
+        return self.weight[start : start + length]
+
+
+class Rotation(NamedTuple):
+    """Cosines and sines of the angles, (T, d_head / 2) each."""
+
+    cos: Tensor
+    sin: Tensor
+
+
+def rotary_wavelengths(config: TransformerConfig) -> Tensor:
+    """Positions until each pair of a head has turned once: 2 pi base^(2i / d_head), stretched if so said.
+
+    From config.stretch_full on the speed 1 / wavelength is divided by config.rotary_stretch, up to
+    config.stretch_start it stays, and between the two it is mixed, in proportion to the speed ("NTK by
+    parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
+
+    Returns:
+        (d_head / 2,) float64.
+    """
+    trained = wavelengths(config.d_head, config.position_base)
+    stretch, start, full = config.rotary_stretch, config.stretch_start, config.stretch_full
+    if stretch == 1:
+        return trained
+    if start == full:
+        kept = (trained < full).double()
+    else:
+        kept = ((1 / trained - 1 / full) / (1 / start - 1 / full)).clamp(0, 1)
+    # 1 / ((1 - kept) / stretch + kept), so that a wavelength that stays is the same to the bit.
+    return trained * (stretch / ((1 - kept) + kept * stretch))
+
+
+def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rotation:
+    """The angles 2 pi position / wavelength of the positions start, ..., start + length - 1.
+
+    Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
+
+    Args:
+        start: the first position.
+        length: T, how many there are.
+        wavelengths: (d_head / 2,) positions until each pair has turned once, float64.
+        like: a tensor whose device and dtype the numbers get.
+    """
+    position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (T, 1)
+    angle = position * (2 * math.pi / wavelengths)  # (T, d_head / 2)
+    return Rotation(*(part.to(like.dtype).to(like.device) for part in (angle.cos(), angle.sin())))
+
+
+def rotate(x: Tensor, by: Rotation) -> Tensor:
+    """Turn the pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head) by their angles."""
+    even, odd = x[..., ::2], x[..., 1::2]
+    turned = (even * by.cos - odd * by.sin, even * by.sin + odd * by.cos)
+    return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, both_ways: bool) -> Tensor:
+    """The bucket of each distance: near ones have their own, farther ones share ever wider buckets.
+
+    Half of the buckets are for single distances, the others grow logarithmically up to max_distance; all
+    that is farther is in the last one.
+
+    Args:
+        distances: key's position minus query's, whole numbers of any shape.
+        n_buckets: how many there are.
+        max_distance: from it on the last bucket.
+        both_ways: whether keys behind the query have the upper half of the buckets; else they all are in
+            bucket 0 (a causal mask closes them).
+
+    Returns:
+        Whole numbers from 0 to n_buckets - 1, of the shape of `distances`.
+    """
+    if both_ways:
+        n_buckets //= 2
+        first, steps = n_buckets * (distances > 0), distances.abs()
+    else:
+        first, steps = torch.zeros_like(distances), (-distances).clamp(min=0)
+    n_single = n_buckets // 2
+    # In float32, as the published tables were trained: another rounding moves distances on the border.
+    growth = (steps.clamp(min=1).float() / n_single).log() / math.log(max_distance / n_single)
+    shared = n_single + (growth * (n_buckets - n_single)).long()
+    return first + torch.where(steps < n_single, steps, shared.clamp(max=n_buckets - 1))
+
+
+class RelativeBias(nn.Module):
+    """A learned number for each head and bucket of distances, added to the scores of self-attention.
+
+    One table serves all layers of a stack.
+    """
+
+    buckets: Tensor
+
+    def __init__(self, n_heads: int, n_buckets: int, max_distance: int, *, both_ways: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(n_buckets, n_heads))
+        self.max_distance = max_distance
+        # Nothing to learn or to load, so real numbers even in a skeleton on the meta device.
+        distances = torch.arange(-max_distance, max_distance + 1, device="cpu")
+        buckets = distance_buckets(distances, n_buckets, max_distance, both_ways=both_ways)
+        self.register_buffer("buckets", buckets, persistent=False)
+
+    def forward(self, start: int, n_queries: int) -> Tensor:
+        """(1, H, Q, K) of the Q queries from position `start` on and all keys from 0 to the last query."""
+        keys = torch.arange(start + n_queries, device=self.weight.device)
+        distances = keys[None, :] - keys[start:, None]  # (Q, K)
+        nearer = distances.clamp(-self.max_distance, self.max_distance)
+        bias = functional.embedding(self.buckets[nearer + self.max_distance], self.weight)  # (Q, K, H)
+        return bias.permute(2, 0, 1)[None]

@@ -1,0 +1,1 @@
+"""Typed text to tokens and ids, and back."""

@@ -1,0 +1,75 @@
+"""Text for a model without a tokenizer: the ids themselves, typed as numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from transformer.text.coder import EncodedSentence, Specials, Unit
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+class TokenIds:
+    """The tokens that have ids.
+
+    Its length is the rows that an embedding needs for all of them: the highest id, and one.
+    """
+
+    def __init__(self, ids: Iterable[int]) -> None:
+        self._rows = max(ids, default=-1) + 1
+
+    def __len__(self) -> int:
+        return self._rows
+
+
+class IdCoder:
+    """Ids as their own text: "17 4 256" is three tokens.
+
+    Args:
+        rows: of the model's embedding. What is no id below that is flagged unknown, and read as id 0.
+        specials: of the model.
+    """
+
+    unit: Unit = "token"
+    language: str | None = None
+
+    def __init__(self, *, rows: int, specials: Specials) -> None:
+        self.specials = specials
+        self.vocabulary = TokenIds([rows - 1])
+        self._rows = rows
+
+    def encode(self, sentence: str) -> EncodedSentence:
+        """Read typed numbers, with spaces, commas or semicolons between them. Never raises."""
+        words = [word for word in _BETWEEN.split(sentence) if word]
+        known = [bool(_NUMBER.fullmatch(word)) and int(word) < self._rows for word in words]
+        return EncodedSentence(
+            tokens=words,
+            ids=[int(word) if is_id else 0 for word, is_id in zip(words, known, strict=True)],
+            unknown=[not is_id for is_id in known],
+            words=words,
+            word_of=list(range(len(words))),
+        )
+
+    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+        """Describe given ids, number by number."""
+        words = list(map(self.token, ids))
+        return EncodedSentence(words, list(ids), [False] * len(words), words, list(range(len(words))))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Write ids as numbers, without those of padding, beginning and end."""
+        left_out = (self.specials.pad, self.specials.bos, self.specials.eos)
+        return " ".join(self.token(index) for index in ids if index not in left_out)
+
+    def token(self, index: int) -> str:
+        """Write an id as a number."""
+        return str(index)
+
+    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Leave the ids as they are: what the model was trained to read around them is not known."""
+        return tuple(ids)
+
+    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Leave the tokens as they are."""
+        return tuple(tokens)

@@ -1,0 +1,140 @@
+"""How good a translation model is: whole files translated in batches; BLEU and chrF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy_batch
+from transformer.model_input import encode_sentence, padded, target_limit
+
+BATCH_SIZE = 200
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How close translations come to their references, over a whole corpus.
+
+    Attributes:
+        bleu: Papineni et al. 2002, from 0 to 100.
+        chrf: Popović 2015, from 0 to 100.
+        bleu_signature, chrf_signature: how sacrebleu computed them, in its own notation (Post 2018); figures
+            with the same signature may be compared.
+        four_grams: runs of four tokens in the translations. BLEU is a geometric mean over runs of one to four
+            tokens: where there is none of four it is 0, however good the translations are.
+    """
+
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+    four_grams: int
+
+
+def translate_all(
+    loaded: LoadedModel, sentences: Sequence[str], *, beam_size: int = 1, alpha: float = 1.0
+) -> list[str]:
+    """Translate typed sentences; the answer is in their order.
+
+    Args:
+        loaded: an encoder-decoder with its coders.
+        sentences: as typed.
+        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        alpha: of the beam search's length penalty.
+
+    Raises:
+        SentenceError: for a sentence without words, or with more than the model has positions for.
+    """
+    sources = [source_ids(loaded, text) for text in sentences]
+    translated = dict(translate_ids(loaded, sources, beam_size=beam_size, alpha=alpha))
+    return [translated[index] for index in range(len(sources))]
+
+
+def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tuple[int, ...]:
+    """What the model reads of a typed sentence.
+
+    Raises:
+        SentenceError: for no words at all, or too many; `what` names the sentence in the message.
+    """
+    return loaded.source.frame(encode_sentence(loaded, "source", sentence, what).ids)
+
+
+def translate_ids(
+    loaded: LoadedModel, sources: Sequence[Sequence[int]], *, beam_size: int = 1, alpha: float = 1.0
+) -> Iterator[tuple[int, str]]:
+    """Translate sources in batches of similar length, the shortest first: each one's index and translation.
+
+    Args:
+        loaded: an encoder-decoder with its coders.
+        sources: as `source_ids` gives them.
+        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        alpha: of the beam search's length penalty.
+    """
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    n_rows = max(1, BATCH_SIZE // beam_size)
+    for start in range(0, len(order), n_rows):
+        batch = order[start : start + n_rows]
+        targets = _targets(loaded, [sources[index] for index in batch], beam_size, alpha)
+        for index, ids in zip(batch, targets, strict=True):
+            yield index, loaded.target.decode(ids)
+
+
+def _targets(
+    loaded: LoadedModel, sources: Sequence[Sequence[int]], beam_size: int, alpha: float
+) -> list[Sequence[int]]:
+    """The best target of each source, the same that it has alone."""
+    start_ids, end_ids, never = loaded.start_ids, loaded.end_ids, loaded.target.specials.never
+    src = padded(loaded, sources)
+    limits = [target_limit(loaded, len(ids)) for ids in sources]
+    if beam_size == 1:
+        return list(
+            greedy_batch(
+                loaded.model, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=limits, never=never
+            )
+        )
+    found = beam_search(
+        loaded.model,
+        src,
+        start_ids=start_ids,
+        end_ids=end_ids,
+        max_new_tokens=limits,
+        beam_size=beam_size,
+        alpha=alpha,
+        never=never,
+    )
+    return [best.ids for best, *_ in found]
+
+
+def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+    """Score translations against all their references, as sacrebleu does by default.
+
+    Args:
+        translated: one a source, at least one.
+        references: one or more a source.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    n_most = max(map(len, references))
+    none: Any = None  # which sacrebleu takes, though its types don't say so
+    streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
+    bleu, chrf = BLEU(), CHRF()
+    found = bleu.corpus_score(translated, streams)
+    return Scores(
+        bleu=found.score,
+        chrf=chrf.corpus_score(translated, streams).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+        four_grams=found.totals[-1],
+    )
+
+
+def sentence_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """The chrF of each translation by itself, against the reference that it is most like."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf = CHRF()
+    return [chrf.sentence_score(*pair).score for pair in zip(translated, references, strict=True)]

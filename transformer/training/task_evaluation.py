@@ -1,0 +1,123 @@
+"""How well a model of a built-in task does: exact words, and attention that follows the gold alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.data.batches import encode_pair, make_batch, pad
+from transformer.data.tasks import SentencePair
+from transformer.decoding.greedy import greedy_batch
+from transformer.errors import TextError
+from transformer.model.trace import Recorder
+from transformer.text.coder import Coder, SentenceCoder
+from transformer.text.vocabulary import EOS_ID, Vocabulary
+
+BATCH_SIZE = 200
+LONGEST_TRANSLATION = 60
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A pair and what the model made of its source, as words."""
+
+    pair: SentencePair
+    words: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every word is the expected one."""
+        return self.words == self.pair.target
+
+
+@dataclass(frozen=True)
+class HeadAlignment:
+    """How often a cross-attention head looks at a word that the one it helps to choose comes from.
+
+    Attributes:
+        layer, head: of the decoder, from 0.
+        accuracy: the share of target words at which the source word with the head's largest weight is one of
+            those that the gold alignment gives. Counted at the query that predicts the word, the one before.
+    """
+
+    layer: int
+    head: int
+    accuracy: float
+
+
+def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator[Translation]:
+    """Translate sources greedily, in batches, in their order."""
+    device = loaded.model.generator.weight.device
+    source = word_vocabulary(loaded.source)
+    for start in range(0, len(pairs), BATCH_SIZE):
+        batch = pairs[start : start + BATCH_SIZE]
+        src = pad([(*source.encode(pair.source), EOS_ID) for pair in batch]).to(device)
+        decoded = greedy_batch(
+            loaded.model,
+            src,
+            start_ids=loaded.start_ids,
+            end_ids=loaded.end_ids,
+            max_new_tokens=LONGEST_TRANSLATION,
+            never=loaded.target.specials.never,
+        )
+        for pair, ids in zip(batch, decoded, strict=True):
+            yield Translation(pair, tuple(map(loaded.target.token, ids)))
+
+
+@torch.inference_mode()
+def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[HeadAlignment]:
+    """Compare every cross-attention head with the gold alignments, the best head first."""
+    device = loaded.model.generator.weight.device
+    config = loaded.model.config
+    source, target = word_vocabulary(loaded.source), word_vocabulary(loaded.target)
+    hits = torch.zeros(config.n_decoder_layers, config.n_heads, dtype=torch.long)
+    words = 0
+    for start in range(0, len(pairs), BATCH_SIZE):
+        batch = pairs[start : start + BATCH_SIZE]
+        examples = [encode_pair(pair, source, target) for pair in batch]
+        padded = make_batch(examples).to(device)
+        recorder = Recorder(keep=lambda path: path.endswith("cross_attn.weights"))
+        loaded.model(padded.src, padded.tgt, tap=recorder)
+        gold = torch.zeros(
+            len(batch), padded.tgt.shape[1], padded.src.shape[1], dtype=torch.bool
+        )  # (B, Q, K)
+        for b, pair in enumerate(batch):
+            for i, j in pair.alignment:
+                gold[b, j, i] = True  # query j, <bos> being 0, predicts target word j
+        words += int(gold.any(dim=-1).sum())
+        for layer in range(config.n_decoder_layers):
+            weights = recorder.records[f"decoder.layers.{layer}.cross_attn.weights"].cpu()  # (B, H, Q, K)
+            looked_at = weights.argmax(dim=-1, keepdim=True)  # (B, H, Q, 1)
+            right = gold[:, None].expand_as(weights).gather(-1, looked_at)
+            hits[layer] += right.sum(dim=(0, 2, 3))
+    found = [
+        HeadAlignment(layer, head, hits[layer, head].item() / words)
+        for layer in range(config.n_decoder_layers)
+        for head in range(config.n_heads)
+    ]
+    return sorted(found, key=lambda alignment: -alignment.accuracy)
+
+
+def word_vocabulary(coder: Coder) -> Vocabulary:
+    """The vocabulary of a model that reads whole words, as those of the built-in tasks do.
+
+    Raises:
+        TextError: for a coder of sub-words.
+    """
+    return word_coder(coder).vocabulary
+
+
+def word_coder(coder: Coder) -> SentenceCoder:
+    """The coder itself, if it is one of whole words.
+
+    Raises:
+        TextError: for a coder of sub-words.
+    """
+    if not isinstance(coder, SentenceCoder):
+        raise TextError(
+            "The sentences of a built-in task are whole words: evaluate a model that reads those."
+        )
+    return coder
