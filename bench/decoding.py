@@ -13,6 +13,7 @@ from bench.measurement import seconds
 from transformer.checkpoints.folder import freeze
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.request import DecodingRequest
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS
@@ -55,26 +56,21 @@ def measure_decoding(
     theirs.train(mode=False)
     copy_to_marian(model, theirs)
     src = _sources(config, n_sentences)
-    never = tuple(range(len(SPECIALS)))
+    suppressed = tuple(range(len(SPECIALS)))
+    request = DecodingRequest(
+        start_ids=(BOS_ID,), end_ids=(EOS_ID,), max_new_tokens=N_NEW_TOKENS, suppressed_ids=suppressed
+    )
 
     def decode_ours() -> list[list[int]]:
         if beam_size == 1:
-            return greedy_batch(
-                model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=N_NEW_TOKENS, never=never
-            )
-        found = beam_search(
-            model,
-            src,
-            start_ids=[BOS_ID],
-            end_ids=[EOS_ID],
-            max_new_tokens=N_NEW_TOKENS,
-            beam_size=beam_size,
-            never=never,
-        )
+            return greedy_batch(model, src, request)
+        found = beam_search(model, src, request, beam_size=beam_size)
         return [list(best.ids) for best, *_ in found]
 
     def decode_theirs() -> list[list[int]]:
-        return generate(theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=N_NEW_TOKENS, never=never)
+        return generate(
+            theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=N_NEW_TOKENS, suppressed_ids=suppressed
+        )
 
     same = sum(a == b for a, b in zip(decode_ours(), decode_theirs(), strict=True))
     ours, other = (_rate(decode, n_sentences) for decode in (decode_ours, decode_theirs))

@@ -66,7 +66,13 @@ def copy_to_marian(ours: Transformer, theirs: MarianMTModel) -> None:
 
 
 def generate(
-    theirs: MarianMTModel, src: Tensor, *, pad_id: int, beam_size: int, n_tokens: int, never: Sequence[int]
+    theirs: MarianMTModel,
+    src: Tensor,
+    *,
+    pad_id: int,
+    beam_size: int,
+    n_tokens: int,
+    suppressed_ids: Sequence[int],
 ) -> list[list[int]]:
     """So many tokens behind each source (B, S), by their greedy decoding or beam search."""
     generating: Any = theirs  # their type of `generate` excludes their own model
@@ -77,7 +83,7 @@ def generate(
         do_sample=False,
         max_new_tokens=n_tokens,
         min_new_tokens=n_tokens,
-        suppress_tokens=list(never),
+        suppress_tokens=list(suppressed_ids),
     )
     rows: list[list[int]] = ids[:, 1:].tolist()
     return rows

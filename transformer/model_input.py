@@ -10,10 +10,9 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data.batches import pad
-from transformer.decoding.greedy import room_behind
+from transformer.decoding.request import DecodingRequest, max_new_tokens
 from transformer.errors import SentenceError
 from transformer.text.coder import Coder, EncodedSentence
-from transformer.text.ids import IdCoder
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a model of language may never end by itself."""
@@ -85,7 +84,7 @@ def encode_sentence(
     coder = loaded.source if is_source else loaded.target
     encoded = coder.encode(text)
     config = loaded.model.config
-    if isinstance(coder, IdCoder) and all(encoded.unknown):
+    if coder.unit == "token" and all(encoded.unknown):
         raise SentenceError(
             f"This model came without a tokenizer: as the {what} type the numbers of tokens, such as 5 17 4."
         )
@@ -149,7 +148,7 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
         prompt = _framed(loaded.target, source)
         end = prompt.first + len(source.ids)
         prompt = replace(prompt, ids=prompt.ids[:end], tokens=prompt.tokens[:end])
-        return Beginning(None, prompt, min(room_behind(loaded.model, prompt.ids), MOST_CONTINUED))
+        return Beginning(None, prompt, min(max_new_tokens(loaded.model, len(prompt.ids)), MOST_CONTINUED))
     start = Input(
         sentence=loaded.target.of_ids([]),
         ids=loaded.start_ids,
@@ -163,6 +162,20 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
 def target_limit(loaded: LoadedModel, n_source: int) -> int:
     """The most target tokens that are generated for a source of so many: room for a wordier language."""
     return min(loaded.model.config.max_len - len(loaded.start_ids), 2 * n_source + 10)
+
+
+def decoding_request(
+    loaded: LoadedModel, start_ids: Sequence[int], limit: int | Sequence[int], prefix: Sequence[int] = ()
+) -> DecodingRequest:
+    """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length."""
+    n_given = len(prefix)
+    return DecodingRequest(
+        start_ids=start_ids,
+        end_ids=loaded.end_ids,
+        max_new_tokens=limit - n_given if isinstance(limit, int) else [one - n_given for one in limit],
+        suppressed_ids=loaded.target.specials.never,
+        prefix=prefix,
+    )
 
 
 def padded(loaded: LoadedModel, rows: Sequence[Sequence[int]]) -> Tensor:

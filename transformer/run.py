@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +25,7 @@ from transformer.model_input import (
     Beginning,
     Input,
     beginning,
+    decoding_request,
     encode_continuation,
     encode_sentence,
     encoder_input,
@@ -227,14 +228,10 @@ def search(
     return beam_tree(
         loaded.model,
         _source_ids(loaded, begin),
-        start_ids=begin.decoder.ids,
-        end_ids=loaded.end_ids,
-        max_new_tokens=begin.limit - len(prefix),
+        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix),
         beam_size=beam_size,
         alpha=alpha,
         n_best=beam_size,
-        never=loaded.target.specials.never,
-        prefix=prefix,
     )
 
 
@@ -257,15 +254,11 @@ def draw_target(
     (ids,) = sample(
         loaded.model,
         _source_ids(loaded, begin),
-        start_ids=begin.decoder.ids,
-        end_ids=loaded.end_ids,
-        max_new_tokens=begin.limit - len(prefix),
+        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix),
         generator=torch.Generator().manual_seed(seed),
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
-        never=loaded.target.specials.never,
-        prefix=prefix,
     )
     return ids, len(ids) < begin.limit
 
@@ -294,14 +287,8 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     if not config.has_generator:
         return _trace(loaded, inputs, [begin.decoder for begin in begins])
     src = padded(loaded, [one.ids for one in inputs])
-    targets = greedy_batch(
-        loaded.model,
-        src,
-        start_ids=loaded.start_ids,
-        end_ids=loaded.end_ids,
-        max_new_tokens=[begin.limit for begin in begins],
-        never=loaded.target.specials.never,
-    )
+    limits = [begin.limit for begin in begins]
+    targets = greedy_batch(loaded.model, src, decoding_request(loaded, loaded.start_ids, limits))
     # At its limit the last token is chosen and not read, as in a run of one sentence.
     decoder_inputs = [
         begin.decoder.followed_by(loaded.target.of_ids(ids[: begin.limit - 1]))
@@ -313,7 +300,8 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
 def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step: OnStep | None) -> Run:
     begin = beginning(loaded, source)
     steps = []
-    for step in _greedy_steps(loaded, begin, top_k):
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit)
+    for step in greedy(loaded.model, _source_ids(loaded, begin), request, top_k=top_k):
         steps.append(step)
         if on_step is not None:
             on_step(step, begin.limit)
@@ -333,18 +321,6 @@ def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step:
         encoder_input=begin.encoder,
         decoder_input=whole,
         trace=_trace(loaded, begin.sources, [whole]),
-    )
-
-
-def _greedy_steps(loaded: LoadedModel, begin: Beginning, top_k: int) -> Iterator[DecodingStep]:
-    return greedy(
-        loaded.model,
-        _source_ids(loaded, begin),
-        start_ids=begin.decoder.ids,
-        end_ids=loaded.end_ids,
-        max_new_tokens=begin.limit,
-        never=loaded.target.specials.never,
-        top_k=top_k,
     )
 
 

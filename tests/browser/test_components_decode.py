@@ -14,7 +14,7 @@ from scripts.browser import ROOT
 from tests.browser import views
 from tests.browser.conftest import Serve, guarded_page
 from tests.browser.views import Traffic, check_fits, check_reachable, ink, nodes, state
-from transformer.decoding.sampling import reshape
+from transformer.decoding.sampling import sampling_distribution
 
 VIEWS = {
     "tree": "beam=8&steps=30",
@@ -198,7 +198,7 @@ def test_the_bars_are_what_the_sampler_draws_from(
     settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     view.evaluate("(root, settings) => { root.view.values = settings; root.view.draw(); }", settings)
     logits = torch.tensor(state(view, "Array.from(view.data.logits)"))
-    expected = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p).numpy()
+    expected = sampling_distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p).numpy()
     np.testing.assert_allclose(state(view, "view.result.probabilities"), expected, atol=2e-6)
     nucleus = state(view, "view.result.nucleus")
     assert (expected[nucleus:] == 0).all()

@@ -85,7 +85,13 @@ MISTAKES: dict[str, tuple[Callable[[str], None], str, object, str, object]] = {
     "a rotation": (translate, "rotary", transformer.model.stacks, "rotation", rotation_without_device),
     "a bias": (translate, "relative", RelativeBias, "forward", bias_without_device),
     "ids": (translate, "words", transformer.run, "padded", ids_without_device),
-    "a generator": (draw, "words", transformer.decoding.sampling, "reshape", probabilities_that_stay),
+    "a generator": (
+        draw,
+        "words",
+        transformer.decoding.sampling,
+        "sampling_distribution",
+        probabilities_that_stay,
+    ),
     "a batch": (train, "words", Batch, "to", lambda batch, device: batch),
 }
 

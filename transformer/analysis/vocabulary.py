@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from transformer.analysis.findings import Finding, Severity, fine, places, share
 from transformer.checkpoints.folder import LoadedModel
 from transformer.text.coder import Coder
-from transformer.text.ids import IdCoder
 
 SPARE_ROWS = 128
 """Embeddings are often made longer than the vocabulary, up to the next multiple of 8, 64 or 128."""
@@ -46,7 +45,7 @@ def size_findings(loaded: LoadedModel) -> list[Finding]:
         n_tokens = len(side.coder.vocabulary)
         number = f"{n_tokens:,} tokens, {side.rows:,} rows"
         numbers.append(f"{side.name}: {number}")
-        if isinstance(side.coder, IdCoder):
+        if side.coder.unit == "token":
             findings.append(_no_tokenizer(check, side))
         elif n_tokens > side.rows:
             findings.append(_too_few_rows(check, side, number))
@@ -132,7 +131,7 @@ def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
             f"{n_unknown:,} of the text's {n_tokens:,} tokens, {share(part)}",
             "The model reads the same token in place of each of them, and can't tell them apart.",
             "Type ids, numbers with spaces between them: this model has no tokenizer."
-            if isinstance(side.coder, IdCoder)
+            if side.coder.unit == "token"
             else "Use the model's language and spelling (lower case, if its vocabulary is). If plain words "
             "are missing, the vocabulary belongs to another model.",
             places(words),

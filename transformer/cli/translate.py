@@ -14,7 +14,7 @@ import tyro
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, default_model, open_model, shipped_models
 from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError, check_search
-from transformer.decoding.greedy import NO_NUMBERS
+from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
 from transformer.errors import CheckpointError, SentenceError
 from transformer.run import encode_sentence, run_sentence, search
@@ -93,7 +93,7 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
     if kind == "encoder-only" or command.beam == 1:
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
-            raise SentenceError(NO_NUMBERS)
+            raise SentenceError(NOT_FINITE)
         return run.translation
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
     tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)

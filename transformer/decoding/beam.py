@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.decoding.greedy import refuse_no_numbers, room_behind, row_limits
+from transformer.decoding.request import DecodingRequest, check_finite
 from transformer.model.transformer import Transformer
 
 
@@ -68,7 +68,7 @@ class BeamStep:
 
 
 @dataclass
-class Found:
+class BestHypotheses:
     """The best hypotheses of one sentence so far, at most `size`, best first."""
 
     size: int
@@ -97,15 +97,10 @@ class BeamSearch:
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one sentence.
-        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
-        end_ids: each of them ends a target, as <eos> does.
-        max_new_tokens: stop after so many, the end included, or at the model's last position; one number for
-            all sentences, or one each.
+        request: where targets begin and end.
         beam_size: K.
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.
-        never: ids that are not to be chosen.
-        prefix: ids that every target begins with, none of `never`. They count as if they had been found.
 
     Attributes:
         found: what was found for each sentence so far.
@@ -119,45 +114,38 @@ class BeamSearch:
         self,
         model: Transformer,
         src: Tensor | None,
+        request: DecodingRequest,
         *,
-        start_ids: Sequence[int],
-        end_ids: Sequence[int],
-        max_new_tokens: int | Sequence[int],
         beam_size: int,
-        alpha: float,
+        alpha: float = 1.0,
         n_best: int = 1,
-        never: Sequence[int] = (),
-        prefix: Sequence[int] = (),
     ) -> None:
         if not 1 <= n_best <= beam_size:
             raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
-        self.found = [Found(n_best) for _ in range(1 if src is None else len(src))]
-        self.n_listed = beam_size * (1 + max(1, len(end_ids)))  # a hypothesis ends in so many ways
-        self._model, self._src = model, src
+        n_rows = 1 if src is None else len(src)
+        self.found = [BestHypotheses(n_best) for _ in range(n_rows)]
+        self.n_listed = beam_size * (1 + max(1, len(request.end_ids)))  # a hypothesis ends in so many ways
+        self._model, self._src, self._request = model, src, request
         self._beam_size, self._alpha = beam_size, alpha
-        room = room_behind(model, start_ids) - len(prefix)
-        limits = row_limits(max_new_tokens, len(self.found), room)
-        self._limits = [len(prefix) + limit for limit in limits]
+        self._limits = [len(request.prefix) + limit for limit in request.limits(model, n_rows)]
         device = model.generator.weight.device
-        self._never = torch.tensor(never, dtype=torch.long, device=device)
-        self._ends = torch.tensor(list(end_ids), dtype=torch.long, device=device)
-        self._begin = torch.tensor([[*start_ids, *prefix]], device=device)
-        self._n_start = len(start_ids)
+        self._ends = torch.tensor(list(request.end_ids), dtype=torch.long, device=device)
+        self._first_tokens = request.first_tokens(n_rows, device)
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
         """Search, a step for each length; sentences whose search is over, or at its limit, leave the batch.
 
         Raises:
-            SentenceError: when logits are no numbers.
+            SentenceError: when logits are not finite.
         """
         sentences = list(range(len(self.found)))
         state = self._model.start(self._src)
-        begin = self._begin.expand(len(sentences), -1)
-        logits = self._model.step(begin, state)  # (B, T, V)
-        totals = self._of_prefix(logits[:, self._n_start - 1 : -1])[:, None]  # (B, 1), later (B, K)
+        n_start = len(self._request.start_ids)
+        logits = self._model.step(self._first_tokens, state)  # (B, T, V)
+        targets = self._first_tokens[:, None, n_start:]  # (B, 1, tokens), later (B, K, tokens)
+        totals = self._of_prefix(logits[:, n_start - 1 : -1], targets[:, 0])[:, None]  # (B, 1), later (B, K)
         logits = logits[:, -1]  # (B, V), later (B * K, V)
-        targets = begin[:, None, self._n_start :]  # (B, 1, tokens), later (B, K, tokens)
         for length in range(1 + targets.shape[2], max(self._limits) + 1):
             step = self._candidates(logits, totals)
             self._finish(sentences, step, targets, length)
@@ -165,32 +153,31 @@ class BeamSearch:
             parents, tokens, totals = (
                 numbers.gather(1, step.followed) for numbers in (step.parents, step.tokens, step.totals)
             )  # (B, K)
-            behind = targets.gather(1, parents[..., None].expand(-1, -1, targets.shape[2]))
+            before = targets.gather(1, parents[..., None].expand(-1, -1, targets.shape[2]))
             rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
-            targets = torch.cat((behind, tokens[..., None]), dim=2)
+            targets = torch.cat((before, tokens[..., None]), dim=2)
             open_ones = self._open_ones(sentences, totals, length)
             at_limit = [row for row in open_ones if length == self._limits[sentences[row]]]
             self._add_unfinished(sentences, totals, targets, at_limit)
-            going_on = [row for row in open_ones if length < self._limits[sentences[row]]]
-            if not going_on:
+            unfinished = [row for row in open_ones if length < self._limits[sentences[row]]]
+            if not unfinished:
                 return
-            kept = torch.tensor(going_on, device=rows.device)
-            sentences = [sentences[row] for row in going_on]
+            kept = torch.tensor(unfinished, device=rows.device)
+            sentences = [sentences[row] for row in unfinished]
             totals, targets = totals[kept], targets[kept]
             state.select(kept, rows[kept].flatten())
             logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
 
-    def _of_prefix(self, logits: Tensor) -> Tensor:
-        """Log-probability of the given prefix; (B, P, V) -> (B,), 0 for an empty one."""
-        log_probabilities = logits.float().index_fill(-1, self._never, -math.inf).log_softmax(dim=-1)
-        prefix = self._begin[:, self._n_start :].expand(len(logits), -1)
+    def _of_prefix(self, logits: Tensor, prefix: Tensor) -> Tensor:
+        """Log-probability of the given prefix (B, P), by logits (B, P, V); (B,), 0 for an empty one."""
+        log_probabilities = self._request.suppress(logits.float()).log_softmax(dim=-1)
         return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
     def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
         n = self.n_listed
-        logits = logits.float().index_fill_(-1, self._never, -math.inf)
+        logits = self._request.suppress(logits.float())
         best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
-        refuse_no_numbers(best.values[:, 0])
+        check_finite(best.values[:, 0])
         shifted = best.values - best.values[:, :1]
         # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
         log_sum = logits.sub_(best.values[:, :1]).exp_().sum(dim=-1, keepdim=True).log()
@@ -247,35 +234,20 @@ class BeamSearch:
 def beam_search(
     model: Transformer,
     src: Tensor | None,
+    request: DecodingRequest,
     *,
-    start_ids: Sequence[int],
-    end_ids: Sequence[int],
-    max_new_tokens: int | Sequence[int],
     beam_size: int,
     alpha: float = 1.0,
     n_best: int = 1,
-    never: Sequence[int] = (),
-    prefix: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """The `n_best` targets of each source, best first: see `BeamSearch`.
 
-    There are fewer than `n_best` only where the model knows no more words to go on with.
+    There are fewer than `n_best` only where no token is left that may follow.
 
     Raises:
-        SentenceError: when logits are no numbers.
+        SentenceError: when logits are not finite.
     """
-    search = BeamSearch(
-        model,
-        src,
-        start_ids=start_ids,
-        end_ids=end_ids,
-        max_new_tokens=max_new_tokens,
-        beam_size=beam_size,
-        alpha=alpha,
-        n_best=n_best,
-        never=never,
-        prefix=prefix,
-    )
+    search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=n_best)
     for _ in search.steps():
         pass
     return [found.hypotheses for found in search.found]

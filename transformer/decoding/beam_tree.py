@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.beam import BeamSearch, BeamStep, Hypothesis, length_penalty
+from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer
 
 Fate = Literal["given", "kept", "pruned", "finished"]
@@ -79,40 +80,25 @@ class BeamTree:
 def beam_tree(
     model: Transformer,
     src: Tensor | None,
+    request: DecodingRequest,
     *,
-    start_ids: Sequence[int],
-    end_ids: Sequence[int],
-    max_new_tokens: int,
     beam_size: int,
     alpha: float = 1.0,
     n_best: int = 1,
-    never: Sequence[int] = (),
-    prefix: Sequence[int] = (),
 ) -> BeamTree:
     """Search for the targets of one source, and write every step down.
 
     Args:
         src: (1, S) ids; None without an encoder.
-        model, start_ids, end_ids, max_new_tokens, beam_size, alpha, n_best, never, prefix: of `BeamSearch`.
+        model, request, beam_size, alpha, n_best: of `BeamSearch`.
     """
-    search = BeamSearch(
-        model,
-        src,
-        start_ids=start_ids,
-        end_ids=end_ids,
-        max_new_tokens=max_new_tokens,
-        beam_size=beam_size,
-        alpha=alpha,
-        n_best=n_best,
-        never=never,
-        prefix=prefix,
-    )
-    nodes = _given(model, src, start_ids, prefix, never, alpha)
+    search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=n_best)
+    nodes = _given(model, src, request, alpha)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
-    open_words = model.config.tgt_vocab_size - len(set(never))
+    open_words = model.config.tgt_vocab_size - len(set(request.suppressed_ids))
     for step in search.steps():
         n_candidates.append(len(followed) * open_words)
-        new = _nodes_of(step, followed, nodes, end_ids, beam_size, alpha)
+        new = _nodes_of(step, followed, nodes, request.end_ids, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
@@ -121,25 +107,15 @@ def beam_tree(
 
 
 @torch.inference_mode()
-def _given(
-    model: Transformer,
-    src: Tensor | None,
-    start_ids: Sequence[int],
-    prefix: Sequence[int],
-    never: Sequence[int],
-    alpha: float,
-) -> list[BeamNode]:
+def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alpha: float) -> list[BeamNode]:
     """The root and the prefix, with what its tokens cost."""
-    root = BeamNode(0, None, 0, start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")
-    if not prefix:
-        return [root]
-    device = model.generator.weight.device
-    begin = torch.tensor([[*start_ids, *prefix[:-1]]], device=device)
-    logits = model.step(begin, model.start(src))[0, len(start_ids) - 1 :].float()
-    closed = torch.tensor(never, dtype=torch.long, device=device)
-    log_probabilities = logits.index_fill(-1, closed, -math.inf).log_softmax(dim=-1)  # (prefix, V)
-    nodes = [root]
-    for place, token in enumerate(prefix):
+    nodes = [BeamNode(0, None, 0, request.start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")]
+    if not request.prefix:
+        return nodes
+    read = request.first_tokens(1, model.generator.weight.device)[:, :-1]
+    logits = model.step(read, model.start(src))[0, len(request.start_ids) - 1 :].float()
+    log_probabilities = request.suppress(logits).log_softmax(dim=-1)  # (prefix, V)
+    for place, token in enumerate(request.prefix):
         own = float(log_probabilities[place, token])
         rank = 1 + int((log_probabilities[place] > own).sum())
         total = nodes[-1].total + own

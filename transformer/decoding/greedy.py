@@ -1,21 +1,15 @@
-"""From a source to a target, token by token."""
+"""Greedy decoding: the most probable token at each step."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from transformer.errors import SentenceError
+from transformer.decoding.request import DecodingRequest, check_finite, suppress
 from transformer.model.transformer import Transformer
-
-NO_NUMBERS = (
-    "The model's scores for the next token are no numbers (NaN or infinite), so no token can be chosen. The "
-    "page Checkpoint, or `python -m transformer inspect`, says which weights are no numbers."
-)
 
 
 @dataclass(frozen=True)
@@ -39,18 +33,9 @@ class DecodingStep:
     top_probabilities: tuple[float, ...]
 
 
-def next_token_probabilities(logits: Tensor, never: Sequence[int]) -> Tensor:
-    """Softmax over the tokens that may come next.
-
-    Args:
-        logits: (..., V).
-        never: ids that are no words of a target, such as <pad> and <bos>: their probability is 0.
-
-    Returns:
-        (..., V).
-    """
-    closed = torch.tensor(never, dtype=torch.long, device=logits.device)
-    return logits.index_fill(-1, closed, -math.inf).softmax(dim=-1)
+def next_token_probabilities(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
+    """Softmax over the tokens that may come next; (..., V) -> (..., V), 0 for those that may not."""
+    return suppress(logits, suppressed_ids).softmax(dim=-1)
 
 
 def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
@@ -66,39 +51,9 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
     )
 
 
-def refuse_no_numbers(best: Tensor) -> None:
-    """Refuse to choose among logits whose best is NaN or infinite, as those of broken weights are.
-
-    Raises:
-        SentenceError: that says so.
-    """
-    if not bool(best.isfinite().all()):
-        raise SentenceError(NO_NUMBERS)
-
-
-def room_behind(model: Transformer, start_ids: Sequence[int]) -> int:
-    """How many tokens a model can be asked for behind these: it need not read the last one."""
-    return model.config.max_len - len(start_ids) + 1
-
-
-def row_limits(max_new_tokens: int | Sequence[int], n_rows: int, room: int) -> list[int]:
-    """The most new tokens of each row, where one number is that of all; never more than there is room for."""
-    asked = [max_new_tokens] * n_rows if isinstance(max_new_tokens, int) else max_new_tokens
-    if len(asked) != n_rows:
-        raise ValueError(f"There are {n_rows} rows, but limits for {len(asked)}.")
-    return [min(limit, room) for limit in asked]
-
-
 @torch.inference_mode()
 def greedy(
-    model: Transformer,
-    src: Tensor | None,
-    *,
-    start_ids: Sequence[int],
-    end_ids: Sequence[int],
-    max_new_tokens: int,
-    never: Sequence[int] = (),
-    top_k: int = 5,
+    model: Transformer, src: Tensor | None, request: DecodingRequest, *, top_k: int = 5
 ) -> Iterator[DecodingStep]:
     """Take the most probable token at each step, up to and including one that ends the target.
 
@@ -107,71 +62,57 @@ def greedy(
     Args:
         model: with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
-        end_ids: each of them ends the target, as <eos> does.
-        max_new_tokens: stop after so many, or at the model's last position.
-        never: ids that are not to be chosen.
+        request: where the target begins and ends.
         top_k: how many of the best tokens each step tells.
     """
     state = model.start(src)
-    tokens = list(start_ids)
-    device = model.generator.weight.device
-    for position in range(min(max_new_tokens, room_behind(model, start_ids))):
-        logits = model.step(torch.tensor([tokens], device=device), state)
-        probabilities = next_token_probabilities(logits[0, -1], never)  # (V,)
+    tokens = request.first_tokens(1, model.generator.weight.device)
+    (limit,) = request.limits(model, 1)
+    for position in range(len(request.prefix), len(request.prefix) + limit):
+        logits = model.step(tokens, state)
+        probabilities = next_token_probabilities(logits[0, -1], request.suppressed_ids)  # (V,)
         token = int(probabilities.argmax())
         yield decoding_step(position, token, probabilities, top_k)
-        if token in end_ids:
+        if token in request.end_ids:
             return
-        tokens = [token]
+        tokens = tokens.new_tensor([[token]])
 
 
 @torch.inference_mode()
-def greedy_batch(
-    model: Transformer,
-    src: Tensor,
-    *,
-    start_ids: Sequence[int],
-    end_ids: Sequence[int],
-    max_new_tokens: int | Sequence[int],
-    never: Sequence[int] = (),
-) -> list[list[int]]:
-    """Greedy targets of many sources at once, each without what begins and ends it.
+def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> list[list[int]]:
+    """Greedy targets of many sources at once: the prefix and what follows, without start and end.
 
     A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
 
     Args:
         model: an encoder-decoder, in eval mode.
         src: (B, S) ids, padded.
-        start_ids, end_ids, never: as in `greedy`.
-        max_new_tokens: as in `greedy`; one number for all rows, or one each, so that what a sentence becomes
-            does not depend on those beside it.
+        request: where the targets begin and end.
 
     Raises:
-        SentenceError: when logits are no numbers.
+        SentenceError: when logits are not finite.
     """
-    closed = torch.tensor(never, dtype=torch.long, device=src.device)
-    targets: list[list[int]] = [[] for _ in range(len(src))]
-    going_on = list(range(len(src)))
+    targets = [list(request.prefix) for _ in range(len(src))]
+    unfinished = list(range(len(src)))
     state = model.start(src)
-    tokens = torch.tensor([list(start_ids)] * len(src), device=src.device)  # (B, T_new)
-    limits = row_limits(max_new_tokens, len(src), room_behind(model, start_ids))
+    tokens = request.first_tokens(len(src), src.device)  # (B, T_new)
+    limits = request.limits(model, len(src))
     for position in range(max(limits)):
-        logits = model.step(tokens, state)[:, -1].index_fill_(-1, closed, -math.inf)  # (B, V)
+        logits = request.suppress(model.step(tokens, state)[:, -1])  # (B, V)
         tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
-        refuse_no_numbers(logits.gather(1, tokens))
+        check_finite(logits.gather(1, tokens))
         chosen = tokens[:, 0].tolist()
         kept = [
             row
             for row, token in enumerate(chosen)
-            if token not in end_ids and position < limits[going_on[row]]
+            if token not in request.end_ids and position < limits[unfinished[row]]
         ]
         for row in kept:
-            targets[going_on[row]].append(chosen[row])
+            targets[unfinished[row]].append(chosen[row])
         if not kept:
             break
         if len(kept) < len(chosen):
             rows = torch.tensor(kept, device=src.device)
             state.select(rows, rows)
-            tokens, going_on = tokens[rows], [going_on[row] for row in kept]
+            tokens, unfinished = tokens[rows], [unfinished[row] for row in kept]
     return targets

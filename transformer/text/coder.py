@@ -10,7 +10,7 @@ from transformer.text.vocabulary import BOS_ID, EOS, EOS_ID, PAD_ID, UNK_ID, Voc
 from transformer.text.words import WordTokenizer
 
 Unit = Literal["word", "sub-word", "token"]
-"""What the tokens of a vocabulary are, in words for people."""
+"""What the tokens of a vocabulary are, in words for people; "token" where nothing but their ids is known."""
 
 
 @dataclass(frozen=True)

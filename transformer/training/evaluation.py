@@ -9,7 +9,7 @@ from typing import Any
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
-from transformer.model_input import encode_sentence, padded, target_limit
+from transformer.model_input import decoding_request, encode_sentence, padded, target_limit
 
 BATCH_SIZE = 200
 
@@ -86,25 +86,12 @@ def _targets(
     loaded: LoadedModel, sources: Sequence[Sequence[int]], beam_size: int, alpha: float
 ) -> list[Sequence[int]]:
     """The best target of each source, the same that it has alone."""
-    start_ids, end_ids, never = loaded.start_ids, loaded.end_ids, loaded.target.specials.never
     src = padded(loaded, sources)
     limits = [target_limit(loaded, len(ids)) for ids in sources]
+    request = decoding_request(loaded, loaded.start_ids, limits)
     if beam_size == 1:
-        return list(
-            greedy_batch(
-                loaded.model, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=limits, never=never
-            )
-        )
-    found = beam_search(
-        loaded.model,
-        src,
-        start_ids=start_ids,
-        end_ids=end_ids,
-        max_new_tokens=limits,
-        beam_size=beam_size,
-        alpha=alpha,
-        never=never,
-    )
+        return list(greedy_batch(loaded.model, src, request))
+    found = beam_search(loaded.model, src, request, beam_size=beam_size, alpha=alpha)
     return [best.ids for best, *_ in found]
 
 

@@ -13,6 +13,7 @@ from transformer.data.tasks import SentencePair
 from transformer.decoding.greedy import greedy_batch
 from transformer.errors import TextError
 from transformer.model.trace import Recorder
+from transformer.model_input import decoding_request
 from transformer.text.coder import Coder, SentenceCoder
 from transformer.text.vocabulary import EOS_ID, Vocabulary
 
@@ -55,14 +56,8 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
     for start in range(0, len(pairs), BATCH_SIZE):
         batch = pairs[start : start + BATCH_SIZE]
         src = pad([(*source.encode(pair.source), EOS_ID) for pair in batch]).to(device)
-        decoded = greedy_batch(
-            loaded.model,
-            src,
-            start_ids=loaded.start_ids,
-            end_ids=loaded.end_ids,
-            max_new_tokens=LONGEST_TRANSLATION,
-            never=loaded.target.specials.never,
-        )
+        request = decoding_request(loaded, loaded.start_ids, LONGEST_TRANSLATION)
+        decoded = greedy_batch(loaded.model, src, request)
         for pair, ids in zip(batch, decoded, strict=True):
             yield Translation(pair, tuple(map(loaded.target.token, ids)))
 

@@ -15,7 +15,7 @@ function softmax(logits) {
   return powers.map((power) => power / total);
 }
 
-// What transformer.decoding.sampling.reshape does, for logits that are sorted already, the largest first.
+// What transformer.decoding.sampling.sampling_distribution does, for logits that are sorted already, the largest first.
 function reshape(sorted, { temperature, top_k, top_p }) {
   const tempered = softmax(sorted.map((logit) => logit / temperature));
   const kept = top_k ? Math.min(top_k, tempered.length) : tempered.length;

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.decoding.beam_tree import BeamNode
-from transformer.decoding.sampling import reshape
+from transformer.decoding.sampling import sampling_distribution
 from transformer.errors import SentenceError
 from transformer.run import Run
 from viz.address import remembered
@@ -109,7 +109,7 @@ def _distribution(
         "by the temperature, top-k cuts, top-p cuts what is left, and what stays is shared out anew.",
         on_select=choose,
     )
-    computed_by(reshape)
+    computed_by(sampling_distribution)
 
 
 def _can_go_on(token: int, before: Sequence[int], limit: int) -> bool:

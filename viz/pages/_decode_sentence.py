@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.decoding.greedy import NO_NUMBERS
+from transformer.decoding.request import NOT_FINITE
 from transformer.errors import SentenceError
 from transformer.run import Run
 from viz.pages._kinds import kind_examples
@@ -28,6 +28,6 @@ def source_box() -> Run | None:
         st.warning(str(error))
         return None
     if not run.has_numbers:
-        st.warning(NO_NUMBERS)
+        st.warning(NOT_FINITE)
         return None
     return run

@@ -6,7 +6,8 @@ import numpy as np
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.decoding.greedy import NO_NUMBERS, DecodingStep
+from transformer.decoding.greedy import DecodingStep
+from transformer.decoding.request import NOT_FINITE
 from transformer.model_input import Input
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit
@@ -54,7 +55,7 @@ def in_and_out(run: Run) -> None:
         st.markdown(WORDLESS.format(d_model=config.d_model))
         return
     if not run.has_numbers:
-        st.warning(NO_NUMBERS)
+        st.warning(NOT_FINITE)
         return
     _translation(run, loaded)
     decoding_steps(

@@ -12,18 +12,21 @@ import torch
 from torch import Tensor
 
 from bench.marian import copy_to_marian, generate, marian_model
+from tests.transformer.decoding.requests import SUPPRESSED, request
 from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids, tiny_transformer
 from transformer.decoding.beam import BeamSearch, Hypothesis, beam_search, length_penalty
 from transformer.decoding.greedy import greedy_batch
 from transformer.model.transformer import Transformer
 
-NEVER = (PAD_ID, BOS_ID)
 SMALL = {"src_vocab_size": 11, "tgt_vocab_size": 7}
 
 
 def search(model: Transformer, src: Tensor | None, **changes: object) -> list[list[Hypothesis]]:
-    settings: dict[str, Any] = {"end_ids": [EOS_ID], "max_new_tokens": 6, "beam_size": 4, "alpha": 0.0}
-    return beam_search(model, src, start_ids=[BOS_ID], **{"never": NEVER} | settings | changes)
+    asked: dict[str, Any] = {
+        name: changes.pop(name) for name in ("end_ids", "suppressed_ids", "prefix") if name in changes
+    }
+    settings: dict[str, Any] = {"max_new_tokens": 6, "beam_size": 4, "alpha": 0.0} | changes
+    return beam_search(model, src, request(settings.pop("max_new_tokens"), **asked), **settings)
 
 
 def sharp(seed: int) -> Transformer:
@@ -40,7 +43,7 @@ def totals(model: Transformer, src: Tensor, targets: Sequence[Sequence[int]]) ->
     ids = torch.tensor(targets)  # (N, T)
     before = torch.nn.functional.pad(ids[:, :-1], (1, 0), value=BOS_ID)
     logits = model(src.expand(len(ids), -1), before).double()
-    logits[..., list(NEVER)] = -math.inf
+    logits[..., list(SUPPRESSED)] = -math.inf
     totalled: list[float] = logits.log_softmax(dim=-1).gather(-1, ids[..., None]).sum(dim=(1, 2)).tolist()
     return totalled
 
@@ -49,7 +52,7 @@ def every_target(
     model: Transformer, src: Tensor, longest: int, alpha: float
 ) -> list[tuple[float, tuple[int, ...]]]:
     """All targets that end within so many tokens, best first."""
-    words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*NEVER, EOS_ID)]
+    words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*SUPPRESSED, EOS_ID)]
     found: list[tuple[float, tuple[int, ...]]] = []
     for n in range(longest):
         every = list(itertools.product(words, repeat=n))
@@ -79,7 +82,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alp
 def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
     """Keep the best K that don't end, finish those that end among the best K: all by whole forwards."""
     model, src, size, limit = sharp(seed), random_ids(11, 1, 6, seed=seed), 3, 7
-    words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in NEVER]
+    words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in SUPPRESSED]
     followed: list[tuple[int, ...]] = [()]
     finished: list[tuple[float, tuple[int, ...]]] = []
     for _ in range(limit):
@@ -132,12 +135,12 @@ def test_each_of_a_batch_keeps_to_its_own_limit(ends: list[int]) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model, src = sharp(seed), random_ids(11, 3, 5, seed=seed)
-    greedy = greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=9, never=NEVER)
+    greedy = greedy_batch(model, src, request(9))
     found = search(model, src, beam_size=1, max_new_tokens=9)
     assert [list(best.ids) for best, *_ in found] == greedy
 
 
-def test_it_goes_on_from_a_prefix() -> None:
+def test_it_continues_a_prefix() -> None:
     """A prefix is part of the target: its length and its probability count as if it had been found."""
     model, src, prefix = sharp(2), random_ids(11, 1, 5), [4, 5]
     (found,) = search(model, src, prefix=prefix, beam_size=300, alpha=1.0, max_new_tokens=3)[0]
@@ -172,9 +175,7 @@ def test_more_alpha_gives_longer_targets() -> None:
 
 def test_at_the_limit_unfinished_ones_fill_up() -> None:
     model, src = sharp(0), random_ids(11, 1, 5)
-    (found,) = beam_search(
-        model, src, start_ids=[BOS_ID], end_ids=[], max_new_tokens=5, beam_size=3, n_best=3, never=NEVER
-    )
+    (found,) = beam_search(model, src, request(5, end_ids=()), beam_size=3, n_best=3)
     assert [len(one.ids) for one in found] == [5, 5, 5]
     assert not any(one.finished for one in found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
@@ -182,31 +183,14 @@ def test_at_the_limit_unfinished_ones_fill_up() -> None:
 
 def test_the_models_last_position_is_a_limit() -> None:
     model = tiny_transformer(0, **SMALL, max_len=6)
-    (found,) = beam_search(
-        model,
-        random_ids(11, 1, 5),
-        start_ids=[BOS_ID],
-        end_ids=[],
-        max_new_tokens=50,
-        beam_size=2,
-        never=NEVER,
-    )
+    (found,) = beam_search(model, random_ids(11, 1, 5), request(50, end_ids=()), beam_size=2)
     assert len(found[0].ids) == 6
 
 
 @pytest.mark.parametrize("beam_size, n_best", [(0, 1), (2, 3), (2, 0)])
 def test_impossible_beams_are_refused(beam_size: int, n_best: int) -> None:
     with pytest.raises(ValueError, match="hypotheses, not"):
-        BeamSearch(
-            sharp(0),
-            None,
-            start_ids=[BOS_ID],
-            end_ids=[EOS_ID],
-            max_new_tokens=3,
-            beam_size=beam_size,
-            alpha=0,
-            n_best=n_best,
-        )
+        BeamSearch(sharp(0), None, request(3), beam_size=beam_size, n_best=n_best)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -219,7 +203,9 @@ def test_hugging_face_finds_the_same(beam_size: int) -> None:
     src = random_ids(model.config.src_vocab_size, 5, 7)
     src[1, 4:] = PAD_ID
     src[3, 2:] = PAD_ID
-    never = [*NEVER, EOS_ID]
-    generated = generate(theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=8, never=never)
-    found = search(model, src, beam_size=beam_size, max_new_tokens=8, never=never)
+    suppressed = [*SUPPRESSED, EOS_ID]
+    generated = generate(
+        theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=8, suppressed_ids=suppressed
+    )
+    found = search(model, src, beam_size=beam_size, max_new_tokens=8, suppressed_ids=suppressed)
     assert [list(best.ids) for best, *_ in found] == generated

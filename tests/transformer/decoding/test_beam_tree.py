@@ -7,12 +7,12 @@ import math
 import pytest
 import torch
 
+from tests.transformer.decoding.requests import request
 from tests.transformer.decoding.test_beam import search, sharp, totals
-from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids
+from tests.transformer.model.core import BOS_ID, EOS_ID, random_ids
 from transformer.decoding.beam import length_penalty
 from transformer.decoding.beam_tree import BeamTree, beam_tree
 
-NEVER = (PAD_ID, BOS_ID)
 SIZE = 3
 
 
@@ -20,14 +20,10 @@ def tree(seed: int = 1, prefix: tuple[int, ...] = (), alpha: float = 1.0) -> Bea
     return beam_tree(
         sharp(seed),
         random_ids(11, 1, 5, seed=seed),
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
-        max_new_tokens=6,
+        request(6, prefix=prefix),
         beam_size=SIZE,
         n_best=SIZE,
         alpha=alpha,
-        never=NEVER,
-        prefix=prefix,
     )
 
 

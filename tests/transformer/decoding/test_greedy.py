@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from tests.transformer.decoding.requests import ENDLESS, SUPPRESSED, request
 from tests.transformer.model.core import (
     BOS_ID,
     EOS_ID,
@@ -32,15 +32,9 @@ from transformer.decoding.sampling import sample
 from transformer.errors import SentenceError
 from transformer.model.transformer import DecoderState, SequenceTooLongError, Transformer
 
-NEVER = (PAD_ID, BOS_ID)
-ENDLESS = -1
-"""As eos_id: no token ends the target."""
-
 
 def decode(model: Transformer, src: Tensor | None, eos_id: int = EOS_ID, n: int = 12) -> list[DecodingStep]:
-    return list(
-        greedy(model, src, start_ids=[BOS_ID], end_ids=[eos_id], max_new_tokens=n, never=NEVER, top_k=3)
-    )
+    return list(greedy(model, src, request(n, eos_id), top_k=3))
 
 
 def decode_without_cache(model: Transformer, src: Tensor | None, eos_id: int, n: int) -> list[int]:
@@ -48,7 +42,7 @@ def decode_without_cache(model: Transformer, src: Tensor | None, eos_id: int, n:
     ids = [BOS_ID]
     while len(ids) <= n:
         logits = model(src, torch.tensor([ids]))[0, -1]
-        logits[list(NEVER)] = -torch.inf
+        logits[list(SUPPRESSED)] = -torch.inf
         ids.append(int(logits.argmax()))
         if ids[-1] == eos_id:
             break
@@ -74,7 +68,7 @@ def test_a_step_tells_the_probabilities_of_the_model() -> None:
     src = random_ids(29, 1, 7)
     steps = decode(model, src, ENDLESS)
     tgt = torch.tensor([[BOS_ID, *(step.token_id for step in steps[:-1])]])
-    logits = model(src, tgt)[0].index_fill(-1, torch.tensor(NEVER), -torch.inf)
+    logits = model(src, tgt)[0].index_fill(-1, torch.tensor(SUPPRESSED), -torch.inf)
     for i, (step, row) in enumerate(zip(steps, logits.softmax(dim=-1), strict=True)):
         best = row.topk(3)
         assert step.position == i
@@ -95,7 +89,7 @@ def test_steps_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return step(tokens, state)
 
     monkeypatch.setattr(model, "step", counted)
-    steps = greedy(model, random_ids(29, 1, 7), start_ids=[BOS_ID], end_ids=[ENDLESS], max_new_tokens=9)
+    steps = greedy(model, random_ids(29, 1, 7), request(9, ENDLESS))
     assert sizes == []
     for n in range(1, 4):
         next(steps)
@@ -116,10 +110,7 @@ def test_a_batch_decodes_as_its_sentences_do(seed: int) -> None:
     # A token of the first sentence as its end: one sentence ends before the other.
     for eos_id in (ENDLESS, alone[0][3]):
         expected = [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in alone]
-        together = greedy_batch(
-            model, src, start_ids=[BOS_ID], end_ids=[eos_id], max_new_tokens=12, never=NEVER
-        )
-        assert together == expected
+        assert greedy_batch(model, src, request(12, eos_id)) == expected
 
 
 @pytest.mark.parametrize("limits", [[3, 9], [9, 3], [0, 4], [1_000, 5]])
@@ -130,19 +121,33 @@ def test_each_of_a_batch_keeps_to_its_own_limit(limits: list[int]) -> None:
         [step.token_id for step in decode(model, row[row != PAD_ID][None], ENDLESS, limit)]
         for row, limit in zip(src, limits, strict=True)
     ]
-    frame: dict[str, Any] = {"start_ids": [BOS_ID], "end_ids": [ENDLESS], "never": NEVER}
-    assert greedy_batch(model, src, **frame, max_new_tokens=limits) == alone
+    assert greedy_batch(model, src, request(limits, ENDLESS)) == alone
     with pytest.raises(ValueError, match="2 rows, but limits for 3"):
-        greedy_batch(model, src, **frame, max_new_tokens=[*limits, 1])
+        greedy_batch(model, src, request([*limits, 1], ENDLESS))
 
 
 def test_a_batch_of_no_steps() -> None:
     model = tiny_transformer()
     src, _ = pair_batch(model.config)
-    assert greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=0) == [[], []]
+    assert greedy_batch(model, src, request(0)) == [[], []]
 
 
-def test_what_never_comes_has_no_probability() -> None:
+@pytest.mark.parametrize("n_given", range(1, 5))
+def test_the_beginning_of_the_best_target_leads_to_it(n_given: int) -> None:
+    """A prefix is part of the target, in a batch and alone."""
+    model, src = tiny_transformer(), random_ids(29, 1, 7)
+    whole = decode(model, src, ENDLESS)
+    ids = [step.token_id for step in whole]
+    asked = request(12 - n_given, ENDLESS, prefix=ids[:n_given])
+    assert greedy_batch(model, src, asked) == [ids]
+    followed = list(greedy(model, src, asked, top_k=3))
+    assert [(step.position, step.token_id) for step in followed] == list(enumerate(ids))[n_given:]
+    assert [step.probability for step in followed] == pytest.approx(
+        [step.probability for step in whole[n_given:]], abs=1e-6
+    )
+
+
+def test_suppressed_tokens_have_no_probability() -> None:
     logits = torch.tensor([[3.0, 1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     probabilities = next_token_probabilities(logits, [0, 2])
     assert not probabilities[:, [0, 2]].any()
@@ -184,16 +189,16 @@ def test_decoding_that_makes_no_sense_is_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf])
-def test_nothing_is_chosen_where_there_are_no_numbers(number: float) -> None:
+def test_nothing_is_chosen_by_scores_that_are_not_finite(number: float) -> None:
     model, src = tiny_transformer(), random_ids(29, 2, 7)
     with torch.no_grad():
         model.get_parameter("decoder.layers.1.feed_forward.w_2.weight")[3, 4] = number
-    frame: dict[str, Any] = {"start_ids": [BOS_ID], "end_ids": [EOS_ID], "max_new_tokens": 5, "never": NEVER}
+    asked = request(5)
     generator = torch.Generator().manual_seed(0)
     choosers: list[Callable[[], object]] = [
-        lambda: greedy_batch(model, src, **frame),
-        lambda: beam_search(model, src, **frame, beam_size=3),
-        lambda: sample(model, src, **frame, generator=generator),
+        lambda: greedy_batch(model, src, asked),
+        lambda: beam_search(model, src, asked, beam_size=3),
+        lambda: sample(model, src, asked, generator=generator),
     ]
     for choose in choosers:
         with pytest.raises(SentenceError, match="NaN or infinite"):

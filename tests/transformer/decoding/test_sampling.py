@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
+from tests.transformer.decoding.requests import ENDLESS, SUPPRESSED, request
 from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids, tiny_transformer
 from transformer.decoding.greedy import greedy_batch
-from transformer.decoding.sampling import reshape, sample
-
-NEVER = (PAD_ID, BOS_ID)
+from transformer.decoding.sampling import sample, sampling_distribution
 
 
 def random_logits(seed: int, n: int = 23) -> torch.Tensor:
@@ -29,14 +28,14 @@ def test_it_is_what_hugging_face_does(temperature: float, top_k: int, top_p: flo
     theirs = TemperatureLogitsWarper(temperature)(None, logits) if temperature != 1 else logits
     theirs = TopKLogitsWarper(top_k)(None, theirs) if top_k else theirs
     theirs = TopPLogitsWarper(top_p)(None, theirs) if top_p < 1 else theirs
-    ours = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    ours = sampling_distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     assert torch.allclose(ours, theirs.softmax(dim=-1), atol=1e-6)
     assert torch.equal(ours == 0, theirs == -math.inf)
 
 
 def test_with_no_settings_it_is_the_softmax() -> None:
     logits = random_logits(0)
-    assert torch.allclose(reshape(logits), logits.softmax(dim=-1), atol=1e-7)
+    assert torch.allclose(sampling_distribution(logits), logits.softmax(dim=-1), atol=1e-7)
 
 
 @given(
@@ -49,7 +48,9 @@ def test_rows_sum_to_one_and_the_best_token_stays(
     seed: int, temperature: float, top_k: int, top_p: float
 ) -> None:
     logits = random_logits(seed)
-    shaped = reshape(logits, temperature=temperature, top_k=top_k, top_p=top_p, never=(2,))
+    shaped = sampling_distribution(
+        logits, temperature=temperature, top_k=top_k, top_p=top_p, suppressed_ids=(2,)
+    )
     assert torch.allclose(shaped.sum(dim=-1), torch.ones(4), atol=1e-5)
     assert (shaped[:, 2] == 0).all()
     open_logits = logits.index_fill(-1, torch.tensor([2]), -math.inf)
@@ -60,12 +61,14 @@ def test_rows_sum_to_one_and_the_best_token_stays(
 
 def test_the_nucleus_is_the_smallest_that_reaches_p() -> None:
     logits = torch.tensor([0.5, 0.25, 0.15, 0.1]).log()
-    assert reshape(logits, top_p=0.74).tolist() == pytest.approx([2 / 3, 1 / 3, 0, 0], abs=1e-6)
-    assert reshape(logits, top_p=0.76).tolist() == pytest.approx([5 / 9, 2.5 / 9, 1.5 / 9, 0], abs=1e-6)
+    assert sampling_distribution(logits, top_p=0.74).tolist() == pytest.approx([2 / 3, 1 / 3, 0, 0], abs=1e-6)
+    assert sampling_distribution(logits, top_p=0.76).tolist() == pytest.approx(
+        [5 / 9, 2.5 / 9, 1.5 / 9, 0], abs=1e-6
+    )
 
 
 def test_equals_are_cut_by_id() -> None:
-    assert reshape(torch.zeros(5), top_k=2).tolist() == [0.5, 0.5, 0, 0, 0]
+    assert sampling_distribution(torch.zeros(5), top_k=2).tolist() == [0.5, 0.5, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,7 @@ def test_equals_are_cut_by_id() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
     (name,) = settings
     with pytest.raises(ValueError, match=name):
-        reshape(torch.zeros(3), **settings)  # type: ignore[arg-type]
+        sampling_distribution(torch.zeros(3), **settings)  # type: ignore[arg-type]
 
 
 def test_a_seed_gives_the_same_targets_again() -> None:
@@ -84,11 +87,8 @@ def test_a_seed_gives_the_same_targets_again() -> None:
         sample(
             model,
             src,
-            start_ids=[BOS_ID],
-            end_ids=[EOS_ID],
-            max_new_tokens=9,
+            request(9),
             generator=torch.Generator().manual_seed(seed),
-            never=NEVER,
         )
         for seed in (5, 5, 6)
     ]
@@ -98,18 +98,15 @@ def test_a_seed_gives_the_same_targets_again() -> None:
 
 def test_with_one_token_left_it_is_greedy() -> None:
     model, src = tiny_transformer(), random_ids(29, 6, 7)
-    greedy = greedy_batch(model, src, start_ids=[BOS_ID], end_ids=[EOS_ID], max_new_tokens=9, never=NEVER)
-    drawn = sample(
-        model,
-        src,
-        start_ids=[BOS_ID],
-        end_ids=[EOS_ID],
-        max_new_tokens=9,
-        generator=torch.Generator(),
-        top_k=1,
-        never=NEVER,
-    )
-    assert drawn == greedy
+    drawn = sample(model, src, request(9), generator=torch.Generator(), top_k=1)
+    assert drawn == greedy_batch(model, src, request(9))
+
+
+@pytest.mark.parametrize("limits", [[3, 9], [9, 3], [0, 4]])
+def test_each_of_a_batch_keeps_to_its_own_limit(limits: list[int]) -> None:
+    model, src = tiny_transformer(), random_ids(29, 2, 7)
+    drawn = sample(model, src, request(limits, ENDLESS), generator=torch.Generator(), top_k=1)
+    assert drawn == greedy_batch(model, src, request(limits, ENDLESS))
 
 
 def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
@@ -117,18 +114,14 @@ def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
     model, n = tiny_transformer(), 3000
     src = random_ids(29, 1, 7)
     logits = model(src, torch.tensor([[BOS_ID, 9]]))[0, -1]
-    expected = reshape(logits, temperature=0.8, top_k=6, never=NEVER)
+    expected = sampling_distribution(logits, temperature=0.8, top_k=6, suppressed_ids=SUPPRESSED)
     drawn = sample(
         model,
         src.expand(n, -1),
-        start_ids=[BOS_ID],
-        end_ids=[],
-        max_new_tokens=1,
+        request(1, end_ids=(), prefix=[9]),
         generator=torch.Generator().manual_seed(0),
         temperature=0.8,
         top_k=6,
-        never=NEVER,
-        prefix=[9],
     )
     assert all(ids[0] == 9 for ids in drawn)
     counts = torch.bincount(torch.tensor([ids[1] for ids in drawn]), minlength=len(expected))

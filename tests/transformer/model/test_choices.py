@@ -22,6 +22,7 @@ from tests.transformer.model.core import (
     trace_of,
 )
 from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.decoding.request import DecodingRequest
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
@@ -128,14 +129,16 @@ def test_ended_sentences_leave_the_batch_without_a_trace(form: dict[str, object]
         model = tiny_transformer(**form | {"has_generator": True}).double()
     src, _ = pair_batch(model.config)
 
+    def request(ends: Sequence[int]) -> DecodingRequest:
+        return DecodingRequest(start_ids=[1], end_ids=ends, max_new_tokens=9, suppressed_ids=(PAD_ID,))
+
     def alone(row: Tensor, ends: Sequence[int]) -> list[int]:
         words = row if model.config.pad_id < 0 else row[row != PAD_ID]
-        steps = greedy(model, words[None], start_ids=[1], end_ids=ends, max_new_tokens=9, never=(PAD_ID,))
+        steps = greedy(model, words[None], request(ends))
         return [step.token_id for step in steps if step.token_id not in ends]
 
     ends = alone(src[0], ())[3:4]
-    together = greedy_batch(model, src, start_ids=[1], end_ids=ends, max_new_tokens=9, never=(PAD_ID,))
-    assert together == [alone(row, ends) for row in src]
+    assert greedy_batch(model, src, request(ends)) == [alone(row, ends) for row in src]
 
 
 @ANY_KIND

@@ -15,6 +15,7 @@ from transformer.__main__ import main
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.evaluate import _is_exact
 from transformer.decoding.beam import beam_search
+from transformer.decoding.request import DecodingRequest
 from transformer.errors import SentenceError
 from transformer.model_input import target_limit
 from transformer.run import encode_sentence, run_sentence
@@ -54,12 +55,14 @@ def test_a_beam_is_the_beam_search() -> None:
         ((best,),) = beam_search(
             loaded.model,
             torch.tensor([ids]),
-            start_ids=[BOS_ID],
-            end_ids=[EOS_ID],
-            max_new_tokens=target_limit(loaded, len(ids)),
+            DecodingRequest(
+                start_ids=[BOS_ID],
+                end_ids=[EOS_ID],
+                max_new_tokens=target_limit(loaded, len(ids)),
+                suppressed_ids=loaded.target.specials.never,
+            ),
             beam_size=3,
             alpha=0.6,
-            never=loaded.target.specials.never,
         )
         assert loaded.target.decode(best.ids) == translation
 

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 from tests.transformer.checkpoints.importing.foreign import close, randomized, raw_of
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.decoding.greedy import greedy
+from transformer.decoding.request import DecodingRequest
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 
@@ -56,6 +57,7 @@ def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> N
 
 
 def greedy_ids(ours: Transformer, prompt: list[int], n: int, pad_id: int) -> list[int]:
-    """What our own decoding goes on with; no token ends it, and none is padding."""
-    steps = greedy(ours, None, start_ids=prompt, end_ids=(), max_new_tokens=n, never=(pad_id,))
+    """What our own decoding continues a prompt with; no token ends it, and none is padding."""
+    request = DecodingRequest(start_ids=prompt, end_ids=(), max_new_tokens=n, suppressed_ids=(pad_id,))
+    steps = greedy(ours, None, request)
     return [step.token_id for step in steps]

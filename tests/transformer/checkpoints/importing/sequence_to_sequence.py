@@ -11,6 +11,7 @@ from torch import Tensor
 from tests.transformer.checkpoints.importing.foreign import close, padded, random_ids, trace_of
 from tests.transformer.checkpoints.importing.hugging_face import assert_same_stack
 from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer
 
 BATCH, S, T = 3, 11, 7
@@ -77,9 +78,10 @@ def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int
     beginnings = [[start_id, *random_ids(vocab_size, length, seed=length).tolist()] for length in range(6)]
 
     def targets(start_ids: list[int], end_ids: list[int]) -> list[list[int]]:
-        return greedy_batch(
-            ours, src, start_ids=start_ids, end_ids=end_ids, max_new_tokens=n, never=(pad_id,)
+        request = DecodingRequest(
+            start_ids=start_ids, end_ids=end_ids, max_new_tokens=n, suppressed_ids=(pad_id,)
         )
+        return greedy_batch(ours, src, request)
 
     endless = [target for start_ids in beginnings for target in targets(start_ids, [])]
     (end_id, _), *others = Counter(token for target in endless for token in target).most_common()
