@@ -44,7 +44,7 @@ from scripts.browser import ROOT, launch_chromium, streamlit_server
 from transformer.device import choose_device
 from transformer.model.config import TransformerConfig, preset
 from transformer.run import run_sentence
-from transformer.training.trainer import Precision
+from transformer.training.optimization.trainer import Precision
 from viz.arrays import attention_maps
 from viz.chromium import find_chromium
 

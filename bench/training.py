@@ -22,9 +22,9 @@ from transformer.data.encoded import EncodedCorpus, epoch_batches, write_corpus
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import BOS_ID, EOS_ID, SPECIALS
-from transformer.training.loss import count_labels
-from transformer.training.memory import keep_freed_memory
-from transformer.training.trainer import Precision, Trainer
+from transformer.training.optimization.loss import count_labels
+from transformer.training.optimization.trainer import Precision, Trainer
+from transformer.training.process import keep_freed_memory
 
 VOCAB_SIZE = 6000
 N_PAIRS = 20_000

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.data.tasks import SymbolTask
+from transformer.data.tasks import TASKS, SymbolTask
 from transformer.errors import SentenceError
 from transformer.run import Run, encode_sentence, force, run_sentence
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
-from transformer.training.live.job import Desk, FullError, LiveTraining, Places
-from transformer.training.live.plan import LivePlan
+from transformer.training.live.run import FullError, LiveTraining, TrainingSlots, UserTraining
+from transformer.training.plan import TaskName, TrainingPlan
 from viz.session import TOP_K
 from viz.text_session import right_answers_of
 
-LEAST_PLACES = 2
+LEAST_SLOTS = 2
 _REFUSAL, _LOOK, _PACE = "why no training began", "look at the training", "pace of the training"
 
 
@@ -42,47 +42,47 @@ class Look:
 
 
 @st.cache_resource(show_spinner=False)
-def _places() -> Places:
-    """How many trainings may run at a time: half the processors are left to the pages."""
-    return Places(max(LEAST_PLACES, (os.cpu_count() or 1) // 2))
+def _slots() -> TrainingSlots:
+    """How many training runs may be active at a time: half the processors are left to the pages."""
+    return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
 
 
-@st.cache_resource(scope="session", on_release=Desk.close, show_spinner=False)
-def _desk() -> Desk:
-    """Keep this person's training; when their browser goes away, the training ends with it."""
-    return Desk(_places())
+@st.cache_resource(scope="session", on_release=UserTraining.close, show_spinner=False)
+def _user_training() -> UserTraining:
+    """Keep this user's training run; when their browser goes away, the run ends with it."""
+    return UserTraining(_slots())
 
 
 def current_training() -> LiveTraining | None:
     """Find this person's training; None before the first. Whoever asks keeps it alive."""
-    training = _desk().training
+    training = _user_training().training
     if training is not None:
         training.keep_alive()
     return training
 
 
-def begin_training(plan: LivePlan) -> None:
+def begin_training(plan: TrainingPlan) -> None:
     """Begin a training in the place of the one before. To be called from a callback."""
-    _try(lambda: _desk().begin(plan))
+    _try(lambda: _user_training().begin(plan))
 
 
-def go_on_training() -> None:
-    """Let the training go on where it stopped. To be called from a callback."""
-    training = _desk().training
+def resume_training() -> None:
+    """Let the run continue where it stopped. To be called from a callback."""
+    training = _user_training().training
     if training is not None:
         _try(training.start)
 
 
 def pause_training() -> None:
     """Let it stop after the update that it is at. To be called from a callback."""
-    training = _desk().training
+    training = _user_training().training
     if training is not None:
         training.stop()
 
 
 def end_training() -> None:
     """End the training and remove what it has kept. To be called from a callback."""
-    _desk().close()
+    _user_training().close()
     st.session_state.pop(_REFUSAL, None)
 
 
@@ -116,14 +116,14 @@ def look(training: LiveTraining, text: str, moment: int | None) -> Look | None:
     if found is None:
         return None
     step, loaded = found
-    key = (str(training.files.folder), step, text)
+    key = (str(training.folder.out), step, text)
     kept: tuple[object, Look] | None = st.session_state.get(_LOOK)
     if kept is not None and kept[0] == key:
         return kept[1]
-    spelled = training.plan.spell(text)
+    spelled = TASKS[training.task].spell(text)
     check_length(loaded, spelled)
     own = run_sentence(loaded, spelled, top_k=TOP_K)
-    right = right_answer(training.plan, text, own.source)
+    right = right_answer(training.task, text, own.source)
     given = None
     if right is not None:
         target = encode_sentence(loaded, "target", right, "right answer")
@@ -147,29 +147,30 @@ def check_length(loaded: LoadedModel, text: str) -> None:
         )
 
 
-def right_answer(plan: LivePlan, text: str, source: EncodedSentence) -> str | None:
-    """What a task's answer to a sentence should be; None where only a person could tell, or nobody.
+def right_answer(name: TaskName, text: str, source: EncodedSentence) -> str | None:
+    """What a task's answer to a sentence should be; None where only a speaker could tell, or nobody.
 
     Args:
-        plan: of the training.
+        name: of the task.
         text: the sentence as typed.
         source: the same as the model reads it.
     """
-    if isinstance(plan.rules, SymbolTask):
+    task = TASKS[name]
+    if isinstance(task, SymbolTask):
         if any(source.unknown):
             return None  # sort has no place for them, and no training ever shows a model what to write
-        return " ".join(plan.rules.solve(source.tokens).target)
-    known = right_answers_of(plan.task)
+        return " ".join(task.solve(source.tokens).target)
+    known = right_answers_of(name)
     return next(iter(known.get(clean(text), ())), None)
 
 
 def seconds_left(training: LiveTraining, step: int) -> float | None:
     """How long the training will take at the pace since it was first looked at; None before that is known."""
-    subject = (str(training.files.folder), training.process_id)
+    subject = (str(training.folder.out), training.process_id)
     now = time.monotonic()
     known, since, first = st.session_state.get(_PACE, (None, now, step))
     if known != subject:
         st.session_state[_PACE] = (subject, now, step)
         return None
     done = step - first
-    return (now - since) / done * (training.plan.steps - step) if done > 0 else None
+    return (now - since) / done * (training.n_steps - step) if done > 0 else None

@@ -29,7 +29,7 @@ from transformer.model.positions import (
 from transformer.model.trace import Trace
 from transformer.model_input import padded
 from transformer.run import draw_target, encode_sentence, run_sentence
-from transformer.training.trainer import Trainer
+from transformer.training.optimization.trainer import Trainer
 
 
 def translate(name: str) -> None:

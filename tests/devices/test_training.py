@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ import torch
 from tests.devices.comparing import ATOL, assert_same
 from tests.transformer.training.runs import TINY, write_pairs
 from transformer.__main__ import main
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.folder import freeze, open_model
 from transformer.data.batches import Batch, Example, make_batch
 from transformer.data.tasks import ToyEnIt
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.training.recipe import Recipe, prepare, training_pairs
+from transformer.training.choices import task_plan
+from transformer.training.evaluation.tasks import head_alignments, translations
+from transformer.training.folder import TrainingFolder
+from transformer.training.optimization.trainer import Trainer
+from transformer.training.prepare import first_model, new_trainer, open_prepared
 from transformer.training.state import load_state, save_state
-from transformer.training.task_evaluation import head_alignments, translations
-from transformer.training.trainer import Trainer
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 CPU = torch.device("cpu")
@@ -121,11 +124,19 @@ def test_the_command_line_trains_in_float16(device: torch.device, tmp_path: Path
     assert all(torch.equal(here, there.cpu()) for here, there in weights)
 
 
-def test_a_recipe_trains_and_its_heads_are_ranked(device: torch.device) -> None:
-    task, recipe = ToyEnIt(), Recipe(n_pairs=40, n_encoder_layers=1, n_decoder_layers=1)
-    training = prepare(task, list(training_pairs(task, recipe, seed=5)), recipe, seed=5, device=device)
-    losses = [step.loss for step in training.steps]
-    loaded, pairs = training.finish(), task.held_out(3, seed=3)
+def test_a_task_trains_and_its_heads_are_ranked(device: torch.device, tmp_path: Path) -> None:
+    plan = task_plan("toy-en-it")
+    plan = replace(
+        plan,
+        data=replace(plan.data, n_pairs=40),
+        model=replace(plan.model, n_encoder_layers=1, n_decoder_layers=1),
+    )
+    prepared = open_prepared(TrainingFolder(tmp_path), plan)
+    loaded = first_model(plan, "tiny", prepared, device)
+    trainer = new_trainer(prepared.updates, loaded)
+    losses = [trainer.update([prepared.data.batch(group)]).loss for group in prepared.data.epoch(0)]
+    freeze(loaded.model)
+    pairs = ToyEnIt().held_out(3, seed=3)
     assert all(loss > ATOL for loss in losses)
     assert len(list(translations(loaded, pairs))) == 3
     assert len(head_alignments(loaded, pairs)) == loaded.model.config.n_heads

@@ -16,9 +16,9 @@ from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.views import Views
 from tests.viz.mounted import unpack_frame
 from transformer.run import encode_sentence, force, run_sentence
-from transformer.training.live import job
-from transformer.training.live.job import Desk, LiveTraining, Places
-from transformer.training.live.plan import LivePlan
+from transformer.training.live import run as job
+from transformer.training.live.choices import live_plan
+from transformer.training.live.run import LiveTraining, TrainingSlots, UserTraining
 from transformer.training.snapshots import open_snapshots
 from viz import live_session
 from viz.components.client_view import ClientView
@@ -30,7 +30,7 @@ PATIENCE = 120.0
 FINISHED = "A finished training"
 LAST = 6_804
 SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
-COPY = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=32, steps=200)
+COPY = live_plan("copy", n_layers=1, n_heads=2, d_model=32, steps=200)
 QUICK = "tests.transformer.training.quick_worker"
 
 
@@ -84,15 +84,15 @@ def progress(app: AppTest) -> str:
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keeps the training of the test, as a browser session would, and ends it."""
     monkeypatch.setattr(job, "_WORKER", QUICK)
-    with closing(Desk(Places(1))) as desk:
-        monkeypatch.setattr(live_session, "_desk", lambda: desk)
+    with closing(UserTraining(TrainingSlots(1))) as own:
+        monkeypatch.setattr(live_session, "_user_training", lambda: own)
         yield
 
 
 @pytest.fixture(scope="module")
 def finished() -> Iterator[LiveTraining]:
     """A training that several tests look at when it is over."""
-    with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, Places(1))) as training:
+    with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, TrainingSlots(1))) as training:
         patch.setattr(job, "_WORKER", QUICK)
         training.start()
         deadline = time.monotonic() + PATIENCE
@@ -105,9 +105,9 @@ def finished() -> Iterator[LiveTraining]:
 @pytest.fixture
 def finished_desk(finished: LiveTraining, monkeypatch: pytest.MonkeyPatch) -> None:
     """The desk of a user whose training is over."""
-    desk = Desk(Places(1))
-    desk.training = finished
-    monkeypatch.setattr(live_session, "_desk", lambda: desk)
+    own = UserTraining(TrainingSlots(1))
+    own.training = finished
+    monkeypatch.setattr(live_session, "_user_training", lambda: own)
 
 
 @pytest.mark.usefixtures("desk")

@@ -26,6 +26,7 @@ __all__ = [
     "ModelSummary",
     "default_model",
     "freeze",
+    "load_weights",
     "model_folder",
     "open_coders",
     "open_model",
@@ -182,15 +183,25 @@ def open_model(
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
     model = Transformer(config, torch.Generator())
-    model.load_state_dict(open_weights(weights or folder, _shapes(config)), strict=False)
+    load_weights(weights or folder, model)
     card = folder / CARD
     return LoadedModel(
         name=folder.name,
-        model=freeze(model.to(device or torch.device("cpu"))),
+        model=model.to(device or torch.device("cpu")),
         source=source,
         target=target,
         card=card.read_text(encoding="utf-8") if card.exists() else "",
     )
+
+
+def load_weights(folder: Path, model: Transformer) -> None:
+    """Give a model on the CPU the weights that `save_only_weights` wrote, and freeze it.
+
+    Raises:
+        CheckpointError: when they are missing, damaged, or another model's.
+    """
+    model.load_state_dict(open_weights(folder, _shapes(model.config)), strict=False)
+    freeze(model)
 
 
 def summarize(name_or_path: str) -> ModelSummary:

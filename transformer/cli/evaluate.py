@@ -16,7 +16,7 @@ from transformer.cli.command import CommandError, check_search
 from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
 from transformer.errors import SentenceError
-from transformer.training.evaluation import score, sentence_chrf, source_ids, translate_ids
+from transformer.training.evaluation.translations import score, sentence_chrf, source_ids, translate_ids
 
 N_WORST = 20
 """How many of the translations that are least like their references --json lists."""

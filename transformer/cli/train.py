@@ -9,13 +9,11 @@ from dataclasses import replace
 from functools import partial
 
 import torch
-import tyro
 from tqdm import tqdm
 
-from transformer.checkpoints.folder import LoadedModel, open_model, save_model
-from transformer.cli import train_task
 from transformer.cli.command import CommandError
 from transformer.cli.train_checks import check, check_threads, resumed_otherwise, warnings
+from transformer.cli.train_finish import finish_run
 from transformer.cli.train_options import PROGRAM, Train, parse
 from transformer.cli.training_bar import TrainingBar
 from transformer.data.corpus import CorpusError
@@ -24,22 +22,24 @@ from transformer.device import choose_device
 from transformer.errors import SentenceError, TextError
 from transformer.files import LockedError, locked
 from transformer.model.config import ConfigError
-from transformer.model.transformer import Transformer
-from transformer.training.finishing import LAST, Candidate, finish
+from transformer.training.card import RunRecord
+from transformer.training.choices import check_plan, options
+from transformer.training.evaluation.validation import Validation
 from transformer.training.folder import TrainingFolder
-from transformer.training.loop import CorpusTraining
-from transformer.training.memory import keep_freed_memory
+from transformer.training.loop import TrainingRun
 from transformer.training.metrics import TensorBoardError
-from transformer.training.plan import PlanError, TrainingPlan
-from transformer.training.plan_words import options
-from transformer.training.preparing import Prepared, open_prepared, prepare
-from transformer.training.ranks import Ranks, RanksError, is_loss_of_a_process, joined, own_device
-from transformer.training.snapshots import save_history, save_snapshot
+from transformer.training.optimization.ranks import (
+    Ranks,
+    RanksError,
+    is_loss_of_a_process,
+    joined,
+    own_device,
+)
+from transformer.training.optimization.trainer import NonFiniteError
+from transformer.training.plan import PlanError
+from transformer.training.prepare import first_model, new_trainer, open_prepared, prepare
+from transformer.training.process import StopRequest, keep_freed_memory, stop_requests
 from transformer.training.state import StateError, saved_step
-from transformer.training.stopping import StopRequest, stop_requests
-from transformer.training.trainer import NonFiniteError, Trainer
-from transformer.training.translator_card import Making, translator_card
-from transformer.training.validation import Validation
 
 REFUSALS = (
     PlanError,
@@ -68,9 +68,6 @@ def run_train(arguments: Sequence[str]) -> int:
     Raises:
         CommandError, DeviceError, CheckpointError: for what can't be done.
     """
-    if any(argument == "--task" or argument.startswith("--task=") for argument in arguments):
-        task: train_task.Train = tyro.cli(train_task.Train, prog=PROGRAM, args=arguments)
-        return train_task.run_training(task)
     try:
         return run_training(parse(arguments))
     except REFUSALS as error:
@@ -79,7 +76,7 @@ def run_train(arguments: Sequence[str]) -> int:
 
 def run_training(command: Train) -> int:
     """Prepare, train, choose the best weights, save; returns the exit status."""
-    command.plan.check()
+    check_plan(command.plan)
     check_threads(command)
     device = own_device(choose_device(command.run.device))
     if command.updates.precision == "float16" and device.type != "cuda":
@@ -134,69 +131,49 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
 def _train(
     command: Train, folder: TrainingFolder, device: torch.device, ranks: Ranks, stop: StopRequest
 ) -> int:
-    plan, prepared = command.plan, open_prepared(folder)
-    loaded = new_model(plan, folder.out.resolve().name, prepared, device, ranks)
+    prepared = open_prepared(folder, command.plan, ranks, _watch)
+    plan = replace(command.plan, updates=prepared.updates)
+    loaded = first_model(plan, folder.out.resolve().name, prepared, device, ranks)
     validation = Validation(plan.checks.valid, loaded) if plan.checks.valid else None
-    training = CorpusTraining(
-        loaded,
-        new_trainer(plan, loaded, ranks),
-        prepared.corpus,
-        plan,
-        folder,
-        validate=validation,
-        stop=stop,
-    )
-    _go_on(training, folder, ranks, resumes=command.run.resume and folder.state.exists())
-    if training.ended == "stopped":
+    trainer = new_trainer(plan.updates, loaded, ranks)
+    run = TrainingRun(loaded, trainer, prepared.data, plan, folder, validate=validation, stop=stop)
+    _follow(run, folder, ranks, resumes=command.run.resume and folder.state.exists())
+    if run.ended == "stopped":
         if ranks.is_first:
-            tell(f"Stopped after update {training.progress.step:,}, and saved: go on {_how(folder)}")
+            tell(f"Stopped after update {run.progress.step:,}, and saved: continue {_how(folder)}")
         return stop.exit_status
     if ranks.is_first:
-        if training.ended == "patience":
+        if run.ended == "patience":
             tell(f"Stopped early: {plan.checks.patience} validations were no better than the best one.")
-        _finish(loaded, folder, training, validation, ranks)
+        record = RunRecord(
+            command=f"{PROGRAM} {options(command.plan)}",
+            plan=plan,
+            progress=run.progress,
+            n_labels=prepared.data.n_labels,
+            data=prepared.data.description,
+            device=device,
+            n_threads=torch.get_num_threads(),
+            n_processes=ranks.count,
+        )
+        try:
+            tell(finish_run(loaded, folder, run, validation, record))
+        except OSError as error:
+            what = f"The model can't be written to {folder.out} ({_reason(error)})."
+            raise CommandError(_kept(folder, what, _ROOM)) from error
     return 0
 
 
-def new_model(
-    plan: TrainingPlan, name: str, prepared: Prepared, device: torch.device, ranks: Ranks
-) -> LoadedModel:
-    """Make the model with its first weights, and seed what its dropout draws from, in each process anew."""
-    config = plan.model.config(
-        src_vocab_size=len(prepared.source.vocabulary), tgt_vocab_size=len(prepared.target.vocabulary)
-    )
-    model = Transformer(config, torch.Generator().manual_seed(plan.updates.seed)).to(device)
-    torch.manual_seed(plan.updates.seed + ranks.rank)
-    return LoadedModel(name=name, model=model, source=prepared.source, target=prepared.target)
-
-
-def new_trainer(plan: TrainingPlan, loaded: LoadedModel, ranks: Ranks) -> Trainer:
-    """Make what updates the model."""
-    updates = plan.updates
-    return Trainer(
-        loaded.model,
-        rate=updates.rate(loaded.model.config.d_model),
-        smoothing=updates.smoothing,
-        max_gradient_norm=updates.clip,
-        precision=updates.precision,
-        compiled=updates.compile,
-        ranks=ranks,
-    )
-
-
-def _go_on(training: CorpusTraining, folder: TrainingFolder, ranks: Ranks, *, resumes: bool) -> None:
+def _follow(run: TrainingRun, folder: TrainingFolder, ranks: Ranks, *, resumes: bool) -> None:
     try:
         if resumes:
-            training.resume()
-        with TrainingBar(training.plan.updates.steps, training.progress, shown=ranks.is_first) as bar:
-            for event in training.go_on():
+            run.resume()
+        with run, TrainingBar(run.plan.updates.steps, run.progress, shown=ranks.is_first) as bar:
+            for event in run.events():
                 bar.show(event)
     except NonFiniteError as error:
-        raise CommandError(_kept(folder, f"The training broke down in {error}.", _CALMER)) from error
+        raise CommandError(_kept(folder, f"Training failed in {error}.", _CALMER)) from error
     except OSError as error:
-        raise CommandError(
-            _kept(folder, f"The training can't be saved ({_reason(error)}).", _ROOM)
-        ) from error
+        raise CommandError(_kept(folder, f"The state can't be saved ({_reason(error)}).", _ROOM)) from error
 
 
 def _kept(folder: TrainingFolder, what: str, first: str = "") -> str:
@@ -204,8 +181,10 @@ def _kept(folder: TrainingFolder, what: str, first: str = "") -> str:
     try:
         step = saved_step(folder.state)
     except StateError:
-        return f"{what} No state had been saved: {first}begin anew {_how(folder)}"
-    return f"{what} The last good state, of update {step:,}, is kept: {first}go on from there {_how(folder)}"
+        return f"{what} No state had been saved: {first}begin {_how(folder)}"
+    return (
+        f"{what} The last good state, of update {step:,}, is kept: {first}continue from there {_how(folder)}"
+    )
 
 
 def _reason(error: OSError) -> str:
@@ -216,47 +195,6 @@ def _reason(error: OSError) -> str:
 
 def _how(folder: TrainingFolder) -> str:
     return f"with {PROGRAM} --resume --out {folder.out}"
-
-
-def _finish(
-    loaded: LoadedModel,
-    folder: TrainingFolder,
-    training: CorpusTraining,
-    validation: Validation | None,
-    ranks: Ranks,
-) -> None:
-    plan, result = training.plan, training.plan.result
-    loaded.model.eval()
-    making = Making(
-        command=f"{PROGRAM} {options(plan)}",
-        plan=plan,
-        progress=training.progress,
-        n_pairs=len(training.corpus),
-        n_labels=training.corpus.n_labels(),
-        data=training.corpus.description,
-        device=loaded.model.generator.weight.device,
-        n_threads=torch.get_num_threads(),
-        n_processes=ranks.count,
-    )
-    try:
-        candidates = finish(loaded, folder, validation, result.dtype)
-        translated = [] if validation is None else validation.translate(loaded)
-        finished = replace(loaded, card=translator_card(loaded, making, candidates, translated))
-        largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
-        save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
-        if plan.checks.snapshots:
-            _save_course(folder, training, candidates[0])
-    except OSError as error:
-        what = f"The model can't be written to {folder.out} ({_reason(error)})."
-        raise CommandError(_kept(folder, what, _ROOM)) from error
-    tell(f"Saved {candidates[0].name} in {folder.out}.")
-
-
-def _save_course(folder: TrainingFolder, training: CorpusTraining, chosen: Candidate) -> None:
-    """Keep what snapshots end with: the last one, where the finished model is another, and the losses."""
-    if chosen.name != LAST:
-        save_snapshot(folder.out, training.progress.step, open_model(str(folder.last)).model)
-    save_history(folder.out, training.course())
 
 
 def _acknowledge(ranks: Ranks) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from transformer.cli.command import CommandError
 from transformer.cli.train_options import Train
 from transformer.data.corpus import read_references
+from transformer.training.choices import changes
+from transformer.training.evaluation.validation import valid_digest
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import check_tensorboard
 from transformer.training.plan import TrainingPlan
-from transformer.training.plan_words import changes
-from transformer.training.progress import Progress
 from transformer.training.snapshots import FOLDER as SNAPSHOTS
 from transformer.training.snapshots import snapshot_steps
-from transformer.training.state import saved_progress, saved_step
-from transformer.training.validation import valid_digest
+from transformer.training.state import Progress, saved_progress, saved_step
 
 
 def check_threads(command: Train) -> None:

@@ -9,8 +9,8 @@ from types import TracebackType
 from tqdm import tqdm
 
 from transformer.training.loop import Validated
-from transformer.training.progress import Progress
-from transformer.training.trainer import TrainingStep
+from transformer.training.optimization.trainer import TrainingStep
+from transformer.training.state import Progress
 
 _MOMENT = 10.0
 """Seconds over which speed and loss are averaged, about."""

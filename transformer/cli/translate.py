@@ -19,7 +19,7 @@ from transformer.device import choose_device
 from transformer.errors import CheckpointError, SentenceError
 from transformer.run import encode_sentence, run_sentence, search
 from transformer.text.words import clean
-from transformer.training.evaluation import translate_all
+from transformer.training.evaluation.translations import translate_all
 
 _UNREAD = re.compile("[\udc80-\udcff]+")
 """Bytes of a command that are no characters in the locale, as Python hands them on."""

@@ -1,1 +1,1 @@
-"""Training: updates, their state on disk, and whole runs over a corpus."""
+"""Training: from data and choices to a finished model, on the command line and while somebody watches."""

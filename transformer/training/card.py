@@ -1,49 +1,75 @@
-"""The model card of a trained built-in task: what it is, how it was made, what it scores."""
+"""The card of a trained model: what it is, its data, its scores, how it was made, where it goes wrong."""
 
 from __future__ import annotations
 
+import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.training.recipe import Recipe
-from transformer.training.task_evaluation import HeadAlignment, Translation, word_coder
+from transformer.data.tasks import TASKS
+from transformer.training.data import UNKNOWN
+from transformer.training.evaluation.tasks import HeadAlignment, Translation, word_coder
+from transformer.training.evaluation.validation import Translated
+from transformer.training.finishing import BEST, Candidate
+from transformer.training.plan import TrainingPlan
+from transformer.training.snapshots import snapshot_steps
+from transformer.training.state import Progress
 
-N_RIGHT, N_WRONG = 6, 6
-"""How many examples are listed at most."""
+N_EXAMPLES = 6
+"""How many right and how many wrong translations of a built-in task are listed at most."""
+N_WRONG = 10
+"""How many translations that go wrong are listed at most where there are references."""
 
-_TEMPLATE = """\
+_MARKDOWN = frozenset("\\`*_{}[]<>#|~$:&!")
+
+_CORPUS = """\
 # {name}
 
-A small Transformer that translates simple English sentences into Italian, made to be looked into. It reads
-whole words in lower case: {n_source} of English and {n_target} of Italian, all that a grammar written for it
-(`transformer/tasks`) uses. Other words are `<unk>` to it, and other constructions it has never seen.
+A Transformer that translates sentences from {source} into {target}, as language codes have them. It reads and
+writes sub-words, {n_source:,} of the one and {n_target:,} of the other: nothing typed is unknown to it.
+
+Licence: {license}
+
+## Data
+
+{source_note}
+
+{n_pairs:,} sentence pairs were learnt, from {files}{careless}.
+
+{report}
+
+## Scores
+
+{scores}
+
+{made}
+## Translations that go wrong
+
+{wrong}
+"""
+
+_TASK = """\
+# {name}
+
+{about}
 
 ## Score
 
 - {exact} of {n} held-out sentences translated exactly ({percent:.1f} %), greedily decoded. No held-out
-  sentence is in the training data, neither its Italian nor any English form of it.
-- Cross-attention against the grammar's word alignments: head {head} of decoder layer {layer} (counted from 0)
+  sentence is in the training data.
+- Cross-attention against the task's alignments: head {head} of decoder layer {layer} (counted from 0)
   looks at a right source word for {accuracy:.1%} of the target words. All heads, as layer.head:
   {heads}.
 
-## How it was made
+{made}- Data: {pairs}; in {unknown:.0%} of those that have content words, one of them and its translation are
+  `<unk>`.
+- Loss at the end: {final_loss:.3f} nats per token.
 
-    {command}
-
-- Data: {n_pairs:,} generated sentence pairs (seed {seed}), {n_different:,} of them different; in
-  {unknown:.0%} of them one content word and its translation are `<unk>`.
-- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
-  d_ff {d_ff}, {norm_position}-norm, sinusoidal positions, {n_parameters:,} parameters in float32.
-- Training: {n_steps:,} updates of up to {batch_tokens:,} positions; Adam (0.9, 0.98); learning rate up to
-  {peak_rate} and down to 0, linearly; label smoothing {smoothing}; no dropout. Loss at the end
-  {final_loss:.3f} nats a word.
-- Time: {wall_seconds:.0f} s of wall time and {cpu_seconds:.0f} s of CPU time, making the sentences included;
-  PyTorch {torch} on {machine}, threads: {n_threads}. {load}
-{snapshots}
 ## Translations of held-out sentences
 
 {right}
@@ -54,58 +80,103 @@ Wrong ones ({n_wrong} of {n}):
 
 ## Limits
 
-- You is one person and a man, as are i, we and they where Italian must choose; further conventions are at the
-  top of `transformer/data/tasks/toy_en_it/__init__.py`.
-- Sentences are short (at most {longest} words in training). The positions reach to {max_len}, but longer
-  sentences than those come out badly.
+{limits}
 """
+
+_MADE = """\
+## How it was made
+
+    {command}
+{changes}
+- Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
+  d_ff {d_ff}, {norm_position}-norm, {positions} positions up to {max_len}; {n_parameters:,} parameters, saved
+  in {dtype}.
+- Training: {updates} of {batches} of up to {batch_tokens:,} positions, {tokens:,} target {units}s in
+  {rounds}; Adam (0.9, 0.98); learning rate: {rate}; label smoothing {smoothing},
+  dropout {dropout}, {precision}, seed {seed}.
+- Time: {time} for the updates, on {hardware}, with PyTorch {torch}.
+{snapshots}"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Making:
-    """What is known about one training.
+class RunRecord:
+    """What is known about one training run.
 
     Attributes:
-        command: that made it.
-        seed: of data and weights.
-        recipe: the choices.
-        n_different: training pairs without repetitions.
-        n_steps: updates.
-        wall_seconds: from the first sentence pair to the last update.
-        cpu_seconds: of all threads in the same time.
-        n_threads: that PyTorch used.
-        other_load: how many other processes wanted to run at the same time, on average; None where unknown.
-        final_loss: mean of the last updates, in nats a word, with label smoothing.
-        longest: words of the longest sentence.
-        snapshot_steps: those of which the weights are kept besides the last.
+        command: that made the model.
+        plan: all choices.
+        progress: where it stood at the end.
+        n_labels: tokens to be predicted in one round through the data; 0 where each round has its own.
+        data: the description of the data.
+        device: that it ran on.
+        n_threads: of PyTorch.
+        n_processes: that trained together.
     """
 
     command: str
-    seed: int
-    recipe: Recipe
-    n_different: int
-    n_steps: int
-    wall_seconds: float
-    cpu_seconds: float
+    plan: TrainingPlan
+    progress: Progress
+    n_labels: int
+    data: Mapping[str, Any]
+    device: torch.device
     n_threads: int
-    other_load: float | None
-    final_loss: float
-    longest: int
-    snapshot_steps: Sequence[int] = ()
+    n_processes: int
 
 
-def model_card(
-    loaded: LoadedModel, making: Making, translated: Sequence[Translation], heads: Sequence[HeadAlignment]
+def translator_card(
+    loaded: LoadedModel, record: RunRecord, candidates: Sequence[Candidate], translated: Sequence[Translated]
 ) -> str:
-    """Write the card, in Markdown."""
-    config = loaded.model.config
-    wrong = [translation for translation in translated if not translation.exact]
-    right = [translation for translation in translated if translation.exact]
-    return _TEMPLATE.format(
-        **vars(making.recipe) | vars(making) | config.to_dict(),
+    """Write the card of a translator that was trained on a corpus, in Markdown.
+
+    Args:
+        loaded: the finished model.
+        record: how it was made.
+        candidates: weights that were scored, the chosen ones first.
+        translated: validation pairs and what the model made of them; may be empty.
+    """
+    data, result = record.plan.data, record.plan.result
+    careless = f"; {data.careless:.0%} of them once more with typing noise" if data.careless else ""
+    return _CORPUS.format(
         name=loaded.name,
+        source=data.languages[0],
+        target=data.languages[1],
         n_source=len(loaded.source.vocabulary),
         n_target=len(loaded.target.vocabulary),
+        license=result.license,
+        source_note=result.source_note,
+        n_pairs=record.data["pairs"],
+        files=", ".join(path.name for files in data.pairs for path in files),
+        careless=careless,
+        report=_report(record),
+        scores=_scores(record, candidates),
+        made=_made(loaded, record),
+        wrong=_wrong(translated),
+    )
+
+
+def task_card(
+    loaded: LoadedModel,
+    record: RunRecord,
+    translated: Sequence[Translation],
+    heads: Sequence[HeadAlignment],
+    final_loss: float,
+) -> str:
+    """Write the card of a model of a built-in task, in Markdown.
+
+    Args:
+        loaded: the finished model.
+        record: how it was made.
+        translated: held-out pairs and what the model made of them.
+        heads: of the cross-attention, the best first.
+        final_loss: the mean of the last updates' losses.
+    """
+    assert record.plan.data.task is not None
+    task = TASKS[record.plan.data.task]
+    wrong = [translation for translation in translated if not translation.exact]
+    right = [translation for translation in translated if translation.exact]
+    return _TASK.format(
+        name=loaded.name,
+        about=task.about,
         exact=len(right),
         n=len(translated),
         percent=100 * len(right) / len(translated),
@@ -113,35 +184,61 @@ def model_card(
         head=heads[0].head,
         accuracy=heads[0].accuracy,
         heads=", ".join(f"{head.layer}.{head.head} {head.accuracy:.0%}" for head in heads),
-        n_parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),
-        torch=torch.__version__,
-        machine=platform.machine(),
-        load=_load(making),
-        snapshots=_snapshots(making),
-        right=_examples(loaded, right[:N_RIGHT]) or "None.",
+        made=_made(loaded, record),
+        pairs=_pairs(record),
+        unknown=UNKNOWN,
+        final_loss=final_loss,
+        right=_examples(loaded, right[:N_EXAMPLES]) or "None.",
         n_wrong=len(wrong),
-        wrong=_examples(loaded, wrong[:N_WRONG]) or "None.",
+        wrong=_examples(loaded, wrong[:N_EXAMPLES]) or "None.",
+        limits=task.limits.format(**record.data, max_len=loaded.model.config.max_len),
     )
 
 
-def _load(making: Making) -> str:
-    if making.other_load is None:
-        return ""
-    if making.other_load < 0.5:
-        return "The machine was otherwise quiet."
-    return (
-        f"Other programs were busy on the machine ({making.other_load:.1f} on average): on a quiet one "
-        f"the wall time would be about {making.cpu_seconds / making.n_threads:.0f} s."
+def _made(loaded: LoadedModel, record: RunRecord) -> str:
+    """Write the section that both kinds of card have."""
+    plan, progress = record.plan, record.progress
+    return _MADE.format(
+        **vars(plan.updates) | vars(loaded.model.config),
+        command=record.command,
+        changes=_changes(progress),
+        n_parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),
+        dtype=str(plan.result.dtype).removeprefix("torch."),
+        updates=_updates(record),
+        batches=_batches(record),
+        tokens=progress.tokens,
+        units=loaded.target.unit,
+        rounds=_rounds(record),
+        rate=_rate(plan),
+        time=_time(progress.seconds),
+        hardware=_hardware(record),
+        torch=torch.__version__,
+        snapshots=_snapshots(plan),
     )
 
 
-def _snapshots(making: Making) -> str:
-    if not making.snapshot_steps:
+def _rounds(record: RunRecord) -> str:
+    if not record.n_labels:
+        return "rounds of new pairs"
+    return f"{record.progress.tokens / record.n_labels:.1f} rounds through the data"
+
+
+def _snapshots(plan: TrainingPlan) -> str:
+    if not plan.checks.snapshots:
         return ""
-    steps = ", ".join(f"{step:,}" for step in making.snapshot_steps)
+    steps = ", ".join(f"{step:,}" for step in snapshot_steps(plan.updates.steps, plan.checks.snapshots)[:-1])
     return (
-        f"- Snapshots of the weights after {steps} updates, in half precision, and the loss of every update "
-        "are in\n  `snapshots`: the page Training shows what was learned when.\n"
+        f"- Snapshots of the weights after {steps} updates, in half precision, and the loss of the updates\n"
+        "  are in `snapshots`: the page Training shows what was learned when.\n"
+    )
+
+
+def _pairs(record: RunRecord) -> str:
+    seed, data = record.plan.updates.seed, record.data
+    if not data["pairs"]:
+        return f"generated sentence pairs (seed {seed}), new ones in every round"
+    return (
+        f"{data['pairs']:,} generated sentence pairs (seed {seed}), {data['different']:,} of them different"
     )
 
 
@@ -154,3 +251,91 @@ def _examples(loaded: LoadedModel, translated: Sequence[Translation]) -> str:
             line += f" (expected: {target.join(translation.pair.target)})"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _changes(progress: Progress) -> str:
+    """The choices that another command changed when it resumed the run."""
+    if not progress.changes:
+        return ""
+    said = "The command may make another model than this one, for choices changed on the way:"
+    return "\n".join(["", said, "", *(f"    {change}" for change in progress.changes), ""])
+
+
+def _updates(record: RunRecord) -> str:
+    done, planned = record.progress.step, record.plan.updates.steps
+    return (
+        f"{done:,} updates" if done == planned else f"{done:,} of {planned:,} planned updates, stopped early,"
+    )
+
+
+def _scores(record: RunRecord, candidates: Sequence[Candidate]) -> str:
+    if candidates[0].scores is None:
+        return f"Nothing was validated. These are {candidates[0].name}."
+    names = " and ".join(path.name for path in record.plan.checks.valid)
+    lines = [
+        f"On the validation pairs ({names}), greedily decoded, against all references, by sacrebleu:",
+        "",
+        "| weights | BLEU | chrF | loss, nats per sub-word |",
+        "| --- | --- | --- | --- |",
+    ]
+    for number, candidate in enumerate(candidates):
+        if candidate.scores is not None:
+            chosen = ", which are the model's" if number == 0 else ""
+            scores = candidate.scores
+            when = f", after {record.progress.best_step:,} updates" if candidate.name == BEST else ""
+            figures = f"{scores.bleu:.1f} | {scores.chrf:.1f} | {scores.loss:.3f}"
+            lines.append(f"| {candidate.name}{when}{chosen} | {figures} |")
+    return "\n".join(lines)
+
+
+def _report(record: RunRecord) -> str:
+    """What was left out of the files, and why."""
+    report = record.data["report"]
+    reasons = dict(sorted(report["left_out"].items(), key=lambda item: -item[1]))
+    if record.data["left_out"]:
+        reasons[f"more than {record.plan.data.longest} sub-words"] = record.data["left_out"]
+    lines = [f"- {count:,} left out: {reason}" for reason, count in reasons.items()]
+    return "\n".join([f"Of {report['seen']:,} pairs in the files:", "", *(lines or ["- none left out"])])
+
+
+def _batches(record: RunRecord) -> str:
+    n_batches = record.plan.updates.accumulate * record.n_processes
+    return "a batch" if n_batches == 1 else f"{n_batches} batches"
+
+
+def _rate(plan: TrainingPlan) -> str:
+    updates = plan.updates
+    peak = "" if updates.schedule == "paper" else f"up to {updates.peak:g} "
+    return f"{peak}after {updates.warmup:,} updates, then the schedule {updates.schedule!r}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 3600:.1f} h"
+
+
+def _hardware(record: RunRecord) -> str:
+    if record.device.type == "cuda":
+        return f"{record.n_processes} x {torch.cuda.get_device_name(record.device)}"
+    processes = f"{record.n_processes} processes, each of " if record.n_processes > 1 else ""
+    return f"{processes}{record.n_threads} threads on a {platform.machine()} with {os.cpu_count()} cores"
+
+
+def _wrong(translated: Sequence[Translated]) -> str:
+    """List some that are like none of the references, from all over the pairs."""
+    wrong = [one for one in translated if one.translation not in one.references]
+    if not wrong:
+        return "None were looked for, or none found."
+    step = max(1, len(wrong) // N_WRONG)
+    lines = [
+        f"{len(wrong)} of {len(translated)} validation sentences come out like none of their references. "
+        "Many of these are right all the same. A sample of them:",
+        "",
+    ]
+    for one in wrong[::step][:N_WRONG]:
+        lines.append(f"- {_plain(one.source)} → {_plain(one.translation)} ({_plain(one.references[0])})")
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Write text so that Markdown shows it as it is."""
+    return "".join(f"\\{character}" if character in _MARKDOWN else character for character in text)

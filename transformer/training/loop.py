@@ -1,34 +1,29 @@
-"""A training over a corpus, from wherever it stands to its end; stopped at any moment, it loses nothing."""
+"""A training run, from wherever it stands to its end; stopped at any moment, it loses nothing."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.data.batches import Batch
-from transformer.data.encoded import EncodedCorpus, epoch_batches
-from transformer.training.averaging import drop_weights, keep_weights
+from transformer.training.choices import changed
+from transformer.training.data import TrainingData
+from transformer.training.evaluation.validation import Scores, valid_digest
+from transformer.training.finishing import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
+from transformer.training.optimization.trainer import NonFiniteError, Trainer, TrainingStep
 from transformer.training.plan import TrainingPlan
-from transformer.training.plan_words import changed
-from transformer.training.preparing import OTHER_PAIRS
-from transformer.training.progress import Progress
+from transformer.training.prepare import OTHER_PAIRS
 from transformer.training.snapshots import FOLDER as SNAPSHOTS
 from transformer.training.snapshots import save_snapshot, snapshot_steps
-from transformer.training.state import StateError, load_state, save_state
-from transformer.training.stopping import StopRequest
-from transformer.training.trainer import NonFiniteError, Trainer, TrainingStep
-from transformer.training.validation import Scores, valid_digest
+from transformer.training.state import Progress, StateError, load_state, save_state
 
 Ending = Literal["steps", "patience", "stopped"]
 
@@ -48,58 +43,85 @@ class Validated:
     is_best: bool
 
 
-class CorpusTraining:
-    """One training over a corpus.
+class Stop(Protocol):
+    """Somebody who may ask a run to stop."""
 
-    Every process makes one; the first one validates and writes.
+    @property
+    def is_made(self) -> bool:
+        """Whether it was asked."""
+        ...
+
+
+class TrainingRun:
+    """One training run: open it, then go through its events.
+
+    Every process of a run makes one; the first one validates and writes.
 
     Args:
         loaded: the model that is trained, with its coders.
         trainer: of that model.
-        corpus: what it learns.
-        plan: all choices.
+        data: what it learns from.
+        plan: all choices, with the number of steps.
         folder: where everything is kept.
         validate: scores a model on pairs that are not trained on; None never does.
-        stop: asked after each update whether to stop.
+        stop: asked before each update whether to stop.
 
     Attributes:
-        plan, corpus: as given.
+        plan, data: as given.
         progress: where it stands.
-        ended: why `go_on` came to its end; None before.
+        ended: why there are no more events; None before.
     """
 
     def __init__(
         self,
         loaded: LoadedModel,
         trainer: Trainer,
-        corpus: EncodedCorpus,
+        data: TrainingData,
         plan: TrainingPlan,
         folder: TrainingFolder,
         *,
         validate: Callable[[LoadedModel], Scores] | None,
-        stop: StopRequest,
+        stop: Stop,
     ) -> None:
         self.progress = Progress(
-            corpus=_identity(corpus), plan=plan.to_dict(), valid=valid_digest(plan.checks.valid)
+            corpus=data.identity, plan=plan.to_dict(), valid=valid_digest(plan.checks.valid)
         )
         self.ended: Ending | None = None
-        self._loaded, self._trainer, self.corpus = loaded, trainer, corpus
-        self.plan, self._folder = plan, folder
+        self.plan, self.data = plan, data
+        self._loaded, self._trainer, self._folder = loaded, trainer, folder
         self._validate, self._stop = validate, stop
         self._ranks = trainer.ranks
         self._metrics: MetricsLog | None = None
+
+    def __enter__(self) -> TrainingRun:
+        """Open what is written to while it runs. Raises OSError, TensorBoardError."""
+        if self._ranks.is_first:
+            checks, progress = self.plan.checks, self.progress
+            drop_weights(self._folder.path, last=checks.average, step=progress.step)
+            board = self._folder.tensorboard if checks.tensorboard else None
+            self._metrics = MetricsLog(
+                self._folder.metrics, keep=progress.metrics_bytes, step=progress.step, tensorboard=board
+            )
+            if progress.step == 0:
+                self.write({"data": dict(self.data.description)})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        if self._metrics is not None:
+            self._metrics.close()
 
     def resume(self) -> None:
         """Go back to the last saved state.
 
         Scores on other validation pairs can't be compared: the best weights are scored on the new ones, and
-        patience begins anew.
+        patience begins to count again.
 
         Raises:
-            StateError: when there is none that can be used, or it is of a training with another corpus.
+            StateError: when there is none that can be used, or it is of a run with other data.
             PlanError: when it is of one with choices that can't change.
             OSError: when a snapshot of the first weights is wanted and can't be written.
-            CheckpointError: when the best weights have to be scored anew and can't be read.
+            CheckpointError: when the best weights have to be scored again and can't be read.
         """
         if not (self._folder.out / SNAPSHOTS / "0").exists():
             self._keep_snapshot()  # the model still has the first weights, which its seed has made again
@@ -115,9 +137,9 @@ class CorpusTraining:
             ]
         self.progress = replace(saved, corpus=new.corpus, plan=new.plan, valid=new.valid)
         if is_validated_otherwise:
-            self._score_best_anew()
+            self._score_best_again()
 
-    def _score_best_anew(self) -> None:
+    def _score_best_again(self) -> None:
         progress = self.progress
         progress.best, progress.validated, progress.n_worse = None, 0, 0
         is_kept = self._ranks.is_first and progress.best_step > 0 and self._folder.best.exists()
@@ -126,7 +148,7 @@ class CorpusTraining:
             best = open_model(str(self._folder.best), device) if is_kept else self._loaded
             progress.best = self._scores(best)
 
-    def course(self) -> list[LoggedUpdate]:
+    def logged_updates(self) -> list[LoggedUpdate]:
         """The losses and learning rates up to now, the last update among them; for the first process."""
         updates, progress = read_updates(self._folder.metrics), self.progress
         if not updates or updates[-1].step < progress.step:  # it stopped early, between two lines of metrics
@@ -135,81 +157,52 @@ class CorpusTraining:
             updates.append(LoggedUpdate(progress.step, loss, rate(progress.step)))
         return updates
 
-    def go_on(self) -> Iterator[TrainingStep | Validated]:
+    def events(self) -> Iterator[TrainingStep | Validated]:
         """Make one update after the other until the steps are done, patience is over, or somebody stops it.
 
         Raises:
             NonFiniteError: when an update can't be made; the last saved state is as it was.
             OSError: when something can't be written, for a full disk say; as before.
         """
-        if self._ranks.is_first:
-            self._open()
-        try:
-            yield from self._events()
-        finally:
-            if self._metrics is not None:
-                self._metrics.close()
-
-    def _open(self) -> None:
-        checks, progress = self.plan.checks, self.progress
-        drop_weights(self._folder.path, last=checks.average, step=progress.step)
-        board = self._folder.tensorboard if checks.tensorboard else None
-        self._metrics = MetricsLog(
-            self._folder.metrics, keep=progress.metrics_bytes, step=progress.step, tensorboard=board
-        )
-        if progress.step == 0:
-            self._write({"data": self.corpus.description})
-
-    def _events(self) -> Iterator[TrainingStep | Validated]:
         batches = self._batches()
         steps = self.plan.updates.steps
         self._keep_snapshot()
         while True:
+            if self._ranks.total(self._stop.is_made):  # asked of any process, all of them stop
+                self.save()
+                self.ended = "stopped"
+                return
             if self._is_validation_due():
                 yield self._validated()
-                self._save()
+                self.save()
             if self._is_patience_over() or self.progress.step >= steps:
                 self.ended = "patience" if self._is_patience_over() else "steps"
                 return
             step = self._update(next(batches))
             self._keep_snapshot()
             yield step
-            is_stopped = self._is_asked_to_stop()
             if step.step % self.plan.checks.save_every == 0 or step.step == steps:
-                self._save(with_weights=True)
-            elif is_stopped:
-                self._save()
-            if is_stopped:
-                self.ended = "stopped"
-                return
-
-    def _is_asked_to_stop(self) -> bool:
-        """Whether any process was asked to; then all of them are."""
-        if self._ranks.total(self._stop.signal) > 0:
-            self._stop.signal = self._stop.signal or signal.SIGTERM
-        return self._stop.signal > 0
+                self.save(with_weights=True)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """Make the batches of this process for one update after the other, from where the training stands on.
+        """Make the batches of this process for one update after the other, from where the run stands.
 
-        The batches of an update are neighbours in the epoch's order, dealt out among the processes. At the
+        The batches of an update are neighbours in the epoch's order, sharded across the processes. At the
         end of an epoch there may be fewer: a process that gets none repeats one without its labels.
         """
-        updates, ranks = self.plan.updates, self._ranks
-        n_batches = updates.accumulate * ranks.count
+        ranks, data, progress = self._ranks, self.data, self.progress
+        n_batches = self.plan.updates.accumulate * ranks.count
         while True:
-            groups = epoch_batches(
-                self.corpus, tokens=updates.batch_tokens, seed=updates.seed, epoch=self.progress.epoch
-            )
-            for start in range(self.progress.batch, len(groups), n_batches):
+            groups = data.epoch(progress.epoch)
+            for start in range(progress.batch, len(groups), n_batches):
                 dealt = groups[start : start + n_batches]
-                self.progress.batch = start + len(dealt)
-                own = [self.corpus.batch(group) for group in dealt[ranks.rank :: ranks.count]]
+                progress.batch = start + len(dealt)
+                own = [data.batch(group) for group in dealt[ranks.rank :: ranks.count]]
                 if len(own) < -(-len(dealt) // ranks.count):
-                    own.append(self._unlabelled(self.corpus.batch(dealt[0])))
+                    own.append(self._unlabelled(data.batch(dealt[0])))
                 yield own
-            self.progress.epoch += 1
-            self.progress.batch = 0
+            progress.epoch += 1
+            progress.batch = 0
 
     def _unlabelled(self, batch: Batch) -> Batch:
         pad_id = self._loaded.model.config.pad_id
@@ -224,7 +217,7 @@ class CorpusTraining:
             raise NonFiniteError(f"update {self.progress.step + 1} ({place}): {error}") from error
         self.progress.count(step, time.perf_counter() - started)
         if step.step % self.plan.checks.log_every == 0 or step.step == self.plan.updates.steps:
-            self._write(self.progress.take_line(step))
+            self.write(self.progress.take_line(step))
         return step
 
     def _keep_snapshot(self) -> None:
@@ -254,7 +247,7 @@ class CorpusTraining:
         progress.n_worse = 0 if is_best else progress.n_worse + 1
         if is_best:
             progress.best, progress.best_step = scores, progress.step
-        self._write(
+        self.write(
             {"step": progress.step, "valid_loss": scores.loss, "bleu": scores.bleu, "chrf": scores.chrf}
         )
         return Validated(progress.step, scores, is_best)
@@ -265,12 +258,17 @@ class CorpusTraining:
         own = self._validate(loaded) if self._ranks.is_first else Scores(0.0, 0.0, 0.0)
         return Scores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
 
-    def _write(self, line: dict[str, object]) -> None:
+    def write(self, line: dict[str, object]) -> None:
+        """Add a line to the metrics."""
         if self._metrics is not None:
             self._metrics.write(line)
 
-    def _save(self, *, with_weights: bool = False) -> None:
-        """Weights first, then the state that knows of them, then away with what is too old."""
+    def save(self, *, with_weights: bool = False) -> None:
+        """Save everything: weights first, then the state that knows of them; then drop what is too old.
+
+        Raises:
+            OSError: when it can't be written; the state that was there is as it was.
+        """
         step, last = self.progress.step, self.plan.checks.average
         if self._metrics is not None:
             self.progress.metrics_bytes = self._metrics.position()
@@ -279,9 +277,3 @@ class CorpusTraining:
         save_state(self._folder.state, self._trainer, self.progress.to_dict())
         if self._metrics is not None:
             drop_weights(self._folder.path, last=last, step=step)
-
-
-def _identity(corpus: EncodedCorpus) -> str:
-    """A name of a corpus and of all that was done with it."""
-    text = json.dumps(corpus.description.get("fingerprint"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -79,12 +79,21 @@ class LoggedUpdate:
     learning_rate: float
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read the lines of a file that may be growing: one that is still being written is left out."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
 def read_updates(path: Path) -> list[LoggedUpdate]:
-    """Read the course of a training from its metrics."""
-    with path.open(encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
+    """Read the loss and the learning rate of a training run from its metrics."""
     return [
-        LoggedUpdate(line["step"], line["loss"], line["learning_rate"]) for line in lines if line.get("loss")
+        LoggedUpdate(line["step"], line["loss"], line["learning_rate"])
+        for line in read_lines(path)
+        if line.get("loss")
     ]
 
 

@@ -1,10 +1,9 @@
-"""All choices of a training over a corpus: what the command line asks for and what is kept with the run."""
+"""All choices of a training run, as they are asked for on the command line or on a page, and kept with it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,47 +13,39 @@ import tyro
 
 from transformer.data.filters import Filters
 from transformer.model.config import NormPosition, TransformerConfig, preset
-from transformer.training.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
-from transformer.training.trainer import Precision
+from transformer.training.optimization.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
+from transformer.training.optimization.trainer import Precision
 
 Schedule = Literal["linear", "cosine", "inverse-root", "paper"]
+TaskName = Literal["toy-en-it", "copy", "reverse", "sort"]
 
-_LEAST = {
-    "data.longest": 1,
-    "filters.max_ratio": 1,
-    "updates.steps": 1,
-    "updates.batch_tokens": 1,
-    "updates.accumulate": 1,
-    "updates.warmup": 1,
-    "updates.seed": 0,
-    "checks.validate_every": 1,
-    "checks.patience": 0,
-    "checks.save_every": 1,
-    "checks.average": 0,
-    "checks.snapshots": 0,
-    "checks.log_every": 1,
-    "result.max_file_mib": 1,
-}
+WARMUP_SHARE = 0.05
+"""Of all updates, where nothing else is said."""
 
 
 class PlanError(ValueError):
-    """Choices that no training can be made of; the message says what to change."""
+    """Choices that no training run can be made of; the message says what to change."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataPlan:
-    """What is learnt from.
+    """What is learnt from: a built-in task, or files of sentence pairs.
 
     Attributes:
-        pairs: a TSV file of source, tab, target, or two aligned files of a sentence a line; plain or gzipped.
-            Given several times, all of them are learnt.
+        task: a built-in task, whose sentence pairs are made by rules. The next two options are for it; the
+            others, from --pairs on, are for files.
+        n_pairs: how many pairs of the task to learn from; 0 makes new pairs in every round.
+        pairs: a TSV file of source, tab, target, or two aligned files with one sentence per line; plain or
+            gzipped. Given several times, all of them are learnt.
         languages: codes of the two, as spaCy has them.
         lowercase: bring all sentences into lower case.
         vocab_size: sub-words of each side, at most.
         longest: leave out pairs with more sub-words on a side.
-        careless: the share of pairs that come once more as people type in a hurry.
+        careless: the share of pairs that come once more with typing noise in the source.
     """
 
+    task: TaskName | None = None
+    n_pairs: int = 0
     pairs: tyro.conf.UseAppendAction[tuple[tuple[Path, ...], ...]] = ()
     languages: tuple[str, str] = ("en", "it")
     lowercase: bool = False
@@ -70,12 +61,12 @@ class ModelPlan:
     Attributes:
         preset: sizes by name; those below replace its own.
         d_model: width of the residual stream.
-        n_heads: attention heads a layer.
+        n_heads: attention heads per layer.
         n_encoder_layers: of the encoder.
         n_decoder_layers: of the decoder.
         d_ff: hidden width of the feed-forward.
         max_len: the longest sentence, in sub-words, that it will accept.
-        dropout: the share of numbers that a training sets to 0.
+        dropout: the share of numbers that are set to 0 while the model is trained.
         norm_position: "pre", which trains more easily and gets a final norm, or "post", the paper's.
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
@@ -111,12 +102,12 @@ class UpdatePlan:
     """How the model learns.
 
     Attributes:
-        steps: updates.
+        steps: updates; 0 is one round through the data.
         batch_tokens: the most positions of a batch, padding included, on its longer side.
-        accumulate: batches an update, on each process; their gradients add up.
+        accumulate: batches per update, on each process; their gradients add up.
         schedule: the course of the learning rate after its rise.
         peak: the highest learning rate; "paper" has its own, by d_model and warmup.
-        warmup: updates in which the rate rises.
+        warmup: updates in which the rate rises; 0 is a twentieth of them all.
         smoothing: of the labels (paper, section 5.4).
         clip: gradients that are longer are shortened to this length.
         precision: of the products of matrices; float16 on a GPU only.
@@ -135,6 +126,11 @@ class UpdatePlan:
     precision: Precision = "float32"
     compile: bool = False
     seed: int = 1
+
+    def settled(self, n_batches: int) -> UpdatePlan:
+        """Fill in the steps and the warmup that depend on a process's batches in a round through the data."""
+        steps = self.steps or max(1, -(-n_batches // self.accumulate))
+        return replace(self, steps=steps, warmup=self.warmup or max(1, round(WARMUP_SHARE * steps)))
 
     def rate(self, d_model: int) -> Callable[[int], float]:
         """The learning rate of a step, counted from 1."""
@@ -158,8 +154,8 @@ class CheckPlan:
             never stops early.
         save_every: updates between two saved states.
         average: how many of the last saved weights are averaged at the end; 0 averages none.
-        snapshots: keep the weights of so many moments of the training, the first and the last among them;
-            each is twice as late as the one before. 0 keeps none.
+        snapshots: keep the weights of so many moments, the first and the last among them; each is twice as
+            late as the one before. 0 keeps none.
         log_every: updates between two lines of metrics.jsonl.
         tensorboard: write TensorBoard's files as well (pip install tensorboard).
     """
@@ -207,49 +203,6 @@ class TrainingPlan:
     checks: CheckPlan = field(default_factory=CheckPlan)
     result: ResultPlan = field(default_factory=ResultPlan)
 
-    def check(self) -> None:
-        """Raise PlanError for a choice that can't be met, ConfigError for a model that can't be."""
-        self._check_files()
-        room = self.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
-        if self.data.longest > room:
-            raise PlanError(
-                f"--longest is {self.data.longest}, but the model has positions for {room} sub-words: make "
-                "it smaller, or --max-len larger."
-            )
-        self._check_numbers()
-        if self.checks.snapshots == 1:
-            raise PlanError("--snapshots is 1: take 0 for none, or at least 2.")
-        updates = self.updates
-        if updates.warmup >= updates.steps and updates.schedule in ("linear", "cosine"):
-            raise PlanError(
-                f"--warmup {updates.warmup} leaves nothing of --steps {updates.steps} in which the learning "
-                "rate can fall: make it smaller."
-            )
-
-    def _check_numbers(self) -> None:
-        values = dict(self.choices())
-        for name, least in _LEAST.items():
-            if values[name] is not None and not values[name] >= least:
-                raise PlanError(f"{option(name)} is {values[name]}: it must be at least {least}.")
-        for name in ("updates.peak", "updates.clip"):
-            if not values[name] > 0:
-                raise PlanError(f"{option(name)} is {values[name]}: it must be above 0.")
-        if math.isinf(self.updates.peak):
-            raise PlanError("--peak is inf: it must be a number.")
-        if self.updates.seed >= 2**63:
-            raise PlanError(f"--seed is {self.updates.seed}: it must be from 0 to 2^63 - 1.")
-        for name in ("updates.smoothing", "data.careless"):
-            if not 0 <= values[name] < 1:
-                raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
-
-    def _check_files(self) -> None:
-        if not self.data.pairs:
-            raise PlanError("There is nothing to learn from: give sentence pairs with --pairs, or a --task.")
-        given = [*(("--pairs", files) for files in self.data.pairs), ("--valid", self.checks.valid)]
-        for name, files in given:
-            if len(files) > 2:
-                raise PlanError(f"{name} takes a file of pairs or two aligned files, not {len(files)}.")
-
     def choices(self) -> Iterator[tuple[str, Any]]:
         """Every choice by group and name: ("updates.seed", 1)."""
         for group in fields(self):
@@ -282,13 +235,8 @@ class TrainingPlan:
             )
         except (KeyError, TypeError) as error:
             raise PlanError(
-                f"The saved choices can't be read ({error}): train anew in another folder."
+                f"The saved choices can't be read ({error}): train in another folder, from the start."
             ) from error
-
-
-def option(name: str) -> str:
-    """How the command line spells a choice: "updates.batch_tokens" is --batch-tokens."""
-    return "--" + name.partition(".")[2].replace("_", "-")
 
 
 def _plain(value: Any) -> Any:

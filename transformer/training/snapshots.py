@@ -17,7 +17,13 @@ from typing import Protocol
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, model_folder, open_model, save_only_weights
+from transformer.checkpoints.folder import (
+    LoadedModel,
+    load_weights,
+    model_folder,
+    open_model,
+    save_only_weights,
+)
 from transformer.errors import CheckpointError
 from transformer.files import write_text
 from transformer.model.transformer import Transformer
@@ -29,7 +35,7 @@ _COLUMNS = ("step", "loss", "learning_rate")
 
 
 class Update(Protocol):
-    """What is kept of an update; `transformer.training.trainer.TrainingStep` is one."""
+    """What is kept of an update; `transformer.training.optimization.trainer.TrainingStep` is one."""
 
     @property
     def step(self) -> int:
@@ -120,6 +126,20 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
     save_only_weights(folder / FOLDER / str(step), model, dtype=torch.float16)
 
 
+def load_snapshot(folder: Path, step: int, model: Transformer) -> None:
+    """Give a model the weights that `save_snapshot` wrote, and freeze it.
+
+    Raises:
+        CheckpointError: when they are missing, damaged, or another model's.
+    """
+    load_weights(folder / FOLDER / str(step), model)
+
+
+def kept_snapshots(folder: Path) -> tuple[int, ...]:
+    """The steps of the snapshots in a model's folder, rising."""
+    return tuple(sorted(int(path.name) for path in (folder / FOLDER).glob("*") if path.name.isdecimal()))
+
+
 def drop_snapshots(folder: Path) -> None:
     """Remove the snapshots of the model that was in a folder before, and nothing else that lies beside them.
 
@@ -127,9 +147,8 @@ def drop_snapshots(folder: Path) -> None:
         OSError: when they can't be removed.
     """
     (folder / FOLDER / HISTORY).unlink(missing_ok=True)
-    for path in (folder / FOLDER).glob("*"):
-        if path.name.isdecimal():
-            shutil.rmtree(path)
+    for step in kept_snapshots(folder):
+        shutil.rmtree(folder / FOLDER / str(step))
 
 
 def save_history(folder: Path, updates: Iterable[Update]) -> None:
@@ -155,8 +174,8 @@ def open_snapshots(name_or_path: str) -> Snapshots:
     folder = model_folder(name_or_path)
     history = _read_history(folder / FOLDER / HISTORY)
     last = history.steps[-1]
-    found = {int(path.name) for path in (folder / FOLDER).iterdir() if path.name.isdecimal()}
-    return Snapshots(folder, (*sorted(step for step in found if step < last), last), history)
+    before = (step for step in kept_snapshots(folder) if step < last)
+    return Snapshots(folder, (*before, last), history)
 
 
 def _read_history(path: Path) -> History:

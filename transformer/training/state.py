@@ -1,4 +1,4 @@
-"""The whole state of a training in one file, written whole or not at all.
+"""The whole state of a training run in one file, written whole or not at all.
 
 The file is safetensors: tensors and a line of JSON, nothing that could run when it is opened.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer.files import write_tensors
-from transformer.training.trainer import Trainer
+from transformer.training.evaluation.validation import Scores
+from transformer.training.optimization.trainer import Trainer, TrainingStep
 
 _MODEL, _ADAM, _RANDOM = "model.", "adam.", "random."
 _PROGRESS, _SCALER = "progress", "scaler"
@@ -24,6 +26,86 @@ _PROGRESS, _SCALER = "progress", "scaler"
 
 class StateError(ValueError):
     """A state that can't be gone on from; the message says why and what to do."""
+
+
+@dataclass
+class Progress:
+    """All that a state holds beside the tensors, so that a run resumes as if it had never stopped.
+
+    Attributes:
+        corpus: the identity of the data that it learns from.
+        plan: the choices, as plain values; empty in the states of earlier versions.
+        changes: which of them changed after which update, in words.
+        step: updates so far.
+        epoch: from 0.
+        batch: batches of the epoch so far.
+        tokens: labels so far.
+        seconds: spent on updates so far.
+        metrics_bytes: length of the metrics file.
+        valid: a digest of the files that it was validated on; empty before the first update.
+        validated: the last step that was validated.
+        best: scores of the best validation (see `Scores.merit`); None before the first.
+        best_step: where that was.
+        n_worse: validations since then.
+        line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
+    """
+
+    corpus: str = ""
+    plan: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    metrics_bytes: int = 0
+    valid: str = ""
+    validated: int = 0
+    best: Scores | None = None
+    best_step: int = 0
+    n_worse: int = 0
+    line_loss: float = 0.0
+    line_updates: int = 0
+    line_tokens: int = 0
+    line_seconds: float = 0.0
+
+    def count(self, step: TrainingStep, seconds: float) -> None:
+        """Take note of an update."""
+        self.step = step.step
+        self.tokens += step.n_tokens
+        self.seconds += seconds
+        self.line_tokens += step.n_tokens
+        self.line_seconds += seconds
+        if not step.skipped:
+            self.line_loss += step.loss
+            self.line_updates += 1
+
+    def take_line(self, step: TrainingStep) -> dict[str, Any]:
+        """Make the line of metrics of the updates since the last one."""
+        line = {
+            "step": step.step,
+            "epoch": self.epoch,
+            "loss": self.line_loss / self.line_updates if self.line_updates else None,
+            "learning_rate": step.learning_rate,
+            "gradient_norm": step.gradient_norm,
+            "tokens_per_second": self.line_tokens / self.line_seconds,
+            "tokens": self.tokens,
+            "seconds": round(self.seconds, 3),
+        }
+        self.line_loss, self.line_updates, self.line_tokens, self.line_seconds = 0.0, 0, 0, 0.0
+        return line
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Progress:
+        """The inverse of `to_dict`; what is missing is as at the beginning."""
+        known = {one.name for one in fields(cls)}
+        progress = cls(**{name: value for name, value in values.items() if name in known})
+        progress.best = None if values.get("best") is None else Scores(**values["best"])
+        return progress
 
 
 def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:

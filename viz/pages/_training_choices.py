@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.training.live.plan import LivePlan, TaskName
+from transformer.training.live.choices import live_plan
+from transformer.training.plan import TaskName, TrainingPlan
 from viz.arrays import Attention
 from viz.pages._attention_words import look_for
 from viz.session import clamp_choice, follow_default
@@ -77,21 +78,34 @@ def pick_task() -> TaskName:
     return task
 
 
-def pick_plan(task: TaskName) -> LivePlan:
+def pick_plan(task: TaskName) -> TrainingPlan:
     """Draw the pickers of everything else."""
-    plain = LivePlan(task=task)
+    plain = live_plan(task)
+    sizes = plain.model
     columns = iter(st.columns(5))
     with next(columns):
         layers = _pick(
-            "Layers", LAYERS, plain.n_layers, "train_layers", "Of the encoder, and of the decoder."
+            "Layers",
+            LAYERS,
+            plain.model.n_encoder_layers,
+            "train_layers",
+            "Of the encoder, and of the decoder.",
         )
     with next(columns):
         heads = _pick(
-            "Heads", HEADS, plain.n_heads, "train_heads", "In each layer. They share the width between them."
+            "Heads",
+            HEADS,
+            sizes.n_heads,
+            "train_heads",
+            "In each layer. They share the width between them.",
         )
     with next(columns):
         d_model = _pick(
-            "d_model", D_MODELS, plain.d_model, "train_width", "Width: how many numbers stand for a token."
+            "d_model",
+            D_MODELS,
+            sizes.d_model,
+            "train_width",
+            "Width: how many numbers stand for a token.",
         )
     with next(columns):
         steps = _pick(
@@ -105,7 +119,7 @@ def pick_plan(task: TaskName) -> LivePlan:
         rate = _pick(
             "Learning rate",
             RATES,
-            plain.peak_rate,
+            plain.updates.peak,
             "train_rate",
             "The highest one: how far an update moves the weights. Too low learns slowly, too high "
             "wanders about or breaks down. Try both: that is what this page is for.",
@@ -114,26 +128,26 @@ def pick_plan(task: TaskName) -> LivePlan:
         left, middle, right = st.columns(3)
         with left:
             norm = _pick(
-                "Layer norm", list(NORMS), plain.norm_position, "train_norm",
+                "Layer norm", list(NORMS), sizes.norm_position, "train_norm",
                 "Before each sublayer, or behind it. Post-norm is harder to train.", NORMS.__getitem__,
             )  # fmt: skip
         with middle:
             schedule = _pick(
-                "Learning rate, after its rise", list(SCHEDULES), plain.schedule, "train_schedule",
+                "Learning rate, after its rise", list(SCHEDULES), plain.updates.schedule, "train_schedule",
                 "It rises during the first tenth of the updates.", SCHEDULES.__getitem__,
             )  # fmt: skip
         seed = right.number_input(
-            "Seed", 0, 2**31 - 1, plain.seed, key="train_seed", bind="query-params",
+            "Seed", 0, 2**31 - 1, plain.updates.seed, key="train_seed", bind="query-params",
             help="Of the first weights and the sentences: the same seed trains the same model.",
         )  # fmt: skip
-    return LivePlan(
-        task=task,
+    return live_plan(
+        task,
         n_layers=layers,
         n_heads=heads,
         d_model=d_model,
         norm_position=norm,
         steps=steps,
-        peak_rate=rate,
+        peak=rate,
         schedule=schedule,
         seed=seed,
     )

@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.errors import CheckpointError, SentenceError
 from transformer.run import Run
-from transformer.training.live.job import ACTIVE, LiveTraining, Status
-from transformer.training.live.plan import LivePlan, TaskName
+from transformer.training.live.run import ACTIVE, LiveTraining, Status
+from transformer.training.plan import TaskName, TrainingPlan
 from viz.components.clock import clock
 from viz.components.token_strip import token_strip
 from viz.figures.labels import visible
@@ -19,10 +19,10 @@ from viz.live_session import (
     begin_training,
     current_training,
     end_training,
-    go_on_training,
     look,
     pause_training,
     refusal,
+    resume_training,
     seconds_left,
 )
 from viz.pages._figure import show
@@ -57,7 +57,7 @@ def live_tab() -> None:
 
 
 @st.fragment
-def _watch(plan: LivePlan) -> None:
+def _watch(plan: TrainingPlan) -> None:
     """One look at the training; while it runs, a clock calls this again and again.
 
     Args:
@@ -83,10 +83,10 @@ def _watch(plan: LivePlan) -> None:
     with right:
         seen = _sentence(training)
     if seen is not None:
-        _heads(training.plan.task, seen)
+        _heads(training.task, seen)
 
 
-def _buttons(plan: LivePlan, status: Status | None) -> None:
+def _buttons(plan: TrainingPlan, status: Status | None) -> None:
     """What can be done now; the status is None where there is no training."""
     with st.container(horizontal=True):
         if status is None:
@@ -96,7 +96,7 @@ def _buttons(plan: LivePlan, status: Status | None) -> None:
                 st.button("Pause", on_click=pause_training)
             elif status != "finished":
                 waits = status == "stopping"
-                st.button("Go on", on_click=go_on_training, disabled=waits)
+                st.button("Go on", on_click=resume_training, disabled=waits)
             st.button(
                 "Start anew",
                 on_click=begin_training,
@@ -110,10 +110,9 @@ def _buttons(plan: LivePlan, status: Status | None) -> None:
             )
 
 
-def _state(training: LiveTraining, status: Status, plan: LivePlan) -> None:
+def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
     """Where the training stands, in a line and a bar."""
-    own = training.plan
-    steps = training.course().history.steps
+    steps = training.curves().history.steps
     step = steps[-1] if steps else 0
     words = {
         "starting": "The process starts; this takes some seconds",
@@ -127,15 +126,15 @@ def _state(training: LiveTraining, status: Status, plan: LivePlan) -> None:
     left = seconds_left(training, step) if status == "running" else None
     rest = f", about {_duration(left)} left" if left is not None else ""
     st.progress(
-        min(1.0, step / own.steps),
-        text=f"{words}: {step:,} of {own.steps:,} updates of {TASKS[own.task]}{rest}",
+        min(1.0, step / training.n_steps),
+        text=f"{words}: {step:,} of {training.n_steps:,} updates of {TASKS[training.task]}{rest}",
     )
     if status == "failed":
         st.warning("The training broke off. What it had learned until it was last saved is still there.")
         st.text(training.message)
     if status == "finished":
         st.caption("What it has learned stays until you start anew, or close or reload this page.")
-    if own != plan:
+    if training.plan != plan:
         st.caption("The choices above differ from those of this training: they hold when you start anew.")
 
 
@@ -144,17 +143,17 @@ def _duration(seconds: float) -> str:
 
 
 def _course(training: LiveTraining) -> None:
-    course = training.course()
-    history = course.history
+    curves = training.curves()
+    history = curves.history
     found = training.model()
     n_tokens = None if found is None else len(found[1].target.vocabulary)
     show(
         training_course(
             Course(history.steps, history.losses, history.learning_rates),
             theme=current_theme(),
-            n_steps=training.plan.steps,
+            n_steps=training.n_steps,
             chance=None if n_tokens is None else math.log(n_tokens),
-            checks=Checks(course.checked_steps, course.exact),
+            checks=Checks(curves.checked_steps, curves.exact),
         ),
         name="training",
         caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "
@@ -166,7 +165,7 @@ def _course(training: LiveTraining) -> None:
 
 def _sentence(training: LiveTraining) -> Look | None:
     """A sentence in the model as it is now, or was at one of the moments that were kept."""
-    text = _sentence_box(training.plan.task)
+    text = _sentence_box(training.task)
     moment = _pick_moment(training)
     try:
         seen = look(training, text, moment)
@@ -181,8 +180,8 @@ def _sentence(training: LiveTraining) -> Look | None:
         st.caption("The model's first answer comes as soon as the process has begun.")
     else:
         if any(seen.own.source.unknown):
-            _unknown(seen, training.plan.task)
-        _answers(seen, training.plan.task)
+            _unknown(seen, training.task)
+        _answers(seen, training.task)
     return seen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.training.live.job import ACTIVE
+from transformer.training.live.run import ACTIVE
 from viz.components.clock import clock
 from viz.live_session import current_training
 from viz.pages._training_choices import TASKS
@@ -31,5 +31,5 @@ def _note() -> None:
     else:
         state = "has finished learning" if status == "finished" else "has stopped learning"
     # Without a count of updates: the page Training has one, and two clocks never show the same.
-    st.caption(f"**{TASKS[training.plan.task]}** {state}. See the page Training.")
+    st.caption(f"**{TASKS[training.task]}** {state}. See the page Training.")
     clock(LOOK_EVERY if status in ACTIVE else None, key="training_note_clock")

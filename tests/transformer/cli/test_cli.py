@@ -1,6 +1,7 @@
 import io
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,9 @@ import torch
 
 from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model, save_model, shipped_models
-from transformer.cli import train_task
+from transformer.cli import train, train_finish
 from transformer.data.tasks import ToyEnIt
-from transformer.training.task_evaluation import translations
-from transformer.training.trainer import TrainingStep
+from transformer.training.evaluation.tasks import translations
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_an_unknown_model_is_answered_with_those_there_are(capsys: pytest.Captur
 def test_training_writes_a_model_and_prints_its_score(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_task, "HELD_OUT", 5)
+    monkeypatch.setattr(train_finish, "HELD_OUT", 5)
     folder = tmp_path / "new" / "model"
     arguments = ["train", "--task", "toy-en-it", "--out", str(folder), "--n-pairs", "80", "--seed", "3"]
     assert main([*arguments, "--threads", "1"]) == 0
@@ -122,7 +122,7 @@ def test_training_writes_a_model_and_prints_its_score(
     assert "tokens/s" in printed.err
     loaded = open_model(str(folder))
     assert "of 5 held-out sentences" in loaded.card
-    assert "--seed 3 --n-pairs 80 --threads 1" in loaded.card
+    assert "    python -m transformer train --task toy-en-it --n-pairs 80 --seed 3\n" in loaded.card
     assert loaded.model.config.max_len == 128
     assert main(["translate", "--model", str(folder), "the dog."]) == 0
 
@@ -130,7 +130,7 @@ def test_training_writes_a_model_and_prints_its_score(
 def test_a_folder_that_is_in_use_is_not_overwritten_unasked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_task, "HELD_OUT", 2)
+    monkeypatch.setattr(train_finish, "HELD_OUT", 2)
     (tmp_path / "notes.txt").write_text("mine")
     arguments = ["train", "--task", "toy-en-it", "--out", str(tmp_path), "--n-pairs", "20", "--threads", "1"]
     assert main(arguments) == 1
@@ -146,25 +146,45 @@ def test_a_folder_that_cannot_be_made_is_said_before_training(
 ) -> None:
     (tmp_path / "file").write_text("")
     assert main(["train", "--task", "toy-en-it", "--out", str(tmp_path / "file" / "model")]) == 1
-    assert "can't be made" in capsys.readouterr().err
+    assert "Nothing can be written to" in capsys.readouterr().err
     assert main(["train", "--task", "toy-en-it", "--out", str(tmp_path / "file")]) == 1
-    assert "can't be made" in capsys.readouterr().err
+    assert "Nothing can be written to" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("existed", [False, True])
-def test_ctrl_c_says_what_was_kept(
-    existed: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_ctrl_c_says_how_to_continue(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(*_: object) -> tuple[list[TrainingStep], list[float]]:
-        raise KeyboardInterrupt
+    """And what continues becomes the model that it would have become."""
+    monkeypatch.setattr(train_finish, "HELD_OUT", 2)
+    command = ["train", "--task", "toy-en-it", "--n-pairs", "60", "--threads", "1", "--out"]
 
-    monkeypatch.setattr(train_task, "_run_steps", stopped)
-    folder = tmp_path / "model"
-    if existed:
-        folder.mkdir()
-    assert main(["train", "--task", "toy-en-it", "--out", str(folder), "--n-pairs", "20"]) == 130
-    assert "nothing was saved" in capsys.readouterr().err
-    assert folder.exists() == existed
+    def interrupted(pairs: Iterable[object], _: str) -> Iterable[object]:
+        signal.raise_signal(signal.SIGINT)
+        return pairs
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "_watch", interrupted)
+        assert main([*command, str(tmp_path / "stopped")]) == 130
+    assert "Stopped after update 0, and saved: continue with" in capsys.readouterr().err
+    assert main(["train", "--resume", "--out", str(tmp_path / "stopped")]) == 0
+    assert main([*command, str(tmp_path / "unbroken")]) == 0
+    stopped, unbroken = (tmp_path / name / "model.safetensors" for name in ("stopped", "unbroken"))
+    assert stopped.read_bytes() == unbroken.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--task", "reverse", "--pairs", "a.tsv"], "--task makes its own pairs"),
+        (["--task", "reverse", "--n-pairs", "0"], "--n-pairs is 0"),
+        (["--task=reverse", "--steps", "3", "--warmup", "3"], "--warmup 3 leaves nothing of --steps 3"),
+    ],
+)
+def test_choices_of_a_task_that_cannot_be_met_are_said(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *arguments]) == 1
+    assert capsys.readouterr().err.startswith(message)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["translate", "--help"]])

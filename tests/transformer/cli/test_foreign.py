@@ -66,7 +66,7 @@ def test_a_model_that_gives_no_numbers_translates_nothing(
     assert main(["translate", "--model", model, "--beam", beam, "--device", "cpu", "5 6 7"]) == 1
     printed = capsys.readouterr()
     assert printed.out == "\n"
-    assert "no numbers (NaN or infinite)" in printed.err
+    assert "not finite (NaN or infinite)" in printed.err
 
 
 def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

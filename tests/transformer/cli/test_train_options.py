@@ -52,7 +52,8 @@ def test_the_shipped_models_command_goes_on_with_resume_behind_it(tmp_path: Path
 
 def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     """None of them is given its usual value, so that one that is not read would be noticed."""
-    options = """--pairs a.tsv --pairs b.en b.it --languages de fr --lowercase --vocab-size 70 --longest 50
+    options = """--task reverse --n-pairs 7 --pairs a.tsv --pairs b.en b.it --languages de fr
+    --lowercase --vocab-size 70 --longest 50
     --careless 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
     --preset toy --d-model 16 --n-heads 2 --n-encoder-layers 1 --n-decoder-layers 1 --d-ff 8 --max-len 60
     --dropout 0.3 --norm-position post --activation gelu --positions learned --steps 9 --batch-tokens 77

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,18 +13,17 @@ from safetensors.torch import load_file, save_file
 
 from tests.transformer.training.runs import TINY, state, train, write_pairs
 from transformer.checkpoints.folder import LoadedModel, save_model
-from transformer.cli.train import new_model, new_trainer
 from transformer.cli.train_options import parse
-from transformer.training.averaging import keep_weights
-from transformer.training.finishing import BEST, LAST, finish
+from transformer.training.evaluation.validation import Scores
+from transformer.training.finishing import BEST, LAST, finish, keep_weights
 from transformer.training.folder import TrainingFolder
-from transformer.training.loop import CorpusTraining, Validated
-from transformer.training.preparing import prepare
-from transformer.training.progress import Progress
-from transformer.training.ranks import ALONE
-from transformer.training.stopping import StopRequest
-from transformer.training.validation import Scores
+from transformer.training.loop import TrainingRun, Validated
+from transformer.training.optimization.trainer import TrainingStep
+from transformer.training.prepare import first_model, new_trainer, open_prepared, prepare
+from transformer.training.process import StopRequest
+from transformer.training.state import Progress
 
+Event = TrainingStep | Validated
 AVERAGE = "the average of the last 2 saved weights"
 
 LONG_AND_WRONG = Scores(loss=4.0, bleu=6.0, chrf=30.9)
@@ -41,23 +41,30 @@ class Scripted:
         return next(self._scores)
 
 
-def begun(folder: Path, scores: Sequence[Scores], *options: str) -> tuple[LoadedModel, CorpusTraining]:
+def begun(folder: Path, scores: Sequence[Scores], *options: str) -> tuple[LoadedModel, TrainingRun]:
     """A training that validates after every update."""
     pairs = write_pairs(folder / "pairs.tsv", 20)
     plan = parse(["--pairs", str(pairs), *TINY, "--validate-every", "1", *options]).plan
     kept = TrainingFolder(folder / "model")
-    prepared = prepare(kept, plan, lambda _: None)
-    loaded = new_model(plan, "model", prepared, torch.device("cpu"), ALONE)
-    trainer, validate = new_trainer(plan, loaded, ALONE), Scripted(scores)
-    return loaded, CorpusTraining(
-        loaded, trainer, prepared.corpus, plan, kept, validate=validate, stop=StopRequest()
+    prepare(kept, plan, lambda _: None)
+    prepared = open_prepared(kept, plan)
+    loaded = first_model(plan, "model", prepared, torch.device("cpu"))
+    trainer, validate = new_trainer(plan.updates, loaded), Scripted(scores)
+    return loaded, TrainingRun(
+        loaded, trainer, prepared.data, plan, kept, validate=validate, stop=StopRequest()
     )
+
+
+def events(run: TrainingRun) -> list[Event]:
+    """Everything that happens in a run."""
+    with run:
+        return list(run.events())
 
 
 def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path: Path) -> None:
     """BLEU is 0 without four tokens, however good they are."""
     _, training = begun(tmp_path, [LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG], "--patience", "1")
-    validated = [event for event in training.go_on() if isinstance(event, Validated)]
+    validated = [event for event in events(training) if isinstance(event, Validated)]
     assert [event.is_best for event in validated] == [True, True, False]
     assert training.ended == "patience"
     assert (training.progress.best, training.progress.best_step) == (SHORT_AND_RIGHT, 2)
@@ -68,7 +75,7 @@ def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
     """By chrF, and by the loss before a character is right; what stays as it is is no better."""
     course = [(5.0, 0.0), (4.9, 0.0), (4.9, 2.0), (5.1, 3.0), (5.1, 3.0), (4.0, 2.9)]
     _, training = begun(tmp_path, [Scores(loss, 0.0, chrf) for loss, chrf in course], "--patience", "2")
-    validated = [event for event in training.go_on() if isinstance(event, Validated)]
+    validated = [event for event in events(training) if isinstance(event, Validated)]
     assert [event.is_best for event in validated] == [True, True, True, True, False, False]
     assert training.ended == "patience"
 
@@ -97,7 +104,7 @@ def test_the_finished_model_is_chosen_likewise(
     assert {candidate.name for candidate in candidates} == {AVERAGE, LAST, BEST}
 
 
-def resumed(folder: Path, valid: Path, scores: Sequence[Scores]) -> CorpusTraining:
+def resumed(folder: Path, valid: Path, scores: Sequence[Scores]) -> TrainingRun:
     _, training = begun(folder, scores, "--valid", str(valid), "--steps", "30")
     training.resume()
     return training
@@ -111,7 +118,7 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
     )
     easy = [Scores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
     _, training = begun(tmp_path, easy, "--valid", str(valid))
-    assert len(list(training.go_on())) == 40
+    assert len(list(events(training))) == 40
 
     training = resumed(tmp_path, same, [])
     assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (
@@ -123,8 +130,8 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
     hard = [Scores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
     training = resumed(tmp_path, write_pairs(tmp_path / "hard.tsv", 5, seed=5), hard)
     assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (hard[0], 2, 0)
-    course = training.go_on()
-    validated = [next(course), next(course), next(course)]
+    with training:
+        validated = list(islice(training.events(), 3))
     assert [event.is_best for event in validated if isinstance(event, Validated)] == [False, True]
 
 

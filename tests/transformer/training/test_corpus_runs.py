@@ -19,11 +19,11 @@ from transformer.cli.train_options import parse
 from transformer.data.corpus import read_references
 from transformer.data.encoded import EncodedCorpus
 from transformer.model.transformer import Transformer
-from transformer.training.averaging import average, drop_weights, kept_weights
-from transformer.training.evaluation import score, translate_all
+from transformer.training.choices import changes, options
+from transformer.training.evaluation.translations import score, translate_all
+from transformer.training.finishing import average, drop_weights, kept_weights
 from transformer.training.metrics import MetricsLog
 from transformer.training.plan import CheckPlan, ModelPlan, PlanError, TrainingPlan, UpdatePlan
-from transformer.training.plan_words import changes, options
 from transformer.training.snapshots import open_snapshots
 
 CHOICES = [*TINY, "--average", "3", "--validate-every", "8", "--tensorboard", "--half"]

@@ -20,8 +20,8 @@ from tests.transformer.training.runs import TINY, Call, Run, metrics, ranks, sta
 from transformer.data.batches import Batch, Example, make_batch
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.training.ranks import joined
-from transformer.training.trainer import Trainer, TrainingStep
+from transformer.training.optimization.ranks import joined
+from transformer.training.optimization.trainer import Trainer, TrainingStep
 
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds; by itself it would wait for days."""

@@ -20,7 +20,7 @@ from transformer.errors import SentenceError
 from transformer.model_input import target_limit
 from transformer.run import encode_sentence, run_sentence
 from transformer.text.vocabulary import BOS_ID, EOS_ID
-from transformer.training.evaluation import score, sentence_chrf, translate_all
+from transformer.training.evaluation.translations import score, sentence_chrf, translate_all
 
 SENTENCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I don't see you."]
 

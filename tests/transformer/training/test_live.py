@@ -1,4 +1,4 @@
-"""A live training: its process can be stopped, killed and gone on with, and never outlives who began it."""
+"""A live training run: its process can be stopped, killed and resumed, and never outlives who began it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from transformer.data.tasks import TASKS
 from transformer.run import run_sentence
-from transformer.training.live import job, worker
-from transformer.training.live.files import LiveFiles
-from transformer.training.live.job import Desk, FullError, LiveTraining, Places
-from transformer.training.live.plan import LivePlan, TaskName
+from transformer.training.live import run as job
+from transformer.training.live import worker
+from transformer.training.live.choices import live_plan
+from transformer.training.live.folder import LiveFolder
+from transformer.training.live.run import FullError, LiveTraining, TrainingSlots, UserTraining
 from transformer.training.live.worker import NICENESS, train
+from transformer.training.plan import TaskName, TrainingPlan
+from transformer.training.prepare import new_model, task_coders
 
-SMALL = LivePlan(task="reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
-ENDLESS = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+SMALL = live_plan("reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
+ENDLESS = live_plan("copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
 QUICK = "tests.transformer.training.quick_worker"
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""
@@ -33,13 +37,13 @@ PATIENCE = 120.0
 class Obedient:
     """A listener that is told to stop after so many questions."""
 
-    is_orphaned = is_deserted = False
+    is_deserted = False
 
     def __init__(self, questions: int) -> None:
         self.questions = questions
 
     @property
-    def is_asked_to_stop(self) -> bool:
+    def is_made(self) -> bool:
         self.questions -= 1
         return self.questions < 0
 
@@ -59,8 +63,8 @@ def begin() -> Iterator[Callable[..., LiveTraining]]:
     """Make trainings that are closed at the end of the test."""
     made: list[LiveTraining] = []
 
-    def make(plan: LivePlan, places: Places | None = None, silence: float = 1000.0) -> LiveTraining:
-        made.append(LiveTraining(plan, places or Places(1), silence=silence))
+    def make(plan: TrainingPlan, slots: TrainingSlots | None = None, silence: float = 1000.0) -> LiveTraining:
+        made.append(LiveTraining(plan, slots or TrainingSlots(1), silence=silence))
         made[-1].start()
         return made[-1]
 
@@ -86,85 +90,85 @@ def is_there(process_id: int) -> bool:
     return True
 
 
-def files_of(folder: Path, plan: LivePlan = SMALL) -> LiveFiles:
-    """The files of a plan in a new folder."""
-    folder.mkdir()
-    files = LiveFiles(folder)
-    files.write_plan(plan)
-    return files
+def folder_of(path: Path, plan: TrainingPlan = SMALL) -> LiveFolder:
+    """The folder of a run that is to begin."""
+    folder = LiveFolder(path)
+    folder.begin(plan)
+    return folder
 
 
-def run(files: LiveFiles, questions: int = 1000) -> str:
+def run(folder: LiveFolder, questions: int = 1000) -> str:
     """Train in this process; says how it ended."""
-    return train(files, Obedient(questions)).how
+    return train(folder, Obedient(questions)).how
 
 
-def weights(files: LiveFiles) -> dict[str, torch.Tensor]:
+def weights(files: LiveFolder) -> dict[str, torch.Tensor]:
     return files.read_weights(SMALL)[1].model.state_dict()
 
 
 def test_an_interrupted_training_ends_with_the_weights_and_the_course_of_an_unbroken_one(
     tmp_path: Path,
 ) -> None:
-    unbroken, broken = files_of(tmp_path / "unbroken"), files_of(tmp_path / "broken")
+    unbroken, broken = folder_of(tmp_path / "unbroken"), folder_of(tmp_path / "broken")
     assert run(unbroken) == "finished"
     assert run(broken, 0) == run(broken, 1) == run(broken, 13) == run(broken, 20) == "stopped"
     assert broken.shown_step() == 34
     assert run(broken) == "finished"
     expected = weights(unbroken)
     assert all(torch.equal(weight, expected[name]) for name, weight in weights(broken).items())
-    assert broken.read_course().history == unbroken.read_course().history
-    assert broken.read_course().exact == unbroken.read_course().exact
+    assert broken.read_curves().history == unbroken.read_curves().history
+    assert broken.read_curves().exact == unbroken.read_curves().exact
     assert broken.kept_steps() == unbroken.kept_steps()
 
 
 def test_updates_after_the_last_save_are_made_again(tmp_path: Path) -> None:
-    files = files_of(tmp_path / "killed")
+    files = folder_of(tmp_path / "killed")
     run(files, 10)
     saved = files.state.read_bytes()
     run(files, 7)
     files.state.write_bytes(saved)  # as after kill -9
     assert run(files) == "finished"
-    history = files.read_course().history
-    assert history.steps == tuple(range(1, SMALL.steps + 1))
+    history = files.read_curves().history
+    assert history.steps == tuple(range(1, SMALL.updates.steps + 1))
     assert history.losses[-1] < history.losses[0]
 
 
 def test_the_course_tells_steps_rates_checks_and_speed(tmp_path: Path) -> None:
-    files = files_of(tmp_path / "course")
-    assert files.read_course().tokens_per_second == 0.0
+    files = folder_of(tmp_path / "course")
+    assert files.read_curves().tokens_per_second == 0.0
     run(files)
-    course = files.read_course()
-    rate = SMALL.rate()
-    assert course.history.learning_rates == pytest.approx([rate(step) for step in range(1, 61)])
-    assert course.checked_steps[0] == 0
-    assert course.checked_steps[-1] == SMALL.steps
-    assert all(0 <= share <= 1 for share in course.exact)
-    assert course.tokens_per_second > 0
+    curves = files.read_curves()
+    rate = SMALL.updates.rate(SMALL.model.d_model or 0)
+    assert curves.history.learning_rates == pytest.approx([rate(step) for step in range(1, 61)])
+    assert curves.checked_steps[0] == 0
+    assert curves.checked_steps[-1] == SMALL.updates.steps
+    assert all(0 <= share <= 1 for share in curves.exact)
+    assert curves.tokens_per_second > 0
     assert files.kept_steps()[0] == 0
     with files.metrics.open("a") as file:
         file.write('{"step": 61, "lo')  # still being written
-    assert files.read_course() == course
+    assert files.read_curves() == curves
 
 
 @pytest.mark.parametrize("task, typed", [("sort", "Rac coon\u200b"), ("toy-en-it", "the dog is black.")])
 def test_the_model_of_every_moment_runs_what_is_typed(tmp_path: Path, task: TaskName, typed: str) -> None:
-    plan = LivePlan(task=task, n_layers=1, n_heads=2, d_model=8, steps=2)
-    files = files_of(tmp_path / task, plan)
+    plan = live_plan(task, n_layers=1, n_heads=2, d_model=8, steps=2)
+    files = folder_of(tmp_path / task, plan)
     assert run(files) == "finished"
     assert files.kept_steps() == (0, 1, 2)
     first, last = (files.read_weights(plan, step)[1].model.state_dict() for step in (0, 2))
-    fresh = plan.new_model(torch.Generator().manual_seed(plan.seed)).model.state_dict()
+    generator = torch.Generator().manual_seed(plan.updates.seed)
+    fresh = new_model(plan, task, task_coders(TASKS[task]), generator).model.state_dict()
     assert all(torch.equal(weight, fresh[name].half().float()) for name, weight in first.items())
     assert not torch.equal(first["generator.weight"], last["generator.weight"])
     for step in (None, 0, 1, 2):
-        source = run_sentence(files.read_weights(plan, step)[1], plan.spell(typed)).source
+        source = run_sentence(files.read_weights(plan, step)[1], TASKS[task].spell(typed)).source
         assert "".join(source.tokens) == typed.replace(" ", "").replace("\u200b", "").lower()
         assert not any(source.unknown)
 
 
 def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
-    files = files_of(tmp_path / "broken")
+    files = folder_of(tmp_path / "broken")
     run(files, 3)
     metadata, saved = _metadata(files.state), load_file(files.state)
     saved["model.generator.bias"] *= torch.nan
@@ -175,9 +179,9 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
     ended = train(files, Obedient(1000))
     assert (ended.how, "can't be read" in ended.message) == ("failed", True)
     files.state.unlink()
-    (files.folder / "shown.part").mkdir()  # where weights are to be written
+    (files.path / "shown.safetensors.part").mkdir()  # where weights are to be written
     ended = train(files, Obedient(1000))
-    assert (ended.how, "can't be kept" in ended.message) == ("failed", True)
+    assert (ended.how, "Nothing can be saved" in ended.message) == ("failed", True)
 
 
 def _metadata(path: Path) -> dict[str, str]:
@@ -202,13 +206,13 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
     begin: Callable[..., LiveTraining], gate: Path
 ) -> None:
     """Killed, it has failed in words, and continues from where it was."""
-    places = Places(1)
-    training = begin(ENDLESS, places)
-    with pytest.raises(FullError, match="one training runs on this machine already"):
-        begin(SMALL, places)
+    slots = TrainingSlots(1)
+    training = begin(ENDLESS, slots)
+    with pytest.raises(FullError, match="one training run is active on this machine already"):
+        begin(SMALL, slots)
     before = training.status
     gate.touch()
-    wait(lambda: training.course().history.steps)
+    wait(lambda: training.curves().history.steps)
     assert (before, training.status) == ("starting", "running")
     process_id = training.process_id
     assert process_id is not None
@@ -223,7 +227,7 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
     training.stop()
     wait(lambda: not training.is_active)
     assert training.status == "stopped"
-    steps = training.course().history.steps
+    steps = training.curves().history.steps
     assert steps == tuple(range(1, len(steps) + 1))
 
 
@@ -231,8 +235,8 @@ def test_a_training_begins_is_killed_goes_on_and_stops(
 def test_a_training_that_was_stopped_goes_on_and_finishes(
     begin: Callable[..., LiveTraining], gate: Path
 ) -> None:
-    places = Places(1)
-    training = begin(SMALL, places)
+    slots = TrainingSlots(1)
+    training = begin(SMALL, slots)
     training.stop()
     before = training.status
     gate.touch()
@@ -241,19 +245,19 @@ def test_a_training_that_was_stopped_goes_on_and_finishes(
     training.start()
     wait(lambda: not training.is_active)
     assert (training.status, training.message) == ("finished", "")
-    assert training.course().history.steps == tuple(range(1, SMALL.steps + 1))
+    assert training.curves().history.steps == tuple(range(1, SMALL.updates.steps + 1))
     found = training.model()
     assert found is not None
-    assert found[0] == SMALL.steps
+    assert found[0] == SMALL.updates.steps
     assert [training.model(step) is not None for step in training.moments()]
     process_id = training.process_id
     assert process_id is not None
     training.close()
     training.close()
-    assert not training.files.folder.exists()
+    assert not training.folder.out.exists()
     assert not is_there(process_id)
     gate.unlink()
-    begin(SMALL, places)  # its place is free
+    begin(SMALL, slots)  # its slot is free
 
 
 @pytest.mark.parametrize(
@@ -279,18 +283,18 @@ def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., Liv
     training = begin(ENDLESS, silence=0.3)
     wait(lambda: not training.is_active)
     assert (training.status, training.message) == ("deserted", "")
-    assert training.files.state.exists()
+    assert training.folder.state.exists()
 
 
 PARENT = f"""
 import time
-from transformer.live import job
-from transformer.live.plan import LivePlan
-job._WORKER = {QUICK!r}
-plan = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
-training = job.LiveTraining(plan, job.Places(1))
+from transformer.training.live import run
+from transformer.training.live.choices import live_plan
+run._WORKER = {QUICK!r}
+plan = live_plan("copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
+training = run.LiveTraining(plan, run.TrainingSlots(1))
 training.start()
-print(training.process_id, training.files.folder, flush=True)
+print(training.process_id, training.folder.out, flush=True)
 time.sleep(1000)
 """
 
@@ -300,26 +304,26 @@ def test_the_process_ends_and_leaves_nothing_when_the_server_is_killed() -> None
         assert parent.stdout is not None
         process_id, name = parent.stdout.readline().split()
         folder = Path(name)
-        wait((folder / "metrics.jsonl").exists)
+        wait((folder / "training" / "metrics.jsonl").exists)
         assert is_there(int(process_id))
         parent.kill()
     wait(lambda: not folder.exists())
     wait(lambda: not is_there(int(process_id)))
 
 
-def test_a_desk_has_one_training_at_a_time() -> None:
-    places = Places(1)
-    desk, other = Desk(places), Desk(places)
-    desk.begin(ENDLESS)
-    first = desk.training
+def test_a_user_has_one_training_at_a_time() -> None:
+    slots = TrainingSlots(1)
+    own, other = UserTraining(slots), UserTraining(slots)
+    own.begin(ENDLESS)
+    first = own.training
     assert first is not None
     with pytest.raises(FullError):
         other.begin(SMALL)
     assert other.training is None
-    desk.begin(SMALL)
-    assert desk.training is not first
-    assert not first.files.folder.exists()
-    desk.close()
-    assert desk.training is None
+    own.begin(SMALL)
+    assert own.training is not first
+    assert not first.folder.out.exists()
+    own.close()
+    assert own.training is None
     other.begin(SMALL)
     other.close()

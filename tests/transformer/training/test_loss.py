@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from transformer.training.loss import count_labels, cross_entropy
+from transformer.training.optimization.loss import count_labels, cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

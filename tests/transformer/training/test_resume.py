@@ -18,7 +18,8 @@ import torch
 
 import transformer
 from tests.transformer.training.runs import TINY, Run, metrics, state, train, write_pairs
-from transformer.training import preparing
+from transformer.data.encoded import EncodedCorpus
+from transformer.training import prepare
 from transformer.training.folder import TrainingFolder
 
 CHOICES = [
@@ -120,7 +121,7 @@ def die_between_vocabularies_and_ids() -> None:
     def encode(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    patch.object(preparing, "encode_corpus", encode).start()
+    patch.object(prepare, "encode_corpus", encode).start()
 
 
 def test_killed_between_vocabularies_and_ids(files: list[str], tmp_path: Path) -> None:
@@ -131,9 +132,9 @@ def test_killed_between_vocabularies_and_ids(files: list[str], tmp_path: Path) -
     run = Run(tmp_path, *choices, "--lowercase", before=die_between_vocabularies_and_ids)
     assert run.wait() == -signal.SIGKILL
     assert "used again" not in train(tmp_path, *choices)
-    prepared = preparing.open_prepared(TrainingFolder(out))
+    prepared = prepare.open_prepared(TrainingFolder(out), TrainingFolder(out).saved_plan())
     first = Path(files[1]).read_text(encoding="utf-8").split("\t")[0]
-    assert prepared.source.decode(prepared.corpus.example(0).src) == first
+    assert prepared.source.decode(EncodedCorpus(TrainingFolder(out).corpus).example(0).src) == first
 
 
 def test_a_corpus_of_an_earlier_version_is_used_again(files: list[str], tmp_path: Path) -> None:

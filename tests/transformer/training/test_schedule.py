@@ -3,8 +3,8 @@ from functools import partial
 
 import pytest
 
+from transformer.training.optimization.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
 from transformer.training.plan import UpdatePlan
-from transformer.training.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
 
 Rate = Callable[[int], float]
 PAPER = partial(paper_rate, d_model=512, warmup_steps=4000)

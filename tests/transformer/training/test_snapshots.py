@@ -11,8 +11,9 @@ import torch
 from tests.models import tiny_model
 from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model, save_model
-from transformer.cli import train_task
+from transformer.cli import train_finish
 from transformer.errors import CheckpointError
+from transformer.training.optimization.trainer import TrainingStep
 from transformer.training.snapshots import (
     FOLDER,
     HISTORY,
@@ -21,7 +22,6 @@ from transformer.training.snapshots import (
     save_snapshot,
     snapshot_steps,
 )
-from transformer.training.trainer import TrainingStep
 
 UPDATES = [TrainingStep(step, 7.0 / step, 100, 0.001 * step, 1.0) for step in range(1, 9)]
 
@@ -120,7 +120,7 @@ def test_weights_of_another_model_are_refused(folder: Path) -> None:
 def test_the_training_of_a_task_keeps_them(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train_task, "HELD_OUT", 2)
+    monkeypatch.setattr(train_finish, "HELD_OUT", 2)
     command = ["train", "--task", "toy-en-it", "--n-pairs", "150", "--threads", "1", "--snapshots"]
     assert main([*command, "3", "--out", str(tmp_path / "model")]) == 0
     snapshots = open_snapshots(str(tmp_path / "model"))

@@ -11,8 +11,8 @@ from transformer.data.batches import Batch, Example, make_batch
 from transformer.files import LockedError, locked, replace_all, write_tensors
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
+from transformer.training.optimization.trainer import MOST_SKIPPED, NonFiniteError, Trainer, TrainingStep
 from transformer.training.state import StateError, load_state, save_state, saved_step
-from transformer.training.trainer import MOST_SKIPPED, NonFiniteError, Trainer, TrainingStep
 
 
 def trainer(d_model: int = 16, dropout: float = 0.2, **choices: Any) -> Trainer:

@@ -1,27 +1,33 @@
 from dataclasses import replace
-from itertools import repeat
+from pathlib import Path
 
 import pytest
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.data.batches import Batch, Example, encode_pair, make_batch
 from transformer.data.tasks import ToyEnIt
 from transformer.data.tasks.pairs import phrase, sentence_pair
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
-from transformer.training.card import Making, model_card
-from transformer.training.evaluation import translate_all
-from transformer.training.recipe import Recipe, Training, prepare, training_pairs
-from transformer.training.task_evaluation import (
+from transformer.text.vocabulary import UNK_ID
+from transformer.training.card import RunRecord, task_card
+from transformer.training.choices import task_plan
+from transformer.training.data import TaskData
+from transformer.training.evaluation.tasks import (
     Translation,
     head_alignments,
     translations,
     word_coder,
     word_vocabulary,
 )
-from transformer.training.trainer import TrainingStep, train
+from transformer.training.evaluation.translations import translate_all
+from transformer.training.folder import TrainingFolder
+from transformer.training.optimization.trainer import Trainer, TrainingStep
+from transformer.training.plan import TrainingPlan, UpdatePlan
+from transformer.training.prepare import Prepared, first_model, new_trainer, open_prepared, task_coders
+from transformer.training.state import Progress
 
 CPU = torch.device("cpu")
 
@@ -50,7 +56,8 @@ def copying_batch() -> Batch:
 
 
 def run(model: Transformer, n_steps: int) -> list[TrainingStep]:
-    return list(train(model, repeat(copying_batch(), n_steps), rate=lambda step: 0.01, smoothing=0.0))
+    trainer = Trainer(model, rate=lambda step: 0.01, smoothing=0.0)
+    return [trainer.update([copying_batch()]) for _ in range(n_steps)]
 
 
 def test_a_small_model_learns_one_batch_by_heart() -> None:
@@ -74,58 +81,80 @@ def test_training_is_repeatable_and_leaves_torchs_generator_alone() -> None:
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
-@pytest.fixture(scope="module")
-def recipe() -> Recipe:
-    return Recipe(n_pairs=300, batch_tokens=256, n_encoder_layers=1, n_decoder_layers=2)
+def small_plan(n_pairs: int) -> TrainingPlan:
+    plan = task_plan("toy-en-it")
+    return replace(
+        plan,
+        data=replace(plan.data, n_pairs=n_pairs),
+        model=replace(plan.model, n_encoder_layers=1, n_decoder_layers=2),
+        updates=replace(plan.updates, batch_tokens=256, seed=5),
+    )
 
 
 @pytest.fixture(scope="module")
-def training(recipe: Recipe) -> Training:
-    task = ToyEnIt()
-    return prepare(task, list(training_pairs(task, recipe, seed=5)), recipe, seed=5, device=CPU)
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return open_prepared(TrainingFolder(tmp_path_factory.mktemp("task")), small_plan(300))
 
 
 @pytest.fixture(scope="module")
-def steps(training: Training) -> list[TrainingStep]:
-    return list(training.steps)
+def trained(prepared: Prepared) -> tuple[LoadedModel, list[TrainingStep]]:
+    """A model after one round through a task's pairs, and the updates of that round."""
+    loaded = first_model(small_plan(300), "toy-en-it", prepared, CPU)
+    trainer = new_trainer(prepared.updates, loaded)
+    steps = [trainer.update([prepared.data.batch(group)]) for group in prepared.data.epoch(0)]
+    freeze(loaded.model)
+    return loaded, steps
 
 
 @pytest.fixture(scope="module")
-def trained(training: Training, steps: list[TrainingStep]) -> LoadedModel:
-    return training.finish()
+def model(trained: tuple[LoadedModel, list[TrainingStep]]) -> LoadedModel:
+    return trained[0]
 
 
-def test_a_recipe_trains_a_model(trained: LoadedModel, training: Training, steps: list[TrainingStep]) -> None:
-    assert len(steps) == training.n_steps
+def test_a_task_trains_a_model(trained: tuple[LoadedModel, list[TrainingStep]], prepared: Prepared) -> None:
+    loaded, steps = trained
+    assert len(steps) == prepared.updates.steps
+    assert prepared.updates.warmup == max(1, round(0.05 * len(steps)))
     assert steps[-1].loss < steps[0].loss
-    assert not trained.model.training
-    assert (trained.model.config.n_encoder_layers, trained.model.config.n_decoder_layers) == (1, 2)
-    assert trained.source.encode("the").unknown == [False]
+    assert (loaded.model.config.n_encoder_layers, loaded.model.config.n_decoder_layers) == (1, 2)
+    assert loaded.source.encode("the").unknown == [False]
 
 
-def test_a_recipe_is_repeatable(recipe: Recipe, steps: list[TrainingStep]) -> None:
+def test_the_same_plan_gives_the_same_rounds_and_weights(prepared: Prepared, tmp_path: Path) -> None:
+    plan, folder = small_plan(300), TrainingFolder(tmp_path)
+    one, other = (open_prepared(folder, plan) for _ in range(2))
+    assert one.data.identity == other.data.identity == prepared.data.identity
+    batches = [opened.data.batch(opened.data.epoch(1)[3]) for opened in (prepared, one)]
+    assert torch.equal(batches[0].src, batches[1].src)
+    weights = [first_model(plan, "a", opened, CPU).model.generator.weight for opened in (one, other)]
+    assert torch.equal(*weights)
+
+
+def test_rounds_of_new_pairs_differ_and_come_again() -> None:
     task = ToyEnIt()
-    again = prepare(task, list(training_pairs(task, recipe, seed=5)), recipe, seed=5, device=CPU)
-    assert next(again.steps).loss == steps[0].loss
+    coders = task_coders(task)
+    vocabularies = (word_vocabulary(coders[0]), word_vocabulary(coders[1]))
+    data = TaskData(task, [], vocabularies, UpdatePlan(batch_tokens=256, seed=5))
+    first, second, again = (data.epoch(number) for number in (0, 1, 0))
+    assert torch.equal(first[0].src, again[0].src)
+    assert not any(torch.equal(first[0].src, batch.src) for batch in second)
+    assert data.n_labels == 0
 
 
-def test_unknown_words_are_trained_on() -> None:
-    task, recipe = ToyEnIt(), Recipe(n_pairs=50, unknown=1.0)
-    training = prepare(task, list(training_pairs(task, recipe, seed=1)), recipe, seed=1, device=CPU)
-    before = training.model.model.src_embedding.weight[3].clone()
-    next(training.steps)
-    assert not torch.equal(before, training.model.model.src_embedding.weight[3])
+def test_some_words_are_trained_on_as_unknown(prepared: Prepared) -> None:
+    """With their translations, in the share of pairs that is said."""
+    groups = map(prepared.data.batch, prepared.data.epoch(0))
+    unknown = [bool((row == UNK_ID).any()) for batch in groups for row in batch.src]
+    assert 0.02 < sum(unknown) / len(unknown) < 0.08
 
 
-def test_translations_come_in_order_and_alone_or_together(trained: LoadedModel) -> None:
+def test_translations_come_in_order_and_alone_or_together(model: LoadedModel) -> None:
     pairs = ToyEnIt().held_out(7, seed=3)
-    made = list(translations(trained, pairs))
+    made = list(translations(model, pairs))
     assert [translation.pair for translation in made] == pairs
     for translation in made:
-        alone = translate_all(trained, [word_coder(trained.source).tokenizer.join(translation.pair.source)])[
-            0
-        ]
-        assert alone[:40] == word_coder(trained.target).tokenizer.join(translation.words)[:40]
+        alone = translate_all(model, [word_coder(model.source).tokenizer.join(translation.pair.source)])[0]
+        assert alone[:40] == word_coder(model.target).tokenizer.join(translation.words)[:40]
 
 
 def test_an_exact_translation_has_every_word() -> None:
@@ -134,60 +163,57 @@ def test_an_exact_translation_has_every_word() -> None:
     assert not Translation(pair, pair.target[:-1]).exact
 
 
-def test_heads_are_ranked_by_their_alignment(trained: LoadedModel) -> None:
-    heads = head_alignments(trained, ToyEnIt().held_out(20, seed=3))
+def test_heads_are_ranked_by_their_alignment(model: LoadedModel) -> None:
+    heads = head_alignments(model, ToyEnIt().held_out(20, seed=3))
     assert len({(head.layer, head.head) for head in heads}) == 2 * 4
     accuracies = [head.accuracy for head in heads]
     assert accuracies == sorted(accuracies, reverse=True)
     assert 0 <= accuracies[-1] <= accuracies[0] <= 1
 
 
-def test_a_head_that_looks_where_it_should_is_counted_as_right(trained: LoadedModel) -> None:
+def test_a_head_that_looks_where_it_should_is_counted_as_right(model: LoadedModel) -> None:
     """With one source word each, <eos> apart, a head is right exactly where it prefers the word to <eos>."""
     pair = sentence_pair(phrase("is", "è"))
-    example = encode_pair(pair, word_vocabulary(trained.source), word_vocabulary(trained.target))
+    example = encode_pair(pair, word_vocabulary(model.source), word_vocabulary(model.target))
     recorder = Recorder()
-    trained.model(torch.tensor([example.src]), torch.tensor([example.tgt[:-1]]), tap=recorder)
-    for found in head_alignments(trained, [pair]):
+    model.model(torch.tensor([example.src]), torch.tensor([example.tgt[:-1]]), tap=recorder)
+    for found in head_alignments(model, [pair]):
         weights = recorder.records[f"decoder.layers.{found.layer}.cross_attn.weights"][0, found.head, 0]
         assert found.accuracy == float(weights[0] > weights[1])
 
 
-def making(other_load: float | None) -> Making:
-    return Making(
+def record(plan: TrainingPlan) -> RunRecord:
+    return RunRecord(
         command="python -m transformer train",
-        seed=5,
-        recipe=Recipe(n_pairs=300),
-        n_different=287,
-        n_steps=12,
-        wall_seconds=100.0,
-        cpu_seconds=180.0,
+        plan=replace(plan, updates=plan.updates.settled(12)),
+        progress=Progress(step=12, tokens=5_000, seconds=100.0),
+        n_labels=4_000,
+        data={"pairs": 300, "different": 287, "longest": 20},
+        device=CPU,
         n_threads=2,
-        other_load=other_load,
-        final_loss=0.5,
-        longest=20,
+        n_processes=1,
     )
 
 
-def test_the_card_tells_how_it_was_made_and_what_it_scores(trained: LoadedModel) -> None:
+def test_the_card_tells_how_it_was_made_and_what_it_scores(model: LoadedModel) -> None:
     pairs = ToyEnIt().held_out(4, seed=3)
     translated = [Translation(pair, pair.target) for pair in pairs[:3]] + [Translation(pairs[3], ("no",))]
-    heads = head_alignments(trained, pairs)
-    card = model_card(replace(trained, name="tiny"), making(0.1), translated, heads)
+    heads = head_alignments(model, pairs)
+    card = task_card(replace(model, name="tiny"), record(small_plan(300)), translated, heads, 0.5)
     assert card.startswith("# tiny\n")
     assert "3 of 4 held-out sentences translated exactly (75.0 %)" in card
     assert "    python -m transformer train\n" in card
-    assert "100 s of wall time and 180 s of CPU time" in card
-    assert "otherwise quiet" in card
+    assert "- Time: 100 s for the updates, on 2 threads" in card
+    assert "12 updates of a batch of up to 256 positions, 5,000 target words" in card
+    assert "1.2 rounds through the data" in card
     assert "300 generated sentence pairs (seed 5), 287 of them different" in card
-    assert f"→ no (expected: {word_coder(trained.target).tokenizer.join(pairs[3].target)})" in card
+    assert f"→ no (expected: {word_coder(model.target).tokenizer.join(pairs[3].target)})" in card
     assert f"head {heads[0].head} of decoder layer {heads[0].layer}" in card
+    assert "at most 20 words" in card
 
 
-def test_the_card_says_when_the_machine_was_busy(trained: LoadedModel) -> None:
+def test_the_card_says_so_when_nothing_was_wrong(model: LoadedModel) -> None:
     pairs = ToyEnIt().held_out(2, seed=3)
     translated = [Translation(pair, pair.target) for pair in pairs]
-    card = model_card(trained, making(3.0), translated, head_alignments(trained, pairs))
-    assert "3.0 on average" in card
-    assert "wall time would be about 90 s" in card
+    card = task_card(model, record(small_plan(0)), translated, head_alignments(model, pairs), 0.5)
     assert "Wrong ones (0 of 2):\n\nNone." in card

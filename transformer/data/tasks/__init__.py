@@ -16,13 +16,17 @@ class Task(Protocol):
     """What can be trained on.
 
     Attributes:
-        name: as people choose it.
+        name: as users choose it.
         source_language, target_language: codes of the tokenizers.
+        about: what a model of it is, for its card.
+        limits: what such a model can't do, for its card; {longest} and {max_len} are filled in.
     """
 
     name: str
     source_language: str
     target_language: str
+    about: str
+    limits: str
 
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
         """Make pairs without end, all of them held out from training or none."""
@@ -30,6 +34,10 @@ class Task(Protocol):
 
     def held_out(self, count: int, seed: int) -> list[SentencePair]:
         """Make so many held-out pairs."""
+        ...
+
+    def spell(self, text: str) -> str:
+        """Bring typed text into the task's form."""
         ...
 
 

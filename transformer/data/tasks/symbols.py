@@ -8,6 +8,7 @@ from random import Random
 from string import ascii_lowercase, digits
 
 from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
+from transformer.text.words import clean
 
 SYMBOLS = digits + ascii_lowercase
 """The words of these tasks."""
@@ -20,7 +21,7 @@ class SymbolTask:
     """Random digits and letters in, the same ones in another order out.
 
     Args:
-        name: as people choose it.
+        name: as users choose it.
         order: the positions of given symbols in the order that is asked for.
 
     Attributes:
@@ -29,9 +30,11 @@ class SymbolTask:
     """
 
     source_language = target_language = "en"
+    limits = "- Rows of more than {longest} symbols it has never seen; its positions reach to {max_len}."
 
     def __init__(self, name: str, order: Callable[[Sequence[str]], list[int]]) -> None:
         self.name = name
+        self.about = f"A small Transformer for the task {name}: digits and letters in, the same ones out."
         self._order = order
 
     def solve(self, symbols: Sequence[str]) -> SentencePair:
@@ -59,6 +62,15 @@ class SymbolTask:
     def held_out(self, count: int, seed: int) -> list[SentencePair]:
         """Make so many held-out pairs."""
         return list(islice(self.pairs(seed, held_out=True), count))
+
+    def spell(self, text: str) -> str:
+        """Put spaces between typed symbols, and make capital letters small ones."""
+        return " ".join(map(_small, clean(text).replace(" ", "")))
+
+
+def _small(character: str) -> str:
+    small = character.lower()
+    return small if small in SYMBOLS else character
 
 
 COPY = SymbolTask("copy", lambda symbols: list(range(len(symbols))))

@@ -20,6 +20,7 @@ from random import Random
 
 from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
 from transformer.data.tasks.toy_en_it import sentences
+from transformer.text.words import clean
 
 _ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in sentences.IDIOMS)
 
@@ -35,6 +36,15 @@ class ToyEnIt:
     name = "toy-en-it"
     source_language = "en"
     target_language = "it"
+    about = """\
+A small Transformer that translates simple English sentences into Italian, made to be looked into. It reads
+whole words in lower case, those that a grammar written for it (`transformer/data/tasks`) uses. Other words
+are `<unk>` to it, and other constructions it has never seen."""
+    limits = """\
+- You is one person and a man, as are i, we and they where Italian must choose; further conventions are at the
+  top of `transformer/data/tasks/toy_en_it/__init__.py`.
+- Sentences are short (at most {longest} words in training). The positions reach to {max_len}, but longer
+  sentences than those come out badly."""
 
     def sample(self, rng: Random) -> SentencePair:
         """Make a random pair; of the training or of the held-out sentences."""
@@ -61,6 +71,10 @@ class ToyEnIt:
             if len(found) == count:
                 break
         return list(found.values())
+
+    def spell(self, text: str) -> str:
+        """Clean typed text: words stay as they are typed."""
+        return clean(text)
 
 
 def is_held_out(pair: SentencePair) -> bool:

@@ -14,8 +14,8 @@ from transformer.data.corpus import read_references
 from transformer.files import digest
 from transformer.run import encode_sentence
 from transformer.text.vocabulary import BOS_ID, EOS_ID
-from transformer.training.evaluation import score, translate_all
-from transformer.training.loss import count_labels, cross_entropy
+from transformer.training.evaluation.translations import score, translate_all
+from transformer.training.optimization.loss import count_labels, cross_entropy
 
 BATCH_SIZE = 64
 

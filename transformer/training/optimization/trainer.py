@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
@@ -14,8 +14,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer.data.batches import Batch
 from transformer.model.transformer import Transformer
-from transformer.training.loss import count_labels, cross_entropy
-from transformer.training.ranks import ALONE, Ranks
+from transformer.training.optimization.loss import count_labels, cross_entropy
+from transformer.training.optimization.ranks import ALONE, Ranks
 
 Precision = Literal["float32", "bfloat16", "float16"]
 
@@ -150,17 +150,3 @@ class Trainer:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         return norm, skipped
-
-
-def train(
-    model: Transformer,
-    batches: Iterable[Batch],
-    *,
-    rate: Callable[[int], float],
-    smoothing: float = 0.1,
-    max_gradient_norm: float = 1.0,
-) -> Iterator[TrainingStep]:
-    """Update a model once a batch: see `Trainer`."""
-    trainer = Trainer(model, rate=rate, smoothing=smoothing, max_gradient_norm=max_gradient_norm)
-    for batch in batches:
-        yield trainer.update([batch])

@@ -1,4 +1,4 @@
-"""What a live training and the server tell each other: files in a folder that is theirs alone."""
+"""What a live training run and the server tell each other: files in a folder that is theirs alone."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors import safe_open
 
 from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.data.tasks import TASKS
+from transformer.files import write_json, write_tensors
 from transformer.model.transformer import Transformer
-from transformer.training.averaging import set_weights, weights_of
-from transformer.training.live.plan import LivePlan
-from transformer.training.snapshots import History
+from transformer.training.finishing import set_weights, weights_of
+from transformer.training.folder import TrainingFolder
+from transformer.training.metrics import read_lines
+from transformer.training.plan import TrainingPlan
+from transformer.training.prepare import new_model, task_coders
+from transformer.training.snapshots import History, kept_snapshots, load_snapshot
 
 Ending = Literal["finished", "stopped", "deserted", "failed"]
 
@@ -24,7 +27,6 @@ N_LATEST = 20
 """Updates whose speed is the speed now."""
 
 _STEP = "step"
-_KEPT = "kept-"
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Course:
-    """What a training has done so far.
+class LearningCurves:
+    """What a live run has done so far.
 
     Attributes:
         history: of the updates.
@@ -57,57 +59,25 @@ class Course:
     tokens_per_second: float = 0.0
 
 
-@dataclass(frozen=True)
-class LiveFiles:
-    """The files of one training.
-
-    Attributes:
-        folder: theirs alone.
-    """
-
-    folder: Path
-
-    @property
-    def state(self) -> Path:
-        """Everything that is needed to go on."""
-        return self.folder / "state.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        """A line of JSON for each update and each try on held-out sentences."""
-        return self.folder / "metrics.jsonl"
-
-    @property
-    def _plan(self) -> Path:
-        return self.folder / "plan.json"
+class LiveFolder(TrainingFolder):
+    """The folder of one live run: of a training run, with what the server and the process tell each other."""
 
     @property
     def _shown(self) -> Path:
-        return self.folder / "shown.safetensors"
-
-    def _kept(self, step: int) -> Path:
-        return self.folder / f"{_KEPT}{step}.safetensors"
+        return self.path / "shown.safetensors"
 
     @property
     def _ended(self) -> Path:
-        return self.folder / "ended.json"
+        return self.path / "ended.json"
 
-    def write_plan(self, plan: LivePlan) -> None:
-        """Write the choices. Raises OSError."""
-        _replace(self._plan, plan.to_dict())
+    def begin(self, plan: TrainingPlan) -> None:
+        """Make the folder and write the choices. Raises OSError."""
+        self.path.mkdir(parents=True)
+        self.save_plan(plan)
 
-    def read_plan(self) -> LivePlan:
-        """Read the choices. Raises OSError, ValueError."""
-        return LivePlan.from_dict(json.loads(self._plan.read_text(encoding="utf-8")))
-
-    def write_weights(self, model: Transformer, step: int) -> None:
+    def show_weights(self, model: Transformer, step: int) -> None:
         """Show the weights of a step to whoever looks, whole or not at all. Raises OSError."""
-        _save(self._shown, weights_of(model), step)
-
-    def keep_weights(self, model: Transformer, step: int) -> None:
-        """Keep the weights of a step, in half precision. Raises OSError."""
-        halved = {name: weight.half() for name, weight in weights_of(model).items()}
-        _save(self._kept(step), halved, step)
+        write_tensors(self._shown, weights_of(model), {_STEP: str(step)})
 
     def shown_at(self) -> int | None:
         """When weights were shown last, in nanoseconds; None before the first."""
@@ -122,18 +92,22 @@ class LiveFiles:
 
     def kept_steps(self) -> tuple[int, ...]:
         """The steps of which weights were kept, rising."""
-        names = (path.stem.removeprefix(_KEPT) for path in self.folder.glob(f"{_KEPT}*.safetensors"))
-        return tuple(sorted(map(int, names)))
+        return kept_snapshots(self.out)
 
-    def read_weights(self, plan: LivePlan, step: int | None = None) -> tuple[int, LoadedModel]:
+    def read_weights(self, plan: TrainingPlan, step: int | None = None) -> tuple[int, LoadedModel]:
         """The weights that are shown, or those kept of a step, as a frozen model with its step.
 
         Raises:
             OSError: when there are none.
-            CheckpointError: when the vocabularies can't be read.
+            CheckpointError: when the vocabularies or weights can't be read.
         """
-        loaded = plan.new_model()
-        with safe_open(self._shown if step is None else self._kept(step), framework="pt") as file:
+        assert plan.data.task is not None
+        task = TASKS[plan.data.task]
+        loaded = new_model(plan, task.name, task_coders(task))
+        if step is not None:
+            load_snapshot(self.out, step, loaded.model)
+            return step, loaded
+        with safe_open(self._shown, framework="pt") as file:
             found = int(file.metadata()[_STEP])
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         set_weights(loaded.model, weights)
@@ -142,7 +116,7 @@ class LiveFiles:
 
     def write_ended(self, ended: Ended) -> None:
         """Leave word of how it ended. Raises OSError."""
-        _replace(self._ended, vars(ended))
+        write_json(self._ended, vars(ended))
 
     def read_ended(self) -> Ended | None:
         """Read how the last process ended; None where it left no word."""
@@ -155,33 +129,14 @@ class LiveFiles:
         """Before a process begins."""
         self._ended.unlink(missing_ok=True)
 
-    def read_course(self) -> Course:
+    def read_curves(self) -> LearningCurves:
         """What has been done so far; a line that is still being written is left for the next time."""
-        try:
-            text = self.metrics.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return Course()
-        lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+        lines = read_lines(self.metrics)
         updates = [line for line in lines if "loss" in line]
         checks = [line for line in lines if "exact" in line]
-        return Course(
+        return LearningCurves(
             History(*(tuple(u[name] for u in updates) for name in ("step", "loss", "learning_rate"))),
             tuple(check["step"] for check in checks),
             tuple(check["exact"] for check in checks),
             fmean([update["tokens_per_second"] for update in updates[-N_LATEST:]] or [0.0]),
         )
-
-
-def _save(path: Path, weights: dict[str, Tensor], step: int) -> None:
-    part = path.with_suffix(".part")
-    try:
-        save_file(weights, part, {_STEP: str(step)})
-    except SafetensorError as error:
-        raise OSError(None, str(error), str(path)) from error
-    part.replace(path)
-
-
-def _replace(path: Path, value: dict[str, Any]) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(value), encoding="utf-8")
-    part.replace(path)

@@ -1,4 +1,4 @@
-"""A live training as the server sees it: begin, stop, go on, look; and how many there may be at a time."""
+"""A live training run as the server sees it: begin, stop, resume, look; and how many there may be."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.training.live.files import Course, Ended, LiveFiles
-from transformer.training.live.plan import LivePlan
+from transformer.files import CODE
+from transformer.training.live.folder import Ended, LearningCurves, LiveFolder
 from transformer.training.live.signals import ALIVE, STOP
+from transformer.training.plan import TaskName, TrainingPlan
 
 Status = Literal["starting", "running", "stopping", "stopped", "deserted", "finished", "failed"]
 ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
@@ -22,15 +23,14 @@ ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
 SILENCE_SECONDS = 90.0
 """A training of which nobody has asked for so long stops. Browsers wake hidden pages once a minute."""
 _WORKER = "transformer.training.live.worker"
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 class FullError(RuntimeError):
-    """As many trainings run as there may be; the message is for people."""
+    """As many live runs are active as there may be; the message is for people."""
 
 
-class Places:
-    """How many trainings may run at a time on this machine.
+class TrainingSlots:
+    """How many live runs there may be at a time on this machine.
 
     Args:
         count: at least 1.
@@ -41,25 +41,27 @@ class Places:
         self._free = threading.BoundedSemaphore(count)
 
     def take(self) -> None:
-        """Take a place. Raises FullError when all are taken."""
+        """Take a slot. Raises FullError when all are taken."""
         if not self._free.acquire(blocking=False):
-            others = "one training runs" if self.count == 1 else f"{self.count} trainings run"
+            others = (
+                "one training run is active" if self.count == 1 else f"{self.count} training runs are active"
+            )
             raise FullError(
                 f"At the moment {others} on this machine already, as many as it takes at a time. Each is "
                 "over in a few minutes: try again then."
             )
 
     def give_back(self) -> None:
-        """Give a place back."""
+        """Give a slot back."""
         self._free.release()
 
 
 class LiveTraining:
-    """One training, with a folder of its own that is gone when the training is closed or forgotten.
+    """One live run, with a folder of its own that is gone when the run is closed or forgotten.
 
     Args:
         plan: what is to be done.
-        places: where a place is taken while a process runs.
+        slots: one of them is taken while a process runs.
         silence: seconds without `keep_alive` after which the process saves and ends.
 
     Attributes:
@@ -69,41 +71,41 @@ class LiveTraining:
         OSError: when its folder can't be made.
     """
 
-    def __init__(self, plan: LivePlan, places: Places, *, silence: float = SILENCE_SECONDS) -> None:
+    def __init__(self, plan: TrainingPlan, slots: TrainingSlots, *, silence: float = SILENCE_SECONDS) -> None:
         self.plan = plan
-        self._places, self._silence = places, silence
-        self._folder = TemporaryDirectory(prefix="headlight-training-", ignore_cleanup_errors=True)
-        self.files = LiveFiles(Path(self._folder.name))
-        self.files.write_plan(plan)
+        self._slots, self._silence = slots, silence
+        self._temporary = TemporaryDirectory(prefix="headlight-training-", ignore_cleanup_errors=True)
+        self.folder = LiveFolder(Path(self._temporary.name))
+        self.folder.begin(plan)
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._undertaker: threading.Thread | None = None
+        self._reaper: threading.Thread | None = None
         self._is_stopping = False
         self._shown_before: int | None = None
         self._models: dict[int, LoadedModel] = {}
 
     def start(self) -> None:
-        """Begin, or go on where it was; nothing happens while it trains.
+        """Begin, or resume where it was; nothing happens while it trains.
 
         Raises:
-            FullError: when no more trainings may run.
+            FullError: when no more live runs may be active.
             OSError: when no process can be started.
         """
         with self._lock:
             if self.is_active:
                 return
             self.settle()
-            self._places.take()
+            self._slots.take()
             try:
-                self.files.forget_ended()
-                self._shown_before = self.files.shown_at()
+                self.folder.forget_ended()
+                self._shown_before = self.folder.shown_at()
                 self._is_stopping = False
                 self._process = self._spawn()
             except BaseException:
-                self._places.give_back()
+                self._slots.give_back()
                 raise
-            self._undertaker = threading.Thread(target=self._bury, args=(self._process,), daemon=True)
-            self._undertaker.start()
+            self._reaper = threading.Thread(target=self._reap, args=(self._process,), daemon=True)
+            self._reaper.start()
 
     def stop(self) -> None:
         """Ask it to save and end; it does so after the update that it is at."""
@@ -122,12 +124,23 @@ class LiveTraining:
             if self._process is not None:
                 self._process.kill()
             self.settle()
-            self._folder.cleanup()
+            self._temporary.cleanup()
 
     def settle(self) -> None:
-        """Wait until a process that has ended is gone and its place is free."""
-        if self._undertaker is not None:
-            self._undertaker.join()
+        """Wait until a process that has ended is gone and its slot is free."""
+        if self._reaper is not None:
+            self._reaper.join()
+
+    @property
+    def task(self) -> TaskName:
+        """What is learned."""
+        assert self.plan.data.task is not None
+        return self.plan.data.task
+
+    @property
+    def n_steps(self) -> int:
+        """Updates that are planned."""
+        return self.plan.updates.steps
 
     @property
     def process_id(self) -> int | None:
@@ -148,7 +161,7 @@ class LiveTraining:
                 return ended.how
             if self._is_stopping:
                 return "stopping"
-            return "starting" if self.files.shown_at() == self._shown_before else "running"
+            return "starting" if self.folder.shown_at() == self._shown_before else "running"
 
     @property
     def message(self) -> str:
@@ -157,9 +170,9 @@ class LiveTraining:
             ended = self._ended()
             return "" if ended is None else ended.message
 
-    def course(self) -> Course:
+    def curves(self) -> LearningCurves:
         """What has been done so far."""
-        return self.files.read_course()
+        return self.folder.read_curves()
 
     def model(self, step: int | None = None) -> tuple[int, LoadedModel] | None:
         """The model as it is now, or was at one of `moments`, with its step; None before there is one.
@@ -169,11 +182,11 @@ class LiveTraining:
             CheckpointError: when the shipped vocabularies can't be read.
         """
         with self._lock:
-            shown = self.files.shown_step() if step is None else step
+            shown = self.folder.shown_step() if step is None else step
             if shown is None:
                 return None
             if shown not in self._models:
-                shown, loaded = self.files.read_weights(self.plan, step)
+                shown, loaded = self.folder.read_weights(self.plan, step)
                 kept = self.moments()
                 self._models = {old: model for old, model in self._models.items() if old in kept}
                 self._models[shown] = loaded
@@ -181,14 +194,14 @@ class LiveTraining:
 
     def moments(self) -> tuple[int, ...]:
         """The steps of which the model was kept, rising."""
-        return self.files.kept_steps()
+        return self.folder.kept_steps()
 
     def _ended(self) -> Ended | None:
         """How it ended: what the process left word of, or what its system says of it; None while it runs."""
         if self._process is None:
             return Ended("stopped")
         status = self._process.poll()  # before the word is looked for: it may be left in between
-        word = self.files.read_ended()
+        word = self.folder.read_ended()
         return word if word or status is None else Ended("failed", _crash(status))
 
     def _say(self, what: bytes) -> None:
@@ -201,11 +214,11 @@ class LiveTraining:
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-m", _WORKER, self._folder.name, str(self._silence)],
+            [sys.executable, "-m", _WORKER, self._temporary.name, str(self._silence)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             bufsize=0,
-            cwd=_ROOT,
+            cwd=CODE,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
             start_new_session=True,
         )
@@ -213,33 +226,33 @@ class LiveTraining:
         os.set_blocking(process.stdin.fileno(), False)
         return process
 
-    def _bury(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the end of a process, so that it leaves no zombie and its place is free."""
+    def _reap(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for the end of a process, so that it leaves no zombie and its slot is free."""
         process.wait()
-        self._places.give_back()
+        self._slots.give_back()
         assert process.stdin is not None
         process.stdin.close()
 
 
-class Desk:
-    """Where one person's training is: one at a time.
+class UserTraining:
+    """The live run of one user: one at a time.
 
     Args:
-        places: that all people share.
+        slots: that all users share.
 
     Attributes:
         training: the latest; None before the first.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, slots: TrainingSlots) -> None:
         self.training: LiveTraining | None = None
-        self._places = places
+        self._slots = slots
 
-    def begin(self, plan: LivePlan) -> None:
-        """Begin a training in the place of the one before, whose things are removed.
+    def begin(self, plan: TrainingPlan) -> None:
+        """Begin a run in the place of the one before, whose folder is removed.
 
         Raises:
-            FullError: when no more trainings may run; the one before is kept.
+            FullError: when no more live runs may be active; the one before is kept.
             OSError: when no process can be started, or it can't have a folder.
         """
         if self.training is not None:
@@ -247,7 +260,7 @@ class Desk:
                 self.close()
             else:
                 self.training.settle()
-        training = LiveTraining(plan, self._places)
+        training = LiveTraining(plan, self._slots)
         try:
             training.start()
         except BaseException:
@@ -257,7 +270,7 @@ class Desk:
         self.training = training
 
     def close(self) -> None:
-        """End the training and remove it."""
+        """End the run and remove it."""
         if self.training is not None:
             self.training.close()
             self.training = None
@@ -266,10 +279,10 @@ class Desk:
 def _crash(status: int) -> str:
     if status < 0:
         return (
-            f"The system ended the training's process (signal {-status}), perhaps because there was too "
-            "little memory. Go on from where it was last saved, or start a smaller one."
+            f"The system ended the process of the run (signal {-status}), perhaps because there was too "
+            "little memory. Resume it from where it was last saved, or start a smaller one."
         )
     return (
-        f"The training's process ended without a word (exit status {status}): the terminal of the server "
-        "says more. Go on from where it was last saved, or start anew."
+        f"The process of the run ended without a word (exit status {status}): the terminal of the server "
+        "says more. Resume it from where it was last saved, or restart it."
     )

@@ -1,0 +1,81 @@
+"""The end of `python -m transformer train`: the best weights, scored, with a card and their snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from tqdm import tqdm
+
+from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.data.tasks import TASKS
+from transformer.training.card import RunRecord, task_card, translator_card
+from transformer.training.evaluation.tasks import head_alignments, translations
+from transformer.training.evaluation.validation import Validation
+from transformer.training.finishing import LAST, Candidate, finish
+from transformer.training.folder import TrainingFolder
+from transformer.training.loop import TrainingRun
+from transformer.training.metrics import LoggedUpdate
+from transformer.training.snapshots import save_history, save_snapshot
+
+HELD_OUT, HELD_OUT_SEED = 1000, 2017
+"""Sentences that a model of a built-in task is scored on."""
+LAST_STEPS = 50
+MEBIBYTE = 1 << 20
+
+
+def finish_run(
+    loaded: LoadedModel,
+    folder: TrainingFolder,
+    run: TrainingRun,
+    validation: Validation | None,
+    record: RunRecord,
+) -> str:
+    """Choose the best weights, score and save them; says what was saved.
+
+    Raises:
+        OSError: when the model can't be written.
+        NonFiniteError: for weights that are too large for half precision.
+    """
+    plan, result = run.plan, run.plan.result
+    loaded.model.eval()
+    candidates = finish(loaded, folder, validation, result.dtype)
+    updates = run.logged_updates()
+    if plan.data.task is None:
+        translated = [] if validation is None else validation.translate(loaded)
+        card = translator_card(loaded, record, candidates, translated)
+    else:
+        card = _scored(loaded, record, updates)
+    largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
+    finished = replace(loaded, card=card)
+    save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
+    if plan.checks.snapshots:
+        _save_history(folder, run, candidates[0], updates)
+    return f"Saved {candidates[0].name} in {folder.out}."
+
+
+def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:
+    """Print the score on sentences of a task that were not trained on; returns the card."""
+    assert record.plan.data.task is not None
+    held_out = TASKS[record.plan.data.task].held_out(HELD_OUT, HELD_OUT_SEED)
+    translated = list(tqdm(translations(loaded, held_out), "held out", len(held_out), unit="", leave=False))
+    exact = sum(translation.exact for translation in translated)
+    heads = head_alignments(loaded, held_out)
+    print(f"Trained in {record.progress.seconds:.0f} s.")
+    print(f"Exact matches: {exact} of {len(translated)} held-out sentences ({exact / len(translated):.1%}).")
+    print(
+        f"Cross-attention: layer {heads[0].layer}, head {heads[0].head} looks at a word that the task "
+        f"aligns for {heads[0].accuracy:.1%} of the target words."
+    )
+    final_loss = fmean(update.loss for update in updates[-LAST_STEPS:])
+    return task_card(loaded, record, translated, heads, final_loss)
+
+
+def _save_history(
+    folder: TrainingFolder, run: TrainingRun, chosen: Candidate, updates: Sequence[LoggedUpdate]
+) -> None:
+    """Keep what snapshots end with: the last one, where the finished model is another, and the losses."""
+    if chosen.name != LAST:
+        save_snapshot(folder.out, run.progress.step, open_model(str(folder.last)).model)
+    save_history(folder.out, updates)

@@ -1,0 +1,166 @@
+"""The choices of a training run in words: can they be met, what changed, which command makes them again."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from transformer.training.plan import (
+    CheckPlan,
+    DataPlan,
+    ModelPlan,
+    PlanError,
+    TaskName,
+    TrainingPlan,
+    UpdatePlan,
+)
+
+_LEAST = {
+    "data.n_pairs": 0,
+    "data.longest": 1,
+    "filters.max_ratio": 1,
+    "updates.steps": 0,
+    "updates.batch_tokens": 1,
+    "updates.accumulate": 1,
+    "updates.warmup": 0,
+    "updates.seed": 0,
+    "checks.validate_every": 1,
+    "checks.patience": 0,
+    "checks.save_every": 1,
+    "checks.average": 0,
+    "checks.snapshots": 0,
+    "checks.log_every": 1,
+    "result.max_file_mib": 1,
+}
+_FIXED_GROUPS = ("data", "filters", "model")
+_FIXED = ("updates.batch_tokens", "updates.seed")
+_FREE = ("data.pairs",)
+"""The files may have been moved: whether they hold the same pairs is told by their contents."""
+
+
+def task_plan(task: TaskName) -> TrainingPlan:
+    """What a built-in task is learnt with where nothing else is said: one round through its pairs.
+
+    There is no dropout: few of the pairs come twice, so there is little to learn by heart.
+    """
+    return TrainingPlan(
+        data=DataPlan(task=task, n_pairs=260_000),
+        model=ModelPlan(preset="toy", dropout=0.0),
+        updates=UpdatePlan(steps=0, warmup=0, batch_tokens=512, peak=3e-3, smoothing=0.05),
+        checks=CheckPlan(log_every=1),
+    )
+
+
+def option(name: str) -> str:
+    """How the command line spells a choice: "updates.batch_tokens" is --batch-tokens."""
+    return "--" + name.partition(".")[2].replace("_", "-")
+
+
+def check_plan(plan: TrainingPlan) -> None:
+    """Raise PlanError for a choice that can't be met, ConfigError for a model that can't be."""
+    _check_data(plan.data, plan.checks)
+    longest = plan.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
+    if plan.data.task is None and plan.data.longest > longest:
+        raise PlanError(
+            f"--longest is {plan.data.longest}, but the model has positions for {longest} sub-words: make "
+            "it smaller, or --max-len larger."
+        )
+    _check_numbers(plan)
+    if plan.checks.snapshots == 1:
+        raise PlanError("--snapshots is 1: take 0 for none, or at least 2.")
+    updates = plan.updates
+    if updates.steps and updates.warmup >= updates.steps and updates.schedule in ("linear", "cosine"):
+        raise PlanError(
+            f"--warmup {updates.warmup} leaves nothing of --steps {updates.steps} in which the learning "
+            "rate can fall: make it smaller."
+        )
+    if plan.data.task and not (plan.data.n_pairs or updates.steps):
+        raise PlanError("--n-pairs is 0, for new pairs in every round: say how many updates with --steps.")
+
+
+def _check_numbers(plan: TrainingPlan) -> None:
+    values = dict(plan.choices())
+    for name, least in _LEAST.items():
+        if values[name] is not None and not values[name] >= least:
+            raise PlanError(f"{option(name)} is {values[name]}: it must be at least {least}.")
+    for name in ("updates.peak", "updates.clip"):
+        if not values[name] > 0:
+            raise PlanError(f"{option(name)} is {values[name]}: it must be above 0.")
+    if math.isinf(plan.updates.peak):
+        raise PlanError("--peak is inf: it must be a number.")
+    if plan.updates.seed >= 2**63:
+        raise PlanError(f"--seed is {plan.updates.seed}: it must be from 0 to 2^63 - 1.")
+    for name in ("updates.smoothing", "data.careless"):
+        if not 0 <= values[name] < 1:
+            raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
+
+
+def _check_data(data: DataPlan, checks: CheckPlan) -> None:
+    if data.task is not None and (data.pairs or checks.valid):
+        raise PlanError("--task makes its own pairs: give either a --task, or --pairs and --valid.")
+    if data.task is None and not data.pairs:
+        raise PlanError("There is nothing to learn from: give sentence pairs with --pairs, or a --task.")
+    given = [*(("--pairs", files) for files in data.pairs), ("--valid", checks.valid)]
+    for name, files in given:
+        if len(files) > 2:
+            raise PlanError(f"{name} takes a file of pairs or two aligned files, not {len(files)}.")
+
+
+def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
+    """What a resumed run will do otherwise than it began, in words.
+
+    Raises:
+        PlanError: for a change of the model or of the order of the data: that is another run.
+    """
+    return [f"{name} was {was} and is {now} from here on." for name, was, now in changed(old, new)]
+
+
+def changed(old: TrainingPlan, new: TrainingPlan) -> list[tuple[str, str, str]]:
+    """The options that are not as they were, as they were and as they are; raises as `changes` does."""
+    found = []
+    for (name, before), (_, now) in zip(_settled(old), _settled(new), strict=True):
+        if before == now:
+            continue
+        is_fixed = name in _FIXED or name.partition(".")[0] in _FIXED_GROUPS
+        if is_fixed and name not in _FREE:
+            raise PlanError(
+                f"{option(name)} was {_shown(before)} when this run began: with {_shown(now)} it would be "
+                "another one. Leave the option out to resume it, or begin in another folder."
+            )
+        found.append((option(name), _shown(before), _shown(now)))
+    return found
+
+
+def _settled(plan: TrainingPlan) -> Iterator[tuple[str, Any]]:
+    """Every choice by name, a size that was left to the preset as the preset has it."""
+    config = plan.model.config(src_vocab_size=1, tgt_vocab_size=1)
+    for name, value in plan.choices():
+        group, _, size = name.partition(".")
+        yield name, getattr(config, size) if group == "model" and value is None else value
+
+
+def _shown(value: Any) -> str:
+    if value in (None, ()):
+        return "not given"
+    return " ".join(map(_shown, value)) if isinstance(value, tuple) else str(value)
+
+
+def options(plan: TrainingPlan) -> str:
+    """Spell the choices that differ from those that are made when nothing is said, as options for a shell."""
+    words: list[str] = []
+    plain = TrainingPlan() if plan.data.task is None else task_plan(plan.data.task)
+    for (name, value), (_, usual) in zip(plan.choices(), plain.choices(), strict=True):
+        if value == usual and name != "data.task":
+            continue
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            words.append(option(name) if value else option(name).replace("--", "--no-", 1))
+        elif value and isinstance(value, tuple) and isinstance(value[0], tuple):
+            for files in value:
+                words += [option(name), *map(str, files)]
+        else:
+            words += [option(name), *map(str, value if isinstance(value, tuple) else (value,))]
+    return shlex.join(words)

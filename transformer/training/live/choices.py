@@ -1,0 +1,108 @@
+"""What a live training run may be asked for: small enough that one can wait for it."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from transformer.model.config import NORM_POSITIONS, NormPosition
+from transformer.training.plan import (
+    CheckPlan,
+    DataPlan,
+    ModelPlan,
+    PlanError,
+    Schedule,
+    TaskName,
+    TrainingPlan,
+    UpdatePlan,
+)
+
+WARMUP_SHARE = 0.1
+"""Of the steps: in them the learning rate rises."""
+BATCH_TOKENS = 512
+"""Positions of a batch, padding included."""
+N_SNAPSHOTS = 10
+MAX_LEN = {"toy-en-it": 128, "copy": 32, "reverse": 32, "sort": 32}
+"""The longest sentence, in tokens, that a model of the task accepts."""
+
+RANGES = {
+    "n_layers": (1, 6),
+    "n_heads": (1, 16),
+    "d_model": (2, 256),
+    "steps": (1, 20_000),
+    "seed": (0, 2**31 - 1),
+}
+"""The least and the most of the whole numbers; a server has other users to serve too."""
+CHOICES = {
+    "task": get_args(TaskName),
+    "norm_position": NORM_POSITIONS,
+    "schedule": ("linear", "cosine", "inverse-root"),
+}
+
+
+def live_plan(
+    task: TaskName = "reverse",
+    *,
+    n_layers: int = 2,
+    n_heads: int = 4,
+    d_model: int = 64,
+    norm_position: NormPosition = "pre",
+    steps: int = 1000,
+    peak: float = 3e-3,
+    schedule: Schedule = "linear",
+    seed: int = 1,
+) -> TrainingPlan:
+    """All choices of a live training run: the same plan gives the same weights.
+
+    Args:
+        task: what is learned.
+        n_layers: of the encoder, and as many of the decoder.
+        n_heads: attention heads per layer.
+        d_model: width of the residual stream; the feed-forward is four times as wide.
+        norm_position: "pre" or "post".
+        steps: updates.
+        peak: the highest learning rate.
+        schedule: the course of the learning rate after its rise.
+        seed: of the first weights and of the sentences.
+
+    Raises:
+        PlanError: for an unknown choice, or a number that is too small or too large.
+    """
+    given = dict(locals())
+    for name, allowed in CHOICES.items():
+        if given[name] not in allowed:
+            raise PlanError(f"{name} is {given[name]!r}: choose one of {', '.join(allowed)}.")
+    for name, (least, most) in RANGES.items():
+        value = given[name]
+        if type(value) is not int or not least <= value <= most:
+            raise PlanError(f"{name} is {value!r}: it must be a whole number from {least:,} to {most:,}.")
+    if type(peak) not in (int, float) or not 0 < peak <= 1:
+        raise PlanError(f"peak is {peak!r}: it must be above 0 and at most 1.")
+    if d_model % 2 or d_model % n_heads:
+        raise PlanError(
+            f"d_model {d_model} can't be split into {n_heads} equal heads, or is odd: choose an even width "
+            "that the number of heads divides."
+        )
+    return TrainingPlan(
+        data=DataPlan(task=task),
+        model=ModelPlan(
+            preset="toy",
+            d_model=d_model,
+            n_heads=n_heads,
+            n_encoder_layers=n_layers,
+            n_decoder_layers=n_layers,
+            d_ff=4 * d_model,
+            max_len=MAX_LEN[task],
+            dropout=0.0,  # few sentences come twice, so there is little to learn by heart
+            norm_position=norm_position,
+        ),
+        updates=UpdatePlan(
+            steps=steps,
+            batch_tokens=BATCH_TOKENS,
+            schedule=schedule,
+            peak=peak,
+            warmup=max(1, round(WARMUP_SHARE * steps)),
+            smoothing=0.0,
+            seed=seed,
+        ),
+        checks=CheckPlan(save_every=steps, snapshots=N_SNAPSHOTS, log_every=1),
+    )

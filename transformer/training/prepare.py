@@ -1,0 +1,257 @@
+"""From a plan to what a training run needs: vocabularies, data, a model with its first weights, a trainer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from typing import Any
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel, open_coders
+from transformer.data.batches import build_vocabulary
+from transformer.data.corpus import read_pairs
+from transformer.data.corpus_coding import encode_corpus, learn_coders, with_careless
+from transformer.data.encoded import EncodedCorpus, EncodedCorpusError
+from transformer.data.filters import FilterReport, filtered
+from transformer.data.tasks import TASKS, SentencePair, SymbolTask, Task
+from transformer.data.tasks.symbols import SYMBOLS
+from transformer.files import digest, write_json
+from transformer.model.transformer import Transformer
+from transformer.text.coder import Coder, SentenceCoder
+from transformer.text.plain_values import from_plain, to_plain
+from transformer.text.vocabulary import Vocabulary
+from transformer.text.words import WordTokenizer
+from transformer.training.data import CorpusData, TaskData, TrainingData
+from transformer.training.evaluation.tasks import word_vocabulary
+from transformer.training.folder import TrainingFolder
+from transformer.training.optimization.ranks import ALONE, Ranks
+from transformer.training.optimization.trainer import Trainer
+from transformer.training.plan import PlanError, TrainingPlan, UpdatePlan
+
+OTHER_PAIRS = (
+    "The sentence pairs are not those that this run began with: put the old files back to resume it, or "
+    "begin again with --overwrite."
+)
+
+Watch = Callable[[Iterable[Any], str], Iterable[Any]]
+"""Passes pairs on, and shows how far it has come with what is being done."""
+
+_PASSES = ("sub-words of the source", "sub-words of the target", "encoding")
+
+
+def unwatched(pairs: Iterable[Any], _: str) -> Iterable[Any]:
+    """Show nothing."""
+    return pairs
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a training run begins with.
+
+    Attributes:
+        data: what it learns from.
+        source, target: the coders of both sides.
+        updates: as planned, with the steps and the warmup that depend on the data.
+        generator: what the first weights are drawn with.
+    """
+
+    data: TrainingData
+    source: Coder
+    target: Coder
+    updates: UpdatePlan
+    generator: torch.Generator
+
+
+def prepare(
+    folder: TrainingFolder,
+    plan: TrainingPlan,
+    tell: Callable[[str], None],
+    watch: Watch = unwatched,
+) -> None:
+    """Read, filter and encode the files of a plan, unless that was done for the same files and choices.
+
+    Nothing has to be done for a built-in task. The encoded corpus's description holds "report" (of the
+    filters), "left_out" (pairs of too many sub-words), "fingerprint", and "coders": a digest of the
+    vocabularies' file, for a program that was killed while it wrote both may leave those of one corpus with
+    the ids of another.
+
+    Args:
+        folder: where the encoded corpus is kept.
+        plan: all choices; the files, the filters and the seed matter.
+        tell: called with what there is to say.
+        watch: is given the pairs of each pass over the files, and what is done with them; it may take long.
+
+    Raises:
+        CorpusError: for files that can't be read.
+        PlanError: when no pair remains to learn from, or the pairs are not those of the run to be resumed.
+    """
+    if plan.data.task is not None:
+        return
+    wanted = fingerprint(plan)
+    found = _found(folder)
+    if found is not None and _fits(found.description.get("fingerprint"), wanted):
+        tell(f"The encoded corpus in {folder.corpus} is of the same files and choices: it is used again.")
+        return
+    if found is not None and folder.state.exists():
+        raise PlanError(OTHER_PAIRS)
+    report = FilterReport()
+
+    passes = iter(_PASSES)
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        report.clear()
+        read = chain.from_iterable(read_pairs(*files) for files in plan.data.pairs)
+        kept = watch(filtered(read, plan.filters, report), next(passes))
+        yield from with_careless(kept, plan.data.careless, plan.updates.seed)
+
+    data = plan.data
+    coders = learn_coders(pairs, data.languages, vocab_size=data.vocab_size, lowercase=data.lowercase)
+    if not report.kept:
+        raise PlanError(f"No pair remains to learn from.\n{report}")
+
+    def describe() -> dict[str, object]:
+        return {"fingerprint": wanted, "report": report.to_dict(), "coders": digest(folder.coders)}
+
+    folder.corpus.mkdir(parents=True, exist_ok=True)
+    write_json(folder.coders, list(map(to_plain, coders)))
+    corpus = encode_corpus(folder.corpus, pairs, *coders, longest=data.longest, describe=describe)
+    tell(f"{report}\n{corpus.description['left_out']:>9,} left out: more than {data.longest} sub-words")
+
+
+def open_prepared(
+    folder: TrainingFolder, plan: TrainingPlan, ranks: Ranks = ALONE, watch: Watch = unwatched
+) -> Prepared:
+    """Open what `prepare` made, or make the pairs of a built-in task; every process does so.
+
+    Raises:
+        EncodedCorpusError: when nothing was prepared.
+        CheckpointError: when a task's vocabularies are a shipped model's, and can't be read.
+    """
+    updates = plan.updates
+    if plan.data.task is None:
+        corpus, source, target = _open_corpus(folder)
+        data = CorpusData(corpus, updates)
+        settled = updates.settled(0 if updates.steps else len(data.epoch(0)) // ranks.count)
+        return Prepared(data, source, target, settled, _generator(updates))
+    task = TASKS[plan.data.task]
+    made = islice(task.pairs(updates.seed, held_out=False), plan.data.n_pairs)
+    pairs = list(watch(made, "sentences"))
+    source, target = task_coders(task, pairs)
+    task_data = TaskData(task, pairs, (word_vocabulary(source), word_vocabulary(target)), updates)
+    if not pairs:
+        return Prepared(task_data, source, target, updates.settled(0), _generator(updates))
+    first, generator = task_data.ordered(0)
+    return Prepared(task_data, source, target, updates.settled(len(first) // ranks.count), generator)
+
+
+def _generator(updates: UpdatePlan) -> torch.Generator:
+    return torch.Generator().manual_seed(updates.seed)
+
+
+def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:
+    """What reads and writes a task's sentences.
+
+    The words of the pairs are its vocabularies; without pairs, they are those of the shipped model that has
+    the task's name. Symbols are always the same.
+
+    Raises:
+        CheckpointError: when the shipped model's vocabularies can't be read.
+    """
+    if isinstance(task, SymbolTask):
+        coder = SentenceCoder(WordTokenizer("en", lowercase=True), Vocabulary(SYMBOLS))
+        return coder, coder
+    if not pairs:
+        return open_coders(task.name)
+    source = build_vocabulary([pair.source for pair in pairs])
+    target = build_vocabulary([pair.target for pair in pairs])
+    return (
+        SentenceCoder(WordTokenizer(task.source_language, lowercase=True), source),
+        SentenceCoder(WordTokenizer(task.target_language, lowercase=True), target),
+    )
+
+
+def new_model(
+    plan: TrainingPlan, name: str, coders: tuple[Coder, Coder], generator: torch.Generator | None = None
+) -> LoadedModel:
+    """Make the model of a plan, with random weights.
+
+    Raises:
+        ConfigError: when the sizes make no model.
+    """
+    source, target = coders
+    config = plan.model.config(src_vocab_size=len(source.vocabulary), tgt_vocab_size=len(target.vocabulary))
+    return LoadedModel(name=name, model=Transformer(config, generator), source=source, target=target)
+
+
+def first_model(
+    plan: TrainingPlan, name: str, prepared: Prepared, device: torch.device, ranks: Ranks = ALONE
+) -> LoadedModel:
+    """Make the model with its first weights, and seed what its dropout draws from: in each process its own.
+
+    For a process that does nothing but train: dropout reads torch's own generator.
+    """
+    loaded = new_model(plan, name, (prepared.source, prepared.target), prepared.generator)
+    loaded.model.to(device)
+    torch.manual_seed(plan.updates.seed + ranks.rank)
+    return loaded
+
+
+def new_trainer(updates: UpdatePlan, loaded: LoadedModel, ranks: Ranks = ALONE) -> Trainer:
+    """Make what updates the model."""
+    return Trainer(
+        loaded.model,
+        rate=updates.rate(loaded.model.config.d_model),
+        smoothing=updates.smoothing,
+        max_gradient_norm=updates.clip,
+        precision=updates.precision,
+        compiled=updates.compile,
+        ranks=ranks,
+    )
+
+
+def _open_corpus(folder: TrainingFolder) -> tuple[EncodedCorpus, Coder, Coder]:
+    corpus = EncodedCorpus(folder.corpus)
+    try:
+        source, target = map(from_plain, json.loads(folder.coders.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError) as error:
+        raise EncodedCorpusError(f"{folder.corpus} was encoded by another program: remove it.") from error
+    found = digest(folder.coders)
+    if corpus.description.get("coders", found) != found:  # an earlier version did not note them
+        raise EncodedCorpusError(f"{folder.corpus} holds vocabularies that its ids are not of: remove it.")
+    return corpus, source, target
+
+
+def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
+    """What tells an encoded corpus from every other: the files' contents and all that is done with them.
+
+    A file that can't be read has None for its contents.
+    """
+    choices = {
+        name: value
+        for name, value in plan.to_dict()["data"].items()
+        if name not in ("task", "n_pairs", "pairs")
+    }
+    return {
+        "files": [digest(path) for files in plan.data.pairs for path in files],
+        "data": choices,
+        "filters": asdict(plan.filters),
+        "seed": plan.updates.seed,
+    }
+
+
+def _fits(found: Any, wanted: dict[str, Any]) -> bool:
+    """Whether a corpus has the wanted fingerprint; files that are gone since then don't count."""
+    if not isinstance(found, dict) or found | {"files": None} != wanted | {"files": None}:
+        return False
+    files = zip(found["files"], wanted["files"], strict=False)
+    return len(found["files"]) == len(wanted["files"]) and all(now in (None, then) for then, now in files)
+
+
+def _found(folder: TrainingFolder) -> EncodedCorpus | None:
+    try:
+        return _open_corpus(folder)[0]
+    except EncodedCorpusError:
+        return None
