@@ -47,7 +47,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
         app = open_app(page_name, model=name, batch=BATCH)
         assert not app.exception
         if page_name == "explore" and run_sentence(KINDS[kind](), TEXT).steps:
-            assert any("are no numbers" in warning.value for warning in app.warning)
+            assert any("are not finite" in warning.value for warning in app.warning)
 
 
 def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:

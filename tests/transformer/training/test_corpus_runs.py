@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.transformer.training.runs import TINY, metrics, train, write_pairs
+from tests.transformer.training.runs import TINY, metrics, state, train, write_pairs
 from transformer.checkpoints.folder import open_model
 from transformer.cli.train_options import parse
 from transformer.data.corpus import read_references
@@ -297,7 +297,7 @@ def test_sizes_that_were_left_to_the_preset_are_named() -> None:
     old = TrainingPlan()
     d_model = old.model.config(src_vocab_size=1, tgt_vocab_size=1).d_model
     assert changes(old, replace(old, model=ModelPlan(d_model=d_model))) == []
-    with pytest.raises(PlanError, match=f"--d-model was {d_model} when this training began: with 32 "):
+    with pytest.raises(PlanError, match=f"--d-model was {d_model} when this run began: with 32 "):
         changes(old, replace(old, model=ModelPlan(d_model=32)))
 
 
@@ -326,3 +326,16 @@ def test_metrics_go_on_behind_what_a_state_knows_of(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["step"] for line in lines] == [1, 2]
     assert json.loads(lines[0])["name"] == "è"
+
+
+def test_no_number_of_steps_is_one_round(tmp_path: Path) -> None:
+    """With a twentieth of them for the warmup; and the card gives the command as it was given."""
+    pairs, out = write_pairs(tmp_path / "pairs.tsv", 40), tmp_path / "model"
+    train(tmp_path, "--pairs", str(pairs), *TINY, "--steps", "0", "--warmup", "0", "--out", str(out))
+    progress = state(out)[1]
+    assert (progress["epoch"], progress["plan"]["updates"]["steps"]) == (0, progress["step"])
+    assert progress["plan"]["updates"]["warmup"] == max(1, round(0.05 * progress["step"]))
+    assert progress["batch"] == progress["step"]
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "in 1.0 rounds through the data" in " ".join(card.split())
+    assert "--steps 0 --" in card

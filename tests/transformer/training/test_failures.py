@@ -52,10 +52,10 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
         before=partial(limit_files, len(before) // 2),
     )
     said = refused(run)
-    assert f"The training can't be saved ({path}" in said
+    assert f"The state can't be saved ({path}" in said
     assert "File too large" in said
     assert "Errno" not in said
-    assert "make room, and go on from there" in said
+    assert "make room, and continue from there" in said
     assert "The last good state, of update 20, is kept" in said
     assert "--resume" in said
     assert path.read_bytes() == before
@@ -75,7 +75,7 @@ def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:
     broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1"]
     said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
     step = state(out)[1]["step"]
-    assert f"broke down in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
+    assert f"failed in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
     assert f"The last good state, of update {step:,}, is kept: choose a lower --peak, a longer --warm" in said
 
 
@@ -87,7 +87,7 @@ def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tm
     assert (
         "No state had been saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
     )
-    assert f"begin anew with python -m transformer train --resume --out {out}" in said
+    assert f"begin with python -m transformer train --resume --out {out}" in said
     train(tmp_path, "--resume", "--out", str(out), "--peak", "0.001")
     assert state(out)[1]["step"] == 20
 
@@ -97,7 +97,7 @@ def test_a_full_disk_at_the_end(copy: Path, tmp_path: Path) -> None:
     said = refused(Run(tmp_path, "--resume", "--out", str(copy), before=partial(limit_files, 20_000)))
     assert f"The model can't be written to {copy} ({copy}" in said
     assert "Errno" not in said
-    assert "make room, and go on from there" in said
+    assert "make room, and continue from there" in said
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -117,7 +117,7 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--seed", "2"], "--seed was 1 when this training began"),
+        (["--seed", "2"], "--seed was 1 when this run began"),
         (["--d-model", "32"], "--d-model was 16"),
         (["--dropout", "0.3"], "--dropout was 0.1"),
         (["--batch-tokens", "90"], "--batch-tokens was 200"),
@@ -125,7 +125,7 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
         (["--vocab-size", "400"], "--vocab-size was 330"),
         (["--overwrite"], "give one of the two"),
         (["--steps", "19"], "--steps is 19, but 20 updates have been made already"),
-        (["--steps", "30", "--pairs", "other.tsv", "--seed", "2"], "--seed was 1 when this training began"),
+        (["--steps", "30", "--pairs", "other.tsv", "--seed", "2"], "--seed was 1 when this run began"),
     ],
 )
 def test_another_model_or_other_data_are_another_training(
@@ -161,7 +161,7 @@ def test_the_files_may_be_elsewhere_but_not_others(copy: Path, files: list[str],
     said = train(tmp_path, "--resume", "--out", str(copy), "--pairs", str(moved))
     assert f"is {moved} from here on" in said
     said = refused(Run(tmp_path, "--resume", "--out", str(copy), "--pairs", str(other)))
-    assert "not those that this training began with" in said
+    assert "not those that this run began with" in said
     assert "from here on" not in said
     assert "used again" in train(tmp_path, "--resume", "--out", str(copy)), "nothing was lost by that"
 
@@ -185,7 +185,7 @@ def test_files_that_have_changed_are_noticed(files: list[str], begun: Path, tmp_
     assert "used again" in train(tmp_path, "--resume", "--out", str(out))
     pairs.write_text(pairs.read_text() + "one more\tuno in più\n")
     said = refused(Run(tmp_path, "--resume", "--out", str(out)))
-    assert "not those that this training began with" in said
+    assert "not those that this run began with" in said
 
 
 def test_files_that_are_gone_are_not_missed(files: list[str], begun: Path, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_folder_in_use(begun: Path, files: list[str], capsys: pytest.CaptureFi
         (["--vocab-size", "5"], "more than"),
         (["--languages", "en", "qq"], "qq"),
         (["--longest", "1"], "more than 1 sub-words on a side. Allow more with --longest"),
-        (["--max-words", "1"], "No pair is left"),
+        (["--max-words", "1"], "No pair remains"),
     ],
 )
 def test_after_a_mistake_the_folder_is_as_good_as_new(
@@ -298,7 +298,7 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
         (["--pairs", "no-such-file"], "There is no file no-such-file"),
         (["--pairs", "a", "--valid", "no-such-file"], "There is no file no-such-file"),
         (["--pairs", "a", "b", "c"], "--pairs takes a file of pairs or two aligned files, not 3"),
-        (["--pairs", "a", "--steps", "0"], "--steps is 0"),
+        (["--pairs", "a", "--steps", "-1"], "--steps is -1"),
         (["--pairs", "a", "--longest", "200", "--max-len", "200"], "has positions for 199 sub-words"),
         (["--pairs", "a", "--d-model", "30", "--n-heads", "4"], "d_model 30 can't be split"),
         (["--pairs", "a", "--peak", "0"], "--peak is 0"),
