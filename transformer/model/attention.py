@@ -110,8 +110,8 @@ def fused_attention(
     return z.masked_fill(empty, 0.0)
 
 
-class Places(NamedTuple):
-    """What self-attention itself is told of where its tokens stand; the same in all layers of a stack.
+class PositionInfo(NamedTuple):
+    """What self-attention itself is told of where its tokens are; the same in all layers of a stack.
 
     Attributes:
         bias: (1, H, Q, K), added to the scores.
@@ -122,7 +122,7 @@ class Places(NamedTuple):
     rotation: Rotation | None = None
 
 
-NO_PLACES = Places()
+NO_POSITIONS = PositionInfo()
 
 
 class MultiHeadAttention(nn.Module):
@@ -173,7 +173,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         tap: Tap = NO_TAP,
         cache: KeyValueCache | None = None,
-        places: Places = NO_PLACES,
+        positions: PositionInfo = NO_POSITIONS,
     ) -> Tensor:
         """Queries from x look at keys and values from memory (x itself in self-attention).
 
@@ -182,10 +182,10 @@ class MultiHeadAttention(nn.Module):
             memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend.
             tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there are
-                such places, q_unrotated and k_unrotated, or position_bias; where there are such norms, what
+                such info, q_unrotated and k_unrotated, or position_bias; where there are such norms, what
                 they show under q_norm and k_norm, (B, H, T, d_head).
             cache: keys and values of what memory held in earlier calls.
-            places: where the tokens stand; in self-attention only.
+            positions: where the tokens are; in self-attention only.
 
         Returns:
             (B, Q, D).
@@ -193,18 +193,18 @@ class MultiHeadAttention(nn.Module):
         q = self.split_heads(self.w_q(x))  # (B, H, Q, d_head)
         if self.q_norm is not None:
             q = self.q_norm(q, tap.at("q_norm"))
-        if places.rotation is not None:
-            q = rotate(tap("q_unrotated", q), places.rotation)
+        if positions.rotation is not None:
+            q = rotate(tap("q_unrotated", q), positions.rotation)
         q = tap("q", q)
-        k, v = self._keys_and_values(memory, tap, cache, places)  # (B, n_kv_heads, K, d_head) each
+        k, v = self._keys_and_values(memory, tap, cache, positions)  # (B, n_kv_heads, K, d_head) each
         if tap is NO_TAP:
-            z = fused_attention(q, k, v, mask, bias=places.bias, scaled=self.scaled)
+            z = fused_attention(q, k, v, mask, bias=positions.bias, scaled=self.scaled)
         else:
-            z = scaled_dot_product_attention(q, k, v, mask, tap, bias=places.bias, scaled=self.scaled)
+            z = scaled_dot_product_attention(q, k, v, mask, tap, bias=positions.bias, scaled=self.scaled)
         return tap("out", self.w_o(self.merge_heads(z)))
 
     def _keys_and_values(
-        self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, places: Places
+        self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, positions: PositionInfo
     ) -> tuple[Tensor, Tensor]:
         """Those of memory, behind those of the cache."""
         kept = None if cache is None else cache.contents()
@@ -213,8 +213,8 @@ class MultiHeadAttention(nn.Module):
         k = self.split_heads(self.w_k(memory))
         if self.k_norm is not None:
             k = self.k_norm(k, tap.at("k_norm"))
-        if places.rotation is not None:
-            k = rotate(tap("k_unrotated", k), places.rotation)
+        if positions.rotation is not None:
+            k = rotate(tap("k_unrotated", k), positions.rotation)
         k = tap("k", k)
         v = tap("v", self.split_heads(self.w_v(memory)))
         return (k, v) if cache is None else cache.extend(k, v)

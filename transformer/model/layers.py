@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from transformer.model.attention import NO_PLACES, MultiHeadAttention, Places
+from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import TransformerConfig
 from transformer.model.dropout import Dropout
@@ -75,11 +75,13 @@ class EncoderLayer(_ResidualLayer):
         self.feed_forward = _feed_forward(config)
         self.feed_forward_norm = norm_of(config)
 
-    def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, places: Places = NO_PLACES) -> Tensor:
-        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) closes the padding, places are for self-attention."""
+    def forward(
+        self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, positions: PositionInfo = NO_POSITIONS
+    ) -> Tensor:
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) masks the padding, positions are for self-attention."""
 
         def self_attention(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, mask, tap.at("self_attn"), places=places)
+            return self.self_attn(x, x, mask, tap.at("self_attn"), positions=positions)
 
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))
@@ -116,7 +118,7 @@ class DecoderLayer(_ResidualLayer):
         memory_mask: Tensor | None = None,
         tap: Tap = NO_TAP,
         cache: DecoderLayerCache | None = None,
-        places: Places = NO_PLACES,
+        positions: PositionInfo = NO_POSITIONS,
     ) -> Tensor:
         """One layer over x (B, Q, D).
 
@@ -127,7 +129,7 @@ class DecoderLayer(_ResidualLayer):
             memory_mask: (B, 1, 1, S), closes the source's padding; None where there is none.
             tap: sees the stream, and through its scopes every submodule.
             cache: keys and values of earlier steps; x then holds the newest tokens only.
-            places: for self-attention.
+            positions: for self-attention.
 
         Returns:
             (B, Q, D).
@@ -135,7 +137,7 @@ class DecoderLayer(_ResidualLayer):
         self_cache, cross_cache = (None, None) if cache is None else (cache.self_attn, cache.cross_attn)
 
         def self_attention(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache, places)
+            return self.self_attn(x, x, mask, tap.at("self_attn"), self_cache, positions)
 
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from torch import Tensor, nn
 
-from transformer.model.attention import NO_PLACES, Places
+from transformer.model.attention import NO_POSITIONS, PositionInfo
 from transformer.model.config import TransformerConfig
 from transformer.model.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
 from transformer.model.normalization import norm_of
@@ -33,13 +33,13 @@ class _Stack(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
-    def places(self, x: Tensor, start: int = 0) -> Places:
+    def position_info(self, x: Tensor, start: int = 0) -> PositionInfo:
         """Where tokens x (B, T, D) stand whose first is at position `start`."""
         if self.relative_bias is not None:
-            return Places(bias=self.relative_bias(start, x.shape[1]))
+            return PositionInfo(bias=self.relative_bias(start, x.shape[1]))
         if self.wavelengths is not None:
-            return Places(rotation=rotation(start, x.shape[1], self.wavelengths, like=x))
-        return NO_PLACES
+            return PositionInfo(rotation=rotation(start, x.shape[1], self.wavelengths, like=x))
+        return NO_POSITIONS
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
         """The final norm, where there is one."""
@@ -55,9 +55,9 @@ class Encoder(_Stack):
 
     def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
-        places = self.places(x)
+        positions = self.position_info(x)
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, tap.at("layers").at(i), places)
+            x = layer(x, mask, tap.at("layers").at(i), positions)
         return self.finish(x, tap)
 
 
@@ -81,8 +81,8 @@ class Decoder(_Stack):
 
         A mask that closes nothing may be left out (None).
         """
-        places = self.places(x, 0 if caches is None else len(caches[0].self_attn))
+        positions = self.position_info(x, 0 if caches is None else len(caches[0].self_attn))
         for i, layer in enumerate(self.layers):
             cache = None if caches is None else caches[i]
-            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, places)
+            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, positions)
         return self.finish(x, tap)

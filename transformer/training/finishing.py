@@ -18,7 +18,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.files import write_tensors
 from transformer.model.transformer import Transformer
-from transformer.training.evaluation.validation import Scores
+from transformer.training.evaluation.validation import ValidationScores
 from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.trainer import NonFiniteError
 from transformer.training.state import StateError
@@ -44,13 +44,13 @@ class Candidate:
 
     name: str
     weights: dict[str, Tensor]
-    scores: Scores | None
+    scores: ValidationScores | None
 
 
 def finish(
     loaded: LoadedModel,
     folder: TrainingFolder,
-    validate: Callable[[LoadedModel], Scores] | None,
+    validate: Callable[[LoadedModel], ValidationScores] | None,
     dtype: torch.dtype,
 ) -> list[Candidate]:
     """Save the last model, gather what may become the model, and give `loaded` the best of it.

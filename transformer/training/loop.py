@@ -14,7 +14,7 @@ from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.data.batches import Batch
 from transformer.training.choices import changed
 from transformer.training.data import TrainingData
-from transformer.training.evaluation.validation import Scores, valid_digest
+from transformer.training.evaluation.validation import ValidationScores, valid_digest
 from transformer.training.finishing import drop_weights, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
@@ -35,11 +35,11 @@ class Validated:
     Attributes:
         step: after which update.
         scores: of the model then.
-        is_best: whether they are better than those of every validation before (`Scores.merit`).
+        is_best: whether they are better than those of every validation before (`ValidationScores.merit`).
     """
 
     step: int
-    scores: Scores
+    scores: ValidationScores
     is_best: bool
 
 
@@ -80,7 +80,7 @@ class TrainingRun:
         plan: TrainingPlan,
         folder: TrainingFolder,
         *,
-        validate: Callable[[LoadedModel], Scores] | None,
+        validate: Callable[[LoadedModel], ValidationScores] | None,
         stop: Stop,
     ) -> None:
         self.progress = Progress(
@@ -252,11 +252,11 @@ class TrainingRun:
         )
         return Validated(progress.step, scores, is_best)
 
-    def _scores(self, loaded: LoadedModel) -> Scores:
+    def _scores(self, loaded: LoadedModel) -> ValidationScores:
         """Those of the first process's model; each process learns them."""
         assert self._validate is not None
-        own = self._validate(loaded) if self._ranks.is_first else Scores(0.0, 0.0, 0.0)
-        return Scores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
+        own = self._validate(loaded) if self._ranks.is_first else ValidationScores(0.0, 0.0, 0.0)
+        return ValidationScores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
 
     def write(self, line: dict[str, object]) -> None:
         """Add a line to the metrics."""

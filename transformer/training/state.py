@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer.files import write_tensors
-from transformer.training.evaluation.validation import Scores
+from transformer.training.evaluation.validation import ValidationScores
 from transformer.training.optimization.trainer import Trainer, TrainingStep
 
 _MODEL, _ADAM, _RANDOM = "model.", "adam.", "random."
@@ -44,7 +44,7 @@ class Progress:
         metrics_bytes: length of the metrics file.
         valid: a digest of the files that it was validated on; empty before the first update.
         validated: the last step that was validated.
-        best: scores of the best validation (see `Scores.merit`); None before the first.
+        best: scores of the best validation (see `ValidationScores.merit`); None before the first.
         best_step: where that was.
         n_worse: validations since then.
         line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
@@ -61,7 +61,7 @@ class Progress:
     metrics_bytes: int = 0
     valid: str = ""
     validated: int = 0
-    best: Scores | None = None
+    best: ValidationScores | None = None
     best_step: int = 0
     n_worse: int = 0
     line_loss: float = 0.0
@@ -104,7 +104,7 @@ class Progress:
         """The inverse of `to_dict`; what is missing is as at the beginning."""
         known = {one.name for one in fields(cls)}
         progress = cls(**{name: value for name, value in values.items() if name in known})
-        progress.best = None if values.get("best") is None else Scores(**values["best"])
+        progress.best = None if values.get("best") is None else ValidationScores(**values["best"])
         return progress
 
 

@@ -22,7 +22,7 @@ from tests.transformer.analysis.patients import (
 from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination
 from transformer.analysis.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
-from transformer.model.attention import NO_PLACES, MultiHeadAttention, Places
+from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache
 from transformer.model.embedding import Embedding
 from transformer.model.layers import DecoderLayer
@@ -205,11 +205,11 @@ class Peeking(MultiHeadAttention):
         mask: Tensor | None,
         tap: Tap = NO_TAP,
         cache: KeyValueCache | None = None,
-        places: Places = NO_PLACES,
+        positions: PositionInfo = NO_POSITIONS,
     ) -> Tensor:
         assert mask is not None or cache is not None
         opened = None if mask is None else mask.any(dim=-2, keepdim=True)
-        return super().forward(x, memory, opened, tap, cache, places)
+        return super().forward(x, memory, opened, tap, cache, positions)
 
 
 class AtTheStart(Embedding):

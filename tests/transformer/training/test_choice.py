@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tests.transformer.training.runs import TINY, state, train, write_pairs
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.train_options import parse
-from transformer.training.evaluation.validation import Scores
+from transformer.training.evaluation.validation import ValidationScores
 from transformer.training.finishing import BEST, LAST, finish, keep_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import TrainingRun, Validated
@@ -26,22 +26,22 @@ from transformer.training.state import Progress
 Event = TrainingStep | Validated
 AVERAGE = "the average of the last 2 saved weights"
 
-LONG_AND_WRONG = Scores(loss=4.0, bleu=6.0, chrf=30.9)
-SHORT_AND_RIGHT = Scores(loss=0.1, bleu=0.0, chrf=100.0)
+LONG_AND_WRONG = ValidationScores(loss=4.0, bleu=6.0, chrf=30.9)
+SHORT_AND_RIGHT = ValidationScores(loss=0.1, bleu=0.0, chrf=100.0)
 """As measured on sentences of one to three words, of which a wrong translation may well have four."""
 
 
 class Scripted:
     """A validation that says what it is told to."""
 
-    def __init__(self, scores: Sequence[Scores]) -> None:
-        self._scores: Iterator[Scores] = iter(scores)
+    def __init__(self, scores: Sequence[ValidationScores]) -> None:
+        self._scores: Iterator[ValidationScores] = iter(scores)
 
-    def __call__(self, _: LoadedModel) -> Scores:
+    def __call__(self, _: LoadedModel) -> ValidationScores:
         return next(self._scores)
 
 
-def begun(folder: Path, scores: Sequence[Scores], *options: str) -> tuple[LoadedModel, TrainingRun]:
+def begun(folder: Path, scores: Sequence[ValidationScores], *options: str) -> tuple[LoadedModel, TrainingRun]:
     """A training that validates after every update."""
     pairs = write_pairs(folder / "pairs.tsv", 20)
     plan = parse(["--pairs", str(pairs), *TINY, "--validate-every", "1", *options]).plan
@@ -74,7 +74,9 @@ def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path
 def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
     """By chrF, and by the loss before a character is right; what stays as it is is no better."""
     course = [(5.0, 0.0), (4.9, 0.0), (4.9, 2.0), (5.1, 3.0), (5.1, 3.0), (4.0, 2.9)]
-    _, training = begun(tmp_path, [Scores(loss, 0.0, chrf) for loss, chrf in course], "--patience", "2")
+    _, training = begun(
+        tmp_path, [ValidationScores(loss, 0.0, chrf) for loss, chrf in course], "--patience", "2"
+    )
     validated = [event for event in events(training) if isinstance(event, Validated)]
     assert [event.is_best for event in validated] == [True, True, True, True, False, False]
     assert training.ended == "patience"
@@ -85,13 +87,18 @@ def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
     [
         (LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG, LAST),
         (LONG_AND_WRONG, LONG_AND_WRONG, SHORT_AND_RIGHT, BEST),
-        (Scores(2.0, 0.0, 0.0), Scores(1.9, 0.0, 0.0), Scores(2.1, 0.0, 0.0), LAST),
+        (
+            ValidationScores(2.0, 0.0, 0.0),
+            ValidationScores(1.9, 0.0, 0.0),
+            ValidationScores(2.1, 0.0, 0.0),
+            LAST,
+        ),
         (SHORT_AND_RIGHT, SHORT_AND_RIGHT, SHORT_AND_RIGHT, AVERAGE),
         (LONG_AND_WRONG, SHORT_AND_RIGHT, SHORT_AND_RIGHT, LAST),
     ],
 )
 def test_the_finished_model_is_chosen_likewise(
-    average: Scores, last: Scores, best: Scores, chosen: str, tmp_path: Path
+    average: ValidationScores, last: ValidationScores, best: ValidationScores, chosen: str, tmp_path: Path
 ) -> None:
     """Of equal ones the average, then the last weights."""
     loaded, _ = begun(tmp_path, [])
@@ -104,7 +111,7 @@ def test_the_finished_model_is_chosen_likewise(
     assert {candidate.name for candidate in candidates} == {AVERAGE, LAST, BEST}
 
 
-def resumed(folder: Path, valid: Path, scores: Sequence[Scores]) -> TrainingRun:
+def resumed(folder: Path, valid: Path, scores: Sequence[ValidationScores]) -> TrainingRun:
     _, training = begun(folder, scores, "--valid", str(valid), "--steps", "30")
     training.resume()
     return training
@@ -116,7 +123,7 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
         write_pairs(tmp_path / "valid.tsv", 5, seed=4),
         write_pairs(tmp_path / "same.tsv", 5, seed=4),
     )
-    easy = [Scores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
+    easy = [ValidationScores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
     _, training = begun(tmp_path, easy, "--valid", str(valid))
     assert len(list(events(training))) == 40
 
@@ -127,7 +134,7 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
         18,
     )
 
-    hard = [Scores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
+    hard = [ValidationScores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
     training = resumed(tmp_path, write_pairs(tmp_path / "hard.tsv", 5, seed=5), hard)
     assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (hard[0], 2, 0)
     with training:

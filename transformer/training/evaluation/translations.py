@@ -15,7 +15,7 @@ BATCH_SIZE = 200
 
 
 @dataclass(frozen=True)
-class Scores:
+class TranslationScores:
     """How close translations come to their references, over a whole corpus.
 
     Attributes:
@@ -95,7 +95,7 @@ def _targets(
     return [best.ids for best, *_ in found]
 
 
-def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
+def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> TranslationScores:
     """Score translations against all their references, as sacrebleu does by default.
 
     Args:
@@ -110,7 +110,7 @@ def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Sco
     streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
     bleu, chrf = BLEU(), CHRF()
     found = bleu.corpus_score(translated, streams)
-    return Scores(
+    return TranslationScores(
         bleu=found.score,
         chrf=chrf.corpus_score(translated, streams).score,
         bleu_signature=str(bleu.get_signature()),

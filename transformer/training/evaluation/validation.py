@@ -21,7 +21,7 @@ BATCH_SIZE = 64
 
 
 @dataclass(frozen=True)
-class Scores:
+class ValidationScores:
     """What a validation says.
 
     Attributes:
@@ -80,7 +80,7 @@ class Validation:
         ]
         self._examples.sort(key=lambda example: example.length)
 
-    def __call__(self, loaded: LoadedModel) -> Scores:
+    def __call__(self, loaded: LoadedModel) -> ValidationScores:
         """Score a model; afterwards it is in the mode that it was in."""
         was_training = loaded.model.training
         loaded.model.eval()
@@ -88,7 +88,7 @@ class Validation:
         found = score([one.translation for one in translated], [one.references for one in translated])
         loss = self._loss(loaded)
         loaded.model.train(was_training)
-        return Scores(loss, found.bleu, found.chrf)
+        return ValidationScores(loss, found.bleu, found.chrf)
 
     def translate(self, loaded: LoadedModel) -> list[Translated]:
         """Translate every source greedily. The model is in eval mode."""
