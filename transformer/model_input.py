@@ -15,7 +15,7 @@ from transformer.errors import SentenceError
 from transformer.text.coder import Coder, EncodedSentence
 
 MOST_CONTINUED = 30
-"""Tokens that a prompt is continued by: a model of language may never end by itself."""
+"""Tokens that a prompt is continued by: a language model may never end by itself."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Input:
         sentence: without the special tokens that frame it.
         ids: all of them, T.
         tokens: theirs, as shown.
-        first: the position of the sentence's first token; what stands before or behind it is special.
+        first: the position of the sentence's first token; what is before or after it is special.
     """
 
     sentence: EncodedSentence
@@ -35,7 +35,7 @@ class Input:
     first: int
 
     def followed_by(self, more: EncodedSentence) -> Input:
-        """Go on with more tokens of the same sentence; behind it nothing may stand yet."""
+        """Append more tokens of the same sentence; nothing may follow it yet."""
         return replace(
             self,
             sentence=_joined(self.sentence, more),
@@ -51,7 +51,7 @@ class Beginning:
     Attributes:
         encoder: what the encoder reads; None without one.
         decoder: the decoder's first tokens: <bos>, or a prompt.
-        limit: the most tokens that are generated behind them.
+        limit: the most tokens that are generated after them.
     """
 
     encoder: Input | None
@@ -71,8 +71,8 @@ def encode_sentence(
 
     Args:
         loaded: the model that is to read it.
-        side: "source" for a source or a prompt, which the coder frames; "target" for a target, which stands
-            behind `start_ids`.
+        side: "source" for a source or a prompt, which the coder frames; "target" for a target, which
+            follows `start_ids`.
         text: as typed.
         what: names the sentence in the message of an error.
 
@@ -86,7 +86,7 @@ def encode_sentence(
     config = loaded.model.config
     if coder.unit == "token" and all(encoded.unknown):
         raise SentenceError(
-            f"This model came without a tokenizer: as the {what} type the numbers of tokens, such as 5 17 4."
+            f"This model came without a tokenizer: as the {what} type the ids of tokens, such as 5 17 4."
         )
     if not encoded.ids:
         raise SentenceError(f"The {what} has no words: type at least one.")
@@ -100,7 +100,7 @@ def encode_sentence(
 def encode_continuation(
     loaded: LoadedModel, prompt: EncodedSentence, text: str, continuation: str
 ) -> EncodedSentence:
-    """The tokens of a typed text that goes on from a typed prompt, without those of the prompt.
+    """The tokens of a typed text that continues a typed prompt, without those of the prompt.
 
     Both are read as one text, with a space between them if the continuation begins with a word: tokens of
     sub-words begin with that space.
@@ -112,7 +112,7 @@ def encode_continuation(
     whole = encode_sentence(loaded, "source", f"{text}{space}{continuation}", "text")
     n = len(prompt.ids)
     if whole.ids[:n] == prompt.ids and len(whole.ids) > n:
-        return _behind(whole, n)
+        return _after(whole, n)
     alone = encode_sentence(loaded, "source", continuation, "continuation")
     _check_length(_joined(prompt, alone), loaded.target, loaded.model.config.max_len, "text")
     return alone
@@ -121,7 +121,7 @@ def encode_continuation(
 def reads_as(
     loaded: LoadedModel, source: EncodedSentence, text: str, target: str, ids: Sequence[int]
 ) -> bool:
-    """Whether a target, typed behind a typed source or prompt, would be read as these ids."""
+    """Whether a target, typed after a typed source or prompt, would be read as these ids."""
     try:
         if loaded.model.config.n_encoder_layers:
             typed = encode_sentence(loaded, "target", target, "target")
@@ -181,7 +181,7 @@ def decoding_request(
 def padded(loaded: LoadedModel, rows: Sequence[Sequence[int]]) -> Tensor:
     """A batch of ids (B, T) where the model is, filled up with its padding.
 
-    Where the model knows no padding, 0 stands behind the shorter rows: fit for a decoder, which looks back.
+    Where the model knows no padding, the shorter rows end with 0: fit for a decoder, which looks back.
     """
     device = next(loaded.model.parameters()).device
     return pad(rows, max(loaded.model.config.pad_id, 0)).to(device)
@@ -207,8 +207,8 @@ def _joined(first: EncodedSentence, second: EncodedSentence) -> EncodedSentence:
     )
 
 
-def _behind(sentence: EncodedSentence, n: int) -> EncodedSentence:
-    """What of a sentence comes behind its first n tokens."""
+def _after(sentence: EncodedSentence, n: int) -> EncodedSentence:
+    """The part of a sentence that follows its first n tokens."""
     first_word = sentence.word_of[n]
     return EncodedSentence(
         tokens=sentence.tokens[n:],
@@ -237,6 +237,6 @@ def _check_ids(encoded: EncodedSentence, vocab_size: int, what: str) -> None:
     outside = next((index for index in encoded.ids if not 0 <= index < vocab_size), None)
     if outside is not None:
         raise SentenceError(
-            f"The {what} has a token with the number {outside:,}, but this model's numbers end at "
-            f"{vocab_size - 1:,}: its vocabulary is another one, or a typed number is too large."
+            f"The {what} has a token with the id {outside:,}, but this model's ids end at "
+            f"{vocab_size - 1:,}: its vocabulary is another one, or a typed id is too large."
         )

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 FILLED = "(filled)"
-"""What a shorter sentence of a batch shows behind its end where the model has no padding token."""
+"""What a shorter sentence of a batch shows after its end where the model has no padding token."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the most steps there can be."""
@@ -61,15 +61,15 @@ class Run:
     """Everything about one sentence in one model.
 
     Attributes:
-        source: as typed: what the encoder reads or, without an encoder, the prompt that the decoder goes on
-            from.
-        target: what comes behind the decoder's first tokens; empty without a decoder.
+        source: as typed: what the encoder reads or, without an encoder, the prompt that the decoder
+            continues.
+        target: the tokens that follow the decoder's first; empty without a decoder.
         generated: whether the model chose the steps' tokens itself (else they were given: teacher forcing).
         finished: whether the target came to an end (a generated one may run into its limit).
-        steps: of a decoder: behind its first tokens and behind each of the target's the next token and the
+        steps: of a decoder: after its first tokens and after each of the target's, the next token and the
             best k. Of a masked language model, which has no decoder: at each masked position the best ones;
             without a mask, at each position the token that stands there. None without a generator.
-        translation: what came out, as text: the target; the prompt and what goes on from it; the sentence
+        translation: the output as text: the target; the prompt and its continuation; the sentence
             with its masks filled.
         encoder_input: what the encoder read; None without one.
         decoder_input: what the decoder read, a prompt included; None without one.
@@ -110,7 +110,7 @@ def run_sentence(
     Args:
         loaded: a model of any kind with its coders.
         text: as typed: the source sentence, or the prompt.
-        target: the target sentence, or what goes on from the prompt, as typed; blank lets the model generate
+        target: the target sentence, or the prompt's continuation, as typed; blank lets the model generate
             it, if it can. Not used without a decoder.
         top_k: how many of the best next tokens each step tells.
         on_step: called after each generated token, with the most tokens there can be.
@@ -177,7 +177,7 @@ def force(
     Args:
         loaded: a model with a decoder.
         source: the source, or the prompt.
-        target: what comes behind the decoder's first tokens.
+        target: the tokens that follow the decoder's first.
         top_k: how many of the best next tokens each step tells.
         ends: whether the target ends with the last token; the last step is then the first of the model's
             `end_ids`, if it has any. Where the target fills all positions and one more, as one that was

@@ -213,5 +213,5 @@ def test_a_token_that_the_model_has_no_row_for_is_refused() -> None:
     loaded = masked()
     config = replace(loaded.model.config, src_vocab_size=13)
     smaller = replace(loaded, model=freeze(Transformer(config, torch.Generator().manual_seed(1))))
-    with pytest.raises(SentenceError, match="numbers end at 12"):
+    with pytest.raises(SentenceError, match="ids end at 12"):
         run_sentence(smaller, TEXT)

@@ -36,7 +36,7 @@ class Inspect:
 
     Attributes:
         path: a file of weights, a folder, or the name of a folder in assets/models.
-        text: what the model is run on, a sentence a line.
+        text: what the model is run on, one sentence per line.
         answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
         check: look at the numbers, however many there are.
         quick: don't look at the numbers.

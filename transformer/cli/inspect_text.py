@@ -1,4 +1,4 @@
-"""What `inspect` prints for people."""
+"""What `inspect` prints as text."""
 
 from __future__ import annotations
 

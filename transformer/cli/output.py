@@ -1,4 +1,4 @@
-"""Standard output: its encoding, and what is done when nothing more can be written to it."""
+"""Standard output: its encoding, and its end, when nothing more can be written to it."""
 
 from __future__ import annotations
 

@@ -53,13 +53,13 @@ REFUSALS = (
     SentenceError,
     TextError,
 )
-"""What is said of a training that can't be; the messages are for people."""
+"""Why a training run can't be; their messages are printed as they are."""
 
 MEBIBYTE = 1 << 20
 
 _CALMER = "choose a lower --peak, a longer --warmup or a smaller --clip, and "
 _ROOM = "make room, and "
-"""What has to be done before a training that ended can go on."""
+"""What has to be done before a run that ended can be resumed."""
 
 
 def run_train(arguments: Sequence[str]) -> int:
@@ -94,7 +94,7 @@ def run_training(command: Train) -> int:
     except RuntimeError as error:
         if not is_loss_of_a_process(error):
             raise
-        raise CommandError(_kept(folder, "Another process of this training ended.")) from error
+        raise CommandError(_kept(folder, "Another process of this run ended.")) from error
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def _follow(run: TrainingRun, folder: TrainingFolder, ranks: Ranks, *, resumes: 
 
 
 def _kept(folder: TrainingFolder, what: str, first: str = "") -> str:
-    """Say what happened, what is left, what to do `first`, and the command that then goes on."""
+    """Say what happened, what is saved, what to do `first`, and the command that then continues."""
     try:
         step = saved_step(folder.state)
     except StateError:
@@ -199,7 +199,7 @@ def _how(folder: TrainingFolder) -> str:
 
 def _acknowledge(ranks: Ranks) -> None:
     if ranks.is_first:
-        tell("\nAsked to stop: finishing what is being done, then saving. Asked again, it ends at once.")
+        tell("\nAsked to stop: finishing this update, then saving. Asked again, the run ends at once.")
 
 
 def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:
@@ -209,5 +209,5 @@ def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, s
 
 
 def tell(message: str) -> None:
-    """Say how a training gets on: on standard error, as its progress bar does."""
+    """Report progress on standard error, where the bar is too."""
     print(message, file=sys.stderr, flush=True)

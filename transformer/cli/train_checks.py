@@ -1,4 +1,4 @@
-"""What is looked at before `python -m transformer train` begins, and what is said of it."""
+"""What `python -m transformer train` checks before it begins, and what it warns of."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from transformer.training.state import Progress, saved_progress, saved_step
 
 
 def check_threads(command: Train) -> None:
-    """Raise CommandError for a number of threads that can't be."""
+    """Raise CommandError for an impossible number of threads."""
     threads = command.run.threads
     if threads is not None and threads < 1:
         raise CommandError(f"--threads is {threads}: it must be at least 1.")
 
 
 def check(command: Train, folder: TrainingFolder) -> None:
-    """Find out what would stop a training later, before a word is said or a file written.
+    """Find out what would stop a run later, before anything is printed or written.
 
     Raises:
         CommandError, StateError, TensorBoardError, CorpusError: for that, with what to do.
@@ -53,12 +53,12 @@ def _check_regular(command: Train) -> None:
 
 
 def _check_steps(command: Train, folder: TrainingFolder) -> None:
-    """Refuse a new end that lies behind the training; what has come to its own may be finished again."""
+    """Refuse a new end that the run has passed already; one that is complete may be finished again."""
     before, now = folder.saved_plan().updates.steps, command.updates.steps
     done = saved_step(folder.state) if folder.state.exists() else 0
     if now != before and now <= done:
         raise CommandError(
-            f"--steps is {now}, but {done:,} updates have been made already: give more to go on, or leave "
+            f"--steps is {now}, but {done:,} updates have been made already: give more to continue, or leave "
             f"the option out to keep to {before:,}."
         )
 
@@ -72,26 +72,26 @@ def _check_free(folder: TrainingFolder) -> None:
         ) from error
     if not is_free:
         raise CommandError(
-            f"{folder.out} is not empty: go on with the training there with --resume, begin anew with "
+            f"{folder.out} is not empty: continue the run there with --resume, begin another with "
             "--overwrite, or name another folder with --out."
         )
 
 
 def resumed_otherwise(command: Train, folder: TrainingFolder) -> list[str]:
-    """Say what a training that goes on will do otherwise than it began, or than a person may think.
+    """Say what a resumed run will do otherwise than it began, or than one may think.
 
     Raises:
-        PlanError: for a change that makes it another training.
+        PlanError: for a change that makes it another run.
     """
     before, now = folder.saved_plan(), command.plan
     said = changes(before, now)
     if not folder.state.exists():
-        return [*said, "No state had been saved: the training begins with its first update."]
+        return [*said, "No state had been saved: the run begins with its first update."]
     saved = Progress.from_dict(saved_progress(folder.state))
     if saved.best_step and now.checks.valid and saved.valid != valid_digest(now.checks.valid):
         said.append(
             "The validation pairs are not those of before, or an earlier version did not note which those "
-            "were: the best weights are scored on them now, and --patience begins to count anew."
+            "were: the best weights are scored on them now, and --patience begins to count again."
         )
     missed = _missed(_moments(now), folder) if _moments(now) != _moments(before) else []
     if missed:
@@ -108,7 +108,7 @@ def _moments(plan: TrainingPlan) -> tuple[int, ...]:
 
 
 def _missed(moments: Sequence[int], folder: TrainingFolder) -> list[int]:
-    """The steps behind the training whose weights were not kept; the first ones its seed makes again."""
+    """The steps already passed whose weights were not kept; the first weights its seed makes again."""
     done, kept = saved_step(folder.state), folder.out / SNAPSHOTS
     return [step for step in moments if 0 < step < done and not (kept / str(step)).exists()]
 

@@ -1,4 +1,4 @@
-"""How a training shows itself in a terminal."""
+"""A training run in a terminal: a bar with its speed and its loss."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PAUSE, _PAUSE_IN_A_FILE = 0.2, 30.0
 class TrainingBar:
     """A progress bar with tokens/s, loss, learning rate and time left; validations are lines above it.
 
-    Speed and loss are means over the last moments of this process. Those of a resumed training begin anew, so
-    they are others than those of an unbroken one; the metrics are the same.
+    Speed and loss are means over the last moments of this process. A resumed run starts them again, so they
+    differ from those of an unbroken one; the metrics are the same.
 
     Args:
-        steps: of the whole training.
+        steps: of the whole run.
         progress: where it begins.
         shown: whether there is one at all.
     """

@@ -1,4 +1,4 @@
-"""python -m transformer translate: sentences in, translations out; prompts are gone on with, masks filled."""
+"""python -m transformer translate: sentences in, translations out; prompts continued, masks filled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNREAD = re.compile("[\udc80-\udcff]+")
 class Translate:
     """Print the translation of each sentence on a line of its own.
 
-    A model without an encoder goes on with each sentence instead, and one without a decoder fills its masks.
+    A model without an encoder continues each sentence instead, and one without a decoder fills its masks.
 
     Attributes:
         sentences: to translate; when there are none, each line of standard input is one.
@@ -105,7 +105,7 @@ def _sentences(given: Sequence[str]) -> Iterator[str]:
     if given:
         yield from (_UNREAD.sub(_read, sentence) for sentence in given)
     elif sys.stdin is None:
-        raise CommandError("Standard input is closed: give the sentences behind the command.")
+        raise CommandError("Standard input is closed: give the sentences after the command.")
     else:
         yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
 

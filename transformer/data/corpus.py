@@ -5,9 +5,9 @@ translations a line), and two aligned files with a sentence a line (as Moses and
 
 What a file may hold, and what becomes of it:
 
-- CR LF, a byte order mark, no line end behind the last line: read as if they were not there;
+- CR LF, a byte order mark, no line end after the last line: read as if they were not there;
 - U+2028, U+0085 and the like: characters, no line ends;
-- a line without a tab: a pair with its fault, for a filter to count; nothing before or behind the tab: an
+- a line without a tab: a pair with its fault, for a filter to count; nothing before or after the tab: an
   empty side;
 - bytes that are no UTF-8: U+FFFD, for a filter to see;
 - missing, empty, damaged, packed otherwise than by gzip, or not equally long: a CorpusError.
@@ -150,7 +150,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, line in enumerate(_raw_lines(raw, path), start=1):
                 if len(line) > LONGEST_LINE:
                     raise CorpusError(
-                        f"{path}:{number} goes on for more than {LONGEST_LINE:,} bytes: no file of sentences "
+                        f"{path}:{number} is longer than {LONGEST_LINE:,} bytes: no file of sentences "
                         "has such lines. Check that it is the right one."
                     )
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace")
@@ -160,7 +160,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     except IsADirectoryError as error:
         raise CorpusError(f"{path} is a folder: name the file in it.") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(f"{path} is damaged behind line {number:,} ({error}): fetch it again.") from error
+        raise CorpusError(f"{path} is damaged after line {number:,} ({error}): fetch it again.") from error
     except OSError as error:
         raise CorpusError(f"{path} can't be read ({error.strerror or error}).") from error
     if number == 0:

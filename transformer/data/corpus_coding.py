@@ -7,21 +7,21 @@ from pathlib import Path
 from random import Random
 
 from transformer.data.encoded import EncodedCorpus, EncodedCorpusError, write_corpus
-from transformer.data.noise import careless
+from transformer.data.noise import add_typing_noise
 from transformer.text.subwords import SubwordCoder, learn_subwords
 from transformer.text.words import WordTokenizer
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
-"""Begins to read the corpus anew at each call: (source, target) pairs, filtered."""
+"""Reads the corpus from its beginning at each call: (source, target) pairs, filtered."""
 
 
-def with_careless(pairs: Iterable[tuple[str, str]], share: float, seed: int) -> Iterator[tuple[str, str]]:
-    """Repeat a share of the pairs with a carelessly typed source."""
+def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int) -> Iterator[tuple[str, str]]:
+    """Repeat a share of the pairs with typing noise in the source."""
     rng = Random(seed)
     for source, target in pairs:
         yield source, target
         if rng.random() < share:
-            yield careless(source, rng), target
+            yield add_typing_noise(source, rng), target
 
 
 def learn_coders(

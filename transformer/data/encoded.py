@@ -1,7 +1,7 @@
 """A corpus as ids on disk: read through memory maps, so that it may be larger than memory.
 
 A folder holds, for each side, the ids of all sentences end to end and where each begins. Any pair can be read
-at any time: an order of the pairs is a list of numbers, and a training goes on where it stopped by counting.
+at any time: an order of the pairs is a list of numbers, and a run resumes where it stopped by counting.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def epoch_batches(
         corpus: not empty.
         tokens: the most positions of a batch, padding included, on its longer side; a pair that is longer
             makes a batch of its own.
-        seed: of the training.
+        seed: of the training run.
         epoch: from 0.
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))

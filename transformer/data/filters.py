@@ -1,4 +1,4 @@
-"""Which sentence pairs of a corpus are learnt from: what is left out is counted, and said."""
+"""Which sentence pairs of a corpus are learnt from; the others are counted and reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FilterReport:
     first: dict[str, str] = field(default_factory=dict)
 
     def clear(self) -> None:
-        """Begin to count anew."""
+        """Restart the counts."""
         self.seen = self.kept = 0
         self.left_out.clear()
         self.first.clear()

@@ -1,12 +1,12 @@
-"""Sentences as people type them: without the full stop, in lower case, with a phone's curly apostrophes."""
+"""Typing noise: sentences without the full stop, in lower case, with a phone's curly apostrophes."""
 
 from __future__ import annotations
 
 from random import Random
 
 
-def careless(sentence: str, rng: Random) -> str:
-    """Type a well-written sentence carelessly; the sentence itself where there is nothing to do worse.
+def add_typing_noise(sentence: str, rng: Random) -> str:
+    """Type a well-written sentence in a hurry; the sentence itself where nothing can be left out.
 
     A model that is trained on some such sources, with their careful translations, translates a person who
     types in a hurry: in a corpus of written sentences "ciao" never begins one.

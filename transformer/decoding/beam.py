@@ -52,9 +52,9 @@ class BeamStep:
     do not end.
 
     Attributes:
-        parents: the hypothesis, 0 to K - 1, that each goes on (B, N).
+        parents: the hypothesis, 0 to K - 1, that each continues (B, N).
         tokens: their ids (B, N).
-        log_probabilities: of each token behind its prefix, in nats (B, N).
+        log_probabilities: of each token after its prefix, in nats (B, N).
         totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
             there are fewer candidates.
         followed: places of the K candidates that are followed on, best first (B, K).
@@ -210,7 +210,7 @@ class BeamSearch:
                 found.add(Hypothesis(tuple(ids), total, score, int(step.tokens[row, rank])))
 
     def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
-        """Rows of the sentences whose search goes on."""
+        """Rows of the sentences that are still searched."""
         penalty = length_penalty(length, self._alpha)
         best = totals[:, 0].tolist()
         return [

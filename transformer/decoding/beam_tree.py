@@ -20,14 +20,14 @@ Fate = Literal["given", "kept", "pruned", "finished"]
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One token behind the tokens of its parents.
+    """One token after the tokens of its ancestors.
 
     Attributes:
         index: its place among the nodes.
         parent: its parent's; None for the root, the last of the tokens that every target begins with.
         position: tokens before it, counted from the root; 0 for the root.
         token_id: of the token.
-        log_probability: of it behind its prefix, in nats; 0 for the root.
+        log_probability: of it after its prefix, in nats; 0 for the root.
         total: of all tokens from the root's on up to it.
         score: total over the length penalty, by which candidates of a step are ranked.
         rank: its place among the candidates of its step, from 1.

@@ -40,7 +40,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 def _empty_rows(mask: Tensor) -> Tensor:
     """Which rows are closed throughout: (..., Q, 1).
 
-    They are opened before a softmax, so that it and its gradient exist, and what comes out is zeroed.
+    They are opened before a softmax, so that it and its gradient exist, and their output is set to zero.
     """
     return ~mask.any(dim=-1, keepdim=True)
 
@@ -206,7 +206,7 @@ class MultiHeadAttention(nn.Module):
     def _keys_and_values(
         self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, positions: PositionInfo
     ) -> tuple[Tensor, Tensor]:
-        """Those of memory, behind those of the cache."""
+        """Those of memory, after those of the cache."""
         kept = None if cache is None else cache.contents()
         if kept is not None and memory.shape[1] == 0:
             return kept

@@ -32,7 +32,7 @@ class KeyValueCache:
         return self._k.numbers, self._v.numbers
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows of the batch, in this order."""
+        """Keep these rows of the batch, in this order."""
         if self._k is not None and self._v is not None:
             self._k.select(rows)
             self._v.select(rows)
@@ -41,7 +41,7 @@ class KeyValueCache:
 class _Kept:
     """Numbers (B, H, K, d_head) that grow along K, and of whose rows some are selected again and again.
 
-    Room that is used up is doubled, so that a new token is written behind the others, which stay where they
+    Room that is used up is doubled, so that a new token is written after the others, which stay where they
     are; selected rows go back and forth between two buffers. Fresh memory for each step took longer than the
     copying.
     """
@@ -57,7 +57,7 @@ class _Kept:
         return self._buffer[:, :, : self.length]
 
     def append(self, new: Tensor) -> None:
-        """Put new (B, H, new, d_head) behind the others."""
+        """Append new (B, H, new, d_head)."""
         start, self.length = self.length, self.length + new.shape[2]
         if self.length > self._buffer.shape[2]:
             batch, heads, _, d_head = self._buffer.shape
@@ -67,7 +67,7 @@ class _Kept:
         self._buffer[:, :, start : self.length] = new
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows, in this order."""
+        """Keep these rows, in this order."""
         target = self._spare
         if target is None or target.shape[0] < len(rows) or target.shape[2] < self.length:
             target = self._buffer.new_empty(len(rows), *self._buffer.shape[1:])

@@ -78,7 +78,7 @@ class TransformerConfig:
         n_position_buckets: distances that have a relative bias of their own, near ones each, far ones shared.
         max_position_distance: from it on all distances share the last bucket.
         embedding_scale: whether embeddings are multiplied by sqrt(d_model) (section 3.4).
-        embedding_norm: whether a norm stands behind the embeddings.
+        embedding_norm: whether a norm follows the embeddings.
         n_segments: kinds of token (BERT's sentence A and B) with a vector each; the first one's is added to
             every token. 0 for none.
         bias: whether linear layers have a bias (layer norms always have beta).
@@ -219,7 +219,7 @@ class TransformerConfig:
                 f"final_norm is {self.final_norm!r}: choose True, False, 'encoder' or 'decoder'."
             )
         if self.generator_transform and not self.has_generator:
-            raise ConfigError("generator_transform needs a generator behind it: set has_generator to True.")
+            raise ConfigError("generator_transform needs a generator after it: set has_generator to True.")
 
     def _check_heads(self) -> None:
         """Also fills in what follows from other fields."""

@@ -17,7 +17,7 @@ class Dropout(nn.Module):
     """Sets each number to 0 with probability p in training, and scales the others by 1 / (1 - p).
 
     On the CPU the coins are 16 random bits a number, four numbers a draw of the generator: torch's own
-    dropout draws once a number, which took a sixth of a training step. p is met to 2^-17, and
+    dropout draws once per number, which took a sixth of a training step. p is met to 2^-17, and
     exactly from 0.99 on.
     """
 

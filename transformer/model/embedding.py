@@ -19,7 +19,7 @@ class Embedding(nn.Module):
     """x = embedding(token) * sqrt(d_model) + position(place in the sentence).
 
     By configuration without the factor or the positions, with the vector of the first segment added, and with
-    a norm behind it all.
+    a norm after it all.
     """
 
     def __init__(self, vocab_size: int, config: TransformerConfig) -> None:
@@ -37,7 +37,7 @@ class Embedding(nn.Module):
         """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).
 
         The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D) and out (B, T, D: their
-        sum, behind the norm), each where there is one.
+        sum, after the norm), each where there is one.
         """
         x = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
         if self.segments is not None:

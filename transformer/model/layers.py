@@ -25,7 +25,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """What both layers share: a sublayer's output is added to the stream, with the norm before or behind."""
+    """What both layers share: a sublayer's output is added to the stream, with the norm before or after."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

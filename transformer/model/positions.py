@@ -140,7 +140,7 @@ def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, bo
         distances: key's position minus query's, whole numbers of any shape.
         n_buckets: how many there are.
         max_distance: from it on the last bucket.
-        both_ways: whether keys behind the query have the upper half of the buckets; else they all are in
+        both_ways: whether keys after the query have the upper half of the buckets; else they all are in
             bucket 0 (a causal mask closes them).
 
     Returns:

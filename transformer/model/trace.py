@@ -1,9 +1,9 @@
 """The tap: one mechanism to look at every number of a run, and to change it.
 
-Every forward takes a tap and hands it each tensor by name, going on with what comes back. `NO_TAP` hands the
-tensor back untouched; a `Recorder` keeps it, after an edit if there is one for its path. `tap.at(scope)` goes
-one module down, so that the path of a record is the path of the module in the model and the prefix of its
-parameters.
+Every forward takes a tap, hands it each tensor by name, and continues with the tensor that it returns.
+`NO_TAP` hands the tensor back untouched; a `Recorder` keeps it, after an edit if there is one for its path.
+`tap.at(scope)` goes one module down, so that the path of a record is the path of the module in the model and
+the prefix of its parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Tap(Protocol):
     """What a forward calls with each tensor."""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """See the tensor; returns the one to go on with."""
+        """See the tensor; returns the one to continue with."""
         ...
 
     def at(self, scope: str | int) -> Tap:
@@ -49,7 +49,7 @@ class Recorder:
     """Keeps every tensor by its path, each after the edit for that path.
 
     Args:
-        edits: path -> function of the tensor that returns the tensor to go on with, of the same shape. It is
+        edits: path -> function of the tensor that returns one to continue with, of the same shape. It is
             given a copy: written into, the tensor itself would change what was recorded of it before, and
             positions would change the model.
         keep: whether a path is kept; all are when left out. Keep less to hold a long sentence in less memory.

@@ -42,7 +42,7 @@ class DecoderState:
     caches: list[DecoderLayerCache]
 
     def select(self, sources: Tensor, targets: Tensor) -> None:
-        """Go on with some sources and targets of the batch.
+        """Keep some sources and targets of the batch.
 
         Args:
             sources: (B') rows of the source.
@@ -204,10 +204,10 @@ class Transformer(nn.Module):
         return DecoderState(memory, memory_mask, tokens, caches)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
-        """Feed the newest target tokens (B, T_new) and get the logits behind them (B, T_new, V).
+        """Feed the newest target tokens (B, T_new) and get the logits that follow (B, T_new, V).
 
         The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
-        Where heads are merged untransposed every number depends on all tokens so far: all are computed anew.
+        Where heads are merged untransposed every number depends on all tokens so far: all are computed again.
 
         Raises:
             SequenceTooLongError: for a target of more tokens than config.max_len; the state stays as it was.
@@ -218,7 +218,7 @@ class Transformer(nn.Module):
         if self.config.merge_heads == "untransposed":
             return self.propose(self._decode_again(state)[:, start:])
         mask, open_keys = None, self._target_mask(state.tokens)
-        if tokens.shape[1] > 1 or not open_keys.all():  # else one token may look at everything behind it
+        if tokens.shape[1] > 1 or not open_keys.all():  # else one token may look at everything before it
             mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & open_keys
         x = self.tgt_embedding(tokens, start=start)
         return self.propose(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))

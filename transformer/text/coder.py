@@ -10,7 +10,7 @@ from transformer.text.vocabulary import BOS_ID, EOS, EOS_ID, PAD_ID, UNK_ID, Voc
 from transformer.text.words import WordTokenizer
 
 Unit = Literal["word", "sub-word", "token"]
-"""What the tokens of a vocabulary are, in words for people; "token" where nothing but their ids is known."""
+"""What the tokens of a vocabulary are, in words; "token" where nothing but their ids is known."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Specials:
         eos: ends it.
         unk: stands for what the vocabulary does not have.
         mask: stands for a token that the model is to find (masked language models).
-        never: what a generated sentence never goes on with.
+        never: ids that are never generated.
     """
 
     pad: int | None
@@ -115,7 +115,7 @@ class Coder(Protocol):
 class OwnTokens:
     """What the coders of our own vocabularies share: the special tokens, and the language's rules.
 
-    A source is read with <eos> behind it.
+    A source is read with <eos> at its end.
     """
 
     specials = Specials(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, never=(PAD_ID, BOS_ID))
@@ -129,11 +129,11 @@ class OwnTokens:
         return self.tokenizer.language
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put <eos> behind the ids of a source."""
+        """Put <eos> after the ids of a source."""
         return (*ids, EOS_ID)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put <eos> behind the tokens of a source."""
+        """Put <eos> after the tokens of a source."""
         return (*tokens, EOS)
 
 

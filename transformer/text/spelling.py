@@ -1,4 +1,4 @@
-"""How tokens spell bytes, and how bytes are shown to people."""
+"""How tokens spell bytes, and how bytes are shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def byte_of_character(token: str) -> bytes:
 
 
 def legible(spelled: bytes) -> str:
-    """Bytes as people can read them: ▁ for a space, <0x0A> for what is invisible or no whole character."""
+    """Bytes in a readable form: ▁ for a space, <0x0A> for what is invisible or no whole character."""
     text = spelled.decode(errors="surrogateescape")
     return "".join(map(_shown, text))
 

@@ -39,7 +39,7 @@ Licence: {license}
 
 {source_note}
 
-{n_pairs:,} sentence pairs were learnt, from {files}{careless}.
+{n_pairs:,} sentence pairs were learnt, from {files}{noise}.
 
 {report}
 
@@ -135,7 +135,7 @@ def translator_card(
         translated: validation pairs and what the model made of them; may be empty.
     """
     data, result = record.plan.data, record.plan.result
-    careless = f"; {data.careless:.0%} of them once more with typing noise" if data.careless else ""
+    noise = f"; {data.typing_noise:.0%} of them once more with typing noise" if data.typing_noise else ""
     return _CORPUS.format(
         name=loaded.name,
         source=data.languages[0],
@@ -146,7 +146,7 @@ def translator_card(
         source_note=result.source_note,
         n_pairs=record.data["pairs"],
         files=", ".join(path.name for files in data.pairs for path in files),
-        careless=careless,
+        noise=noise,
         report=_report(record),
         scores=_scores(record, candidates),
         made=_made(loaded, record),

@@ -92,7 +92,7 @@ def _check_numbers(plan: TrainingPlan) -> None:
         raise PlanError("--peak is inf: it must be a number.")
     if plan.updates.seed >= 2**63:
         raise PlanError(f"--seed is {plan.updates.seed}: it must be from 0 to 2^63 - 1.")
-    for name in ("updates.smoothing", "data.careless"):
+    for name in ("updates.smoothing", "data.typing_noise"):
         if not 0 <= values[name] < 1:
             raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
 

@@ -60,7 +60,7 @@ def finish(
 
     Args:
         loaded: the model after the last update.
-        folder: of the training.
+        folder: of the training run.
         validate: scores a model.
         dtype: that the model will be saved in: it is scored with its weights rounded to that.
 
@@ -84,7 +84,7 @@ def finish(
     for name, weights in found.items():
         rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}
         if not all(bool(weight.isfinite().all()) for weight in rounded.values()):
-            raise NonFiniteError(f"{name} are too large for {dtype}: go on without --half")
+            raise NonFiniteError(f"{name} are too large for {dtype}: resume without --half")
         set_weights(loaded.model, rounded)
         candidates.append(Candidate(name, rounded, None if validate is None else validate(loaded)))
     candidates.sort(key=_merit, reverse=True)
@@ -154,6 +154,6 @@ def _read(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise StateError(
-            f"{path} can't be read ({error}): remove it, and go on with --resume; the average is then taken "
-            "over the other saved weights."
+            f"{path} can't be read ({error}): remove it, and continue with --resume: the average is then "
+            "taken over the other saved weights."
         ) from error

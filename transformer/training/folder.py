@@ -1,4 +1,4 @@
-"""Where a training keeps its things: beside the model that it makes, in a folder of their own."""
+"""Where a training run keeps its files: beside the model that it makes, in a folder of their own."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BEGINNING = re.compile(
     r"|training/tensorboard/events\.out\.tfevents\.[^/]+"
     rf"|{SNAPSHOTS}(/\d+(/model\.safetensors)?)?"
 )
-"""The paths of all that a training may have written before its first state."""
+"""The paths of all that a run may have written before its first state."""
 
 
 @dataclass(frozen=True)
 class TrainingFolder:
-    """The files of one training.
+    """The files of one training run.
 
     Attributes:
         out: the folder that will hold the finished model.
@@ -34,7 +34,7 @@ class TrainingFolder:
 
     @property
     def path(self) -> Path:
-        """The training's own folder: not needed any more when the model is finished."""
+        """The run's own folder: not needed any more when the model is finished."""
         return self.out / "training"
 
     @property
@@ -59,7 +59,7 @@ class TrainingFolder:
 
     @property
     def state(self) -> Path:
-        """Everything that is needed to go on."""
+        """Everything that is needed to resume."""
         return self.path / "state.safetensors"
 
     @property
@@ -83,9 +83,9 @@ class TrainingFolder:
         return self.path / "last"
 
     def is_free(self) -> bool:
-        """Whether a training may begin here without anything being lost.
+        """Whether a run may begin here without anything being lost.
 
-        It may where nothing is, and where a training ended before it saved a state (for a mistake in its
+        It may where nothing is, and where a run ended before it saved a state (for a mistake in its
         files, say) and nobody has put anything else.
 
         Raises:
@@ -103,7 +103,7 @@ class TrainingFolder:
         return True
 
     def _is_of_a_beginning(self, path: Path) -> bool:
-        """Whether a training writes this before its first state; what is behind a link may be anything."""
+        """Whether a run writes this before its first state; a link may lead to anything."""
         name = path.relative_to(self.out).as_posix()
         return not path.is_symlink() and _BEGINNING.fullmatch(name) is not None
 
@@ -119,7 +119,7 @@ class TrainingFolder:
         write_json(self.plan, plan.to_dict())
 
     def saved_plan(self) -> TrainingPlan:
-        """Read the choices of the training that was begun here.
+        """Read the choices of the run that was begun here.
 
         Raises:
             PlanError: when none was, or its choices can't be read.
@@ -128,7 +128,9 @@ class TrainingFolder:
             return TrainingPlan.from_dict(json.loads(self.plan.read_text(encoding="utf-8")))
         except FileNotFoundError as error:
             raise PlanError(
-                f"No training was begun in {self.out}: name its folder with --out, or leave --resume out."
+                f"No run was begun in {self.out}: name its folder with --out, or leave --resume out."
             ) from error
         except (OSError, ValueError) as error:
-            raise PlanError(f"{self.plan} can't be read ({error}): train anew in another folder.") from error
+            raise PlanError(
+                f"{self.plan} can't be read ({error}): train in another folder, from the start."
+            ) from error

@@ -195,11 +195,11 @@ class TrainingRun:
         while True:
             groups = data.epoch(progress.epoch)
             for start in range(progress.batch, len(groups), n_batches):
-                dealt = groups[start : start + n_batches]
-                progress.batch = start + len(dealt)
-                own = [data.batch(group) for group in dealt[ranks.rank :: ranks.count]]
-                if len(own) < -(-len(dealt) // ranks.count):
-                    own.append(self._unlabelled(data.batch(dealt[0])))
+                shared = groups[start : start + n_batches]
+                progress.batch = start + len(shared)
+                own = [data.batch(group) for group in shared[ranks.rank :: ranks.count]]
+                if len(own) < -(-len(shared) // ranks.count):
+                    own.append(self._unlabelled(data.batch(shared[0])))
                 yield own
             progress.epoch += 1
             progress.batch = 0

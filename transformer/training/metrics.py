@@ -1,4 +1,4 @@
-"""The figures of a training, a line of JSON each, and TensorBoard's files for who wants them."""
+"""The figures of a training run as lines of JSON, and as TensorBoard's files where that is asked for."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class TensorBoardError(ImportError):
 class MetricsLog:
     """A file that only grows: a line of JSON for every thing worth keeping.
 
-    A training that died goes on from its last state: lines that were written after it are dropped, for they
+    A run that died resumes from its last state: lines that were written after it are dropped, for they
     come again.
 
     Args:
         path: of the file; its folder exists.
-        keep: bytes of it that are kept; 0 begins anew.
+        keep: bytes of it that are kept; 0 keeps none.
         tensorboard: a folder for TensorBoard's files, or None.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 import tyro
@@ -21,6 +21,10 @@ TaskName = Literal["toy-en-it", "copy", "reverse", "sort"]
 
 WARMUP_SHARE = 0.05
 """Of all updates, where nothing else is said."""
+
+
+OLD_NOISE_NAME = "careless"
+"""What earlier versions called the typing noise, in the plans and the encoded corpora that they kept."""
 
 
 class PlanError(ValueError):
@@ -41,7 +45,7 @@ class DataPlan:
         lowercase: bring all sentences into lower case.
         vocab_size: sub-words of each side, at most.
         longest: leave out pairs with more sub-words on a side.
-        careless: the share of pairs that come once more with typing noise in the source.
+        typing_noise: the share of pairs that come once more with the source as typed in a hurry.
     """
 
     task: TaskName | None = None
@@ -51,7 +55,7 @@ class DataPlan:
     lowercase: bool = False
     vocab_size: int = 6000
     longest: int = 100
-    careless: float = 0.0
+    typing_noise: Annotated[float, tyro.conf.arg(aliases=("--careless",))] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +225,9 @@ class TrainingPlan:
     def from_dict(cls, values: dict[str, dict[str, Any]]) -> TrainingPlan:
         """The inverse of `to_dict`. Raises PlanError for what another version of this program wrote."""
         try:
-            data, checks = values["data"], values["checks"]
+            data, checks = dict(values["data"]), values["checks"]
+            if OLD_NOISE_NAME in data:
+                data["typing_noise"] = data.pop(OLD_NOISE_NAME)
             return cls(
                 data=DataPlan(
                     **data

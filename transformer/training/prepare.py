@@ -13,7 +13,7 @@ import torch
 from transformer.checkpoints.folder import LoadedModel, open_coders
 from transformer.data.batches import build_vocabulary
 from transformer.data.corpus import read_pairs
-from transformer.data.corpus_coding import encode_corpus, learn_coders, with_careless
+from transformer.data.corpus_coding import encode_corpus, learn_coders, with_typing_noise
 from transformer.data.encoded import EncodedCorpus, EncodedCorpusError
 from transformer.data.filters import FilterReport, filtered
 from transformer.data.tasks import TASKS, SentencePair, SymbolTask, Task
@@ -29,7 +29,7 @@ from transformer.training.evaluation.tasks import word_vocabulary
 from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
-from transformer.training.plan import PlanError, TrainingPlan, UpdatePlan
+from transformer.training.plan import OLD_NOISE_NAME, PlanError, TrainingPlan, UpdatePlan
 
 OTHER_PAIRS = (
     "The sentence pairs are not those that this run began with: put the old files back to resume it, or "
@@ -105,7 +105,7 @@ def prepare(
         report.clear()
         read = chain.from_iterable(read_pairs(*files) for files in plan.data.pairs)
         kept = watch(filtered(read, plan.filters, report), next(passes))
-        yield from with_careless(kept, plan.data.careless, plan.updates.seed)
+        yield from with_typing_noise(kept, plan.data.typing_noise, plan.updates.seed)
 
     data = plan.data
     coders = learn_coders(pairs, data.languages, vocab_size=data.vocab_size, lowercase=data.lowercase)
@@ -229,11 +229,10 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
 
     A file that can't be read has None for its contents.
     """
-    choices = {
-        name: value
-        for name, value in plan.to_dict()["data"].items()
-        if name not in ("task", "n_pairs", "pairs")
-    }
+    choices = plan.to_dict()["data"]
+    for name in ("task", "n_pairs", "pairs"):
+        del choices[name]
+    choices[OLD_NOISE_NAME] = choices.pop("typing_noise")
     return {
         "files": [digest(path) for files in plan.data.pairs for path in files],
         "data": choices,

@@ -1,6 +1,6 @@
 """A model at several moments of its training, beside the finished one: weights and the course of the loss.
 
-The finished model need not be that of the last update: a training over a corpus may choose the best weights,
+The finished model need not be that of the last update: a run over a corpus may choose the best weights,
 or an average.
 """
 
@@ -55,7 +55,7 @@ class Update(Protocol):
 
 @dataclass(frozen=True)
 class History:
-    """The course of a training, an entry for each update that was written down.
+    """The loss and the learning rate of a training run, an entry for each update that was logged.
 
     Attributes:
         steps: counted from 1, rising.
@@ -74,8 +74,8 @@ class Snapshots:
 
     Attributes:
         folder: of the model.
-        steps: updates that had been made at each, rising; the last is the training's last.
-        history: of the whole training.
+        steps: updates that had been made at each, rising; the last is the run's last.
+        history: of the whole run.
     """
 
     folder: Path
@@ -105,7 +105,7 @@ def snapshot_steps(n_steps: int, count: int) -> tuple[int, ...]:
     a logarithmic axis.
 
     Args:
-        n_steps: of the whole training.
+        n_steps: of the whole run.
         count: of snapshots, at least 2; a short training has fewer.
     """
     return tuple(sorted({0, *(n_steps >> halvings for halvings in range(count - 1))}))
@@ -121,7 +121,7 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
 
     Raises:
         OSError: when the folder can't be written.
-        ValueError: for weights that half precision has no numbers for.
+        ValueError: for weights that are too large for half precision.
     """
     save_only_weights(folder / FOLDER / str(step), model, dtype=torch.float16)
 
@@ -152,7 +152,7 @@ def drop_snapshots(folder: Path) -> None:
 
 
 def save_history(folder: Path, updates: Iterable[Update]) -> None:
-    """Write the course of a training beside its snapshots: step, loss and learning rate, as CSV.
+    """Write what a training run logged beside its snapshots: step, loss and learning rate, as CSV.
 
     The last update is among them: its step is that of the last snapshot.
 

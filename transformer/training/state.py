@@ -25,7 +25,7 @@ _PROGRESS, _SCALER = "progress", "scaler"
 
 
 class StateError(ValueError):
-    """A state that can't be gone on from; the message says why and what to do."""
+    """A state that can't be resumed from; the message says why and what to do."""
 
 
 @dataclass
@@ -138,7 +138,7 @@ def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
 def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
     """Bring a trainer to the state in a file; returns the progress that was saved with it.
 
-    Every process calls it. One that had no part in the saved training goes on with its own random numbers.
+    Every process calls it. One that had no part in the saved run keeps its own random numbers.
 
     Raises:
         StateError: for a file that is missing, damaged, or of another model.
@@ -167,7 +167,7 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
 
 
 def saved_step(path: Path) -> int:
-    """How many updates a state has behind it. Raises StateError when it can't be read."""
+    """How many updates a state comes after. Raises StateError when it can't be read."""
     return int(saved_progress(path)["step"])
 
 
@@ -183,11 +183,9 @@ def _opened(path: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except FileNotFoundError as error:
-        raise StateError(f"There is no {path}: nothing to go on from.") from error
+        raise StateError(f"There is no {path}: there is nothing to resume.") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StateError(
-            f"{path} can't be read ({error}): go on from another state, or start anew."
-        ) from error
+        raise StateError(f"{path} can't be read ({error}): resume from another state, or restart.") from error
 
 
 def _metadata(file: Any) -> tuple[dict[str, Any], dict[str, Any]]:

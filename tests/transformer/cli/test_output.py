@@ -57,7 +57,7 @@ def test_without_standard_input_there_is_nothing_to_translate(
     assert main(TRANSLATE) == 1
     printed = capsys.readouterr()
     assert printed.out == "il cane è nero.\n"
-    assert printed.err == "Standard input is closed: give the sentences behind the command.\n"
+    assert printed.err == "Standard input is closed: give the sentences after the command.\n"
 
 
 def test_without_standard_output_nothing_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from transformer.checkpoints.folder import open_model
 from transformer.cli.train_options import Train, parse
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import TrainingPlan
+from transformer.training.prepare import fingerprint
 
 
 def switches(command: Train | None = None) -> dict[str, bool]:
@@ -54,7 +56,7 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     """None of them is given its usual value, so that one that is not read would be noticed."""
     options = """--task reverse --n-pairs 7 --pairs a.tsv --pairs b.en b.it --languages de fr
     --lowercase --vocab-size 70 --longest 50
-    --careless 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
+    --typing-noise 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
     --preset toy --d-model 16 --n-heads 2 --n-encoder-layers 1 --n-decoder-layers 1 --d-ff 8 --max-len 60
     --dropout 0.3 --norm-position post --activation gelu --positions learned --steps 9 --batch-tokens 77
     --accumulate 2 --schedule cosine --peak 0.1 --warmup 3 --smoothing 0.2 --clip 2 --precision bfloat16
@@ -64,3 +66,17 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     usual = dict(TrainingPlan().choices())
     assert not [name for name, value in given.plan.choices() if value == usual[name]]
     assert parse([*command, "--resume"]).plan == given.plan
+
+
+def test_choices_of_an_earlier_version_are_read(tmp_path: Path) -> None:
+    """It called the typing noise --careless, and knew no tasks here; commands with that name still work."""
+    command, given = begun(["--pairs", "a.tsv", "--careless", "0.2"], tmp_path)
+    assert given.plan.data.typing_noise == 0.2
+    old = given.plan.to_dict()
+    old["data"]["careless"] = old["data"].pop("typing_noise")
+    del old["data"]["task"], old["data"]["n_pairs"]
+    TrainingFolder(tmp_path).plan.write_text(json.dumps(old), encoding="utf-8")
+    assert (
+        parse([*command, "--resume"]).plan == parse(["--resume", "--out", str(tmp_path)]).plan == given.plan
+    )
+    assert fingerprint(given.plan)["data"].keys() == old["data"].keys() - {"pairs"}

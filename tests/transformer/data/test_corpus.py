@@ -71,7 +71,7 @@ def test_reading_is_streamed(tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     pairs = read_pairs(path)
     assert next(pairs).target == "parola 0"
-    with pytest.raises(CorpusError, match=r"is damaged behind line [\d,]{5,} .*fetch it again"):
+    with pytest.raises(CorpusError, match=r"is damaged after line [\d,]{5,} .*fetch it again"):
         list(pairs)
 
 
@@ -87,7 +87,7 @@ def test_reading_is_streamed(tmp_path: Path) -> None:
         (lambda folder: write(folder / "a.tsv", "one\tuno".encode("utf-16")), "is in UTF-16"),
         (
             lambda folder: write(folder / "a.tsv", b"a\tb\n" + b"x" * (LONGEST_LINE + 1)),
-            "a.tsv:2 goes on for",
+            "a.tsv:2 is longer than",
         ),
     ],
 )

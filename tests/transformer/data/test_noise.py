@@ -3,11 +3,11 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.data.noise import careless
+from transformer.data.noise import add_typing_noise
 
 
 def ways(sentence: str) -> set[str]:
-    return {careless(sentence, Random(seed)) for seed in range(100)}
+    return {add_typing_noise(sentence, Random(seed)) for seed in range(100)}
 
 
 def test_every_way_of_a_sentence() -> None:
@@ -30,6 +30,6 @@ def test_where_there_is_nothing_to_do_worse_it_stays() -> None:
 @given(st.text(), st.integers(0, 1000))
 def test_letters_stay(sentence: str, seed: int) -> None:
     """Whatever is typed: some letters may become small, an apostrophe curly, the end lost; no more."""
-    worse = careless(sentence, Random(seed))
+    worse = add_typing_noise(sentence, Random(seed))
     assert bool(worse.strip()) == bool(sentence.strip())
     assert sentence.lower().replace("'", "’").startswith(worse.lower().replace("'", "’"))

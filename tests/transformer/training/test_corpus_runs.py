@@ -67,7 +67,7 @@ def test_too_many_sub_words_are_counted_too(folder: Path) -> None:
     said = (folder / "said").read_text(encoding="utf-8")
     assert f"{n_long} left out: more than 60 sub-words" in said
     assert f"- {n_long} left out: more than 60 sub-words" in (folder / "model" / "README.md").read_text()
-    assert 111 < len(corpus) + n_long < 111 * 1.4, "a fifth of the pairs come once more, carelessly typed"
+    assert 111 < len(corpus) + n_long < 111 * 1.4, "a fifth of the pairs come once more, with typing noise"
 
 
 def test_metrics(folder: Path) -> None:

@@ -314,7 +314,7 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
         (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),
         (["--pairs", "a", "--warmup", "5000", "--steps", "5000"], "--warmup 5000 leaves nothing"),
         (["--pairs", "a", "--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),
-        (["--resume"], "No training was begun in"),
+        (["--resume"], "No run was begun in"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(

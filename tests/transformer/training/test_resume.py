@@ -25,7 +25,7 @@ from transformer.training.folder import TrainingFolder
 CHOICES = [
     *TINY,
     *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2".split(),
-    *"--validate-every 7 --careless 0.3".split(),
+    *"--validate-every 7 --typing-noise 0.3".split(),
 ]
 
 SEED = 1

@@ -72,7 +72,7 @@ def test_a_state_of_another_model_changes_nothing(path: Path) -> None:
 
 
 def test_a_state_that_cannot_be_read(path: Path) -> None:
-    with pytest.raises(StateError, match="nothing to go on from"):
+    with pytest.raises(StateError, match="there is nothing to resume"):
         load_state(path, trainer())
     path.write_bytes(b"no state at all")
     with pytest.raises(StateError, match="can't be read"):

@@ -48,7 +48,7 @@ class SymbolTask:
         )
 
     def sample(self, rng: Random) -> SentencePair:
-        """Make a random pair; of the training or of the held-out ones."""
+        """Make a random pair; to train on or held out."""
         return self.solve(rng.choices(SYMBOLS, k=rng.randint(SHORTEST, LONGEST)))
 
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:

@@ -46,7 +46,7 @@ class ValidationScores:
 
 @dataclass(frozen=True)
 class Translated:
-    """A source, what the model made of it, and what people did."""
+    """A source, the model's translation, and the references."""
 
     source: str
     translation: str

@@ -1,1 +1,1 @@
-"""Trainings that people start and watch while they run: each in a process of its own."""
+"""Training runs that users start and watch: each in a process of its own."""

@@ -35,7 +35,7 @@ class Ended:
 
     Attributes:
         how: finished all steps, was asked to stop, heard nothing of the server for too long, or failed.
-        message: for people; empty unless it failed.
+        message: what went wrong; empty unless it failed.
     """
 
     how: Ending

@@ -21,12 +21,12 @@ ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
 """When it trains, or is about to, or is about to end."""
 
 SILENCE_SECONDS = 90.0
-"""A training of which nobody has asked for so long stops. Browsers wake hidden pages once a minute."""
+"""A run that nobody has asked about for so long stops. Browsers wake hidden pages once a minute."""
 _WORKER = "transformer.training.live.worker"
 
 
 class FullError(RuntimeError):
-    """As many live runs are active as there may be; the message is for people."""
+    """As many live runs are active as there may be; the message says what to do."""
 
 
 class TrainingSlots:
@@ -165,7 +165,7 @@ class LiveTraining:
 
     @property
     def message(self) -> str:
-        """What went wrong, for people; empty when nothing did."""
+        """What went wrong; empty when nothing did."""
         with self._lock:
             ended = self._ended()
             return "" if ended is None else ended.message

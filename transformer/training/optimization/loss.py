@@ -15,7 +15,7 @@ _ROWS = 64
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """The loss, and its gradient with it: softmax(logits) - wanted.
 
-    The logits are a training's largest tensor. Composed of torch's operations, each with a gradient of its
+    The logits are an update's largest tensor. Composed of torch's operations, each with a gradient of its
     own, the loss goes over them a dozen times; here it goes over them once, a few rows at a time.
     """
 

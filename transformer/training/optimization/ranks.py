@@ -1,4 +1,4 @@
-"""The processes of one training: on one machine or several, one a GPU, started by torchrun."""
+"""The processes of one training run: on one machine or several, one per GPU, started by torchrun."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Ranks:
         return tensors
 
     def wait(self) -> None:
-        """Go on when all processes have come here."""
+        """Wait until all processes have come here."""
         self.total(0)
 
     def together(self, model: nn.Module) -> nn.Module:

@@ -1,4 +1,4 @@
-"""How the learning rate changes over the steps of a training, counted from 1."""
+"""How the learning rate changes over the steps of a training run, counted from 1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def inverse_root_rate(step: int, *, peak: float, warmup_steps: int) -> float:
 def linear_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Rise linearly to the peak, then fall linearly to almost 0 at the last step.
 
-    For a training whose length is known this ends better than the paper's schedule (section 5.3,
+    Where the length of the run is known this ends better than the paper's schedule (section 5.3,
     equation 3), whose rate is high to the end.
     """
     rise = step / warmup_steps

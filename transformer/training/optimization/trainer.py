@@ -24,7 +24,7 @@ MOST_SKIPPED = 40
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or a gradient that is no number; the weights are those before the update."""
+    """A loss or a gradient that is not finite; the weights are those before the update."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TrainingStep:
         n_tokens: labels.
         learning_rate: of this update.
         gradient_norm: before it was clipped.
-        skipped: whether the weights stayed as they were, because float16 had no numbers for the gradient.
+        skipped: whether the weights stayed as they were, because the gradient was not finite in float16.
     """
 
     step: int
@@ -105,7 +105,7 @@ class Trainer:
             batches: not empty; of this process, where there are several: equally many in each of them.
 
         Raises:
-            NonFiniteError: when the loss or the gradient is no number; nothing has changed then.
+            NonFiniteError: when the loss or the gradient is not finite; nothing has changed then.
         """
         pad_id = self.model.config.pad_id
         n_labels = sum(count_labels(batch.labels, pad_id=pad_id) for batch in batches)

@@ -47,7 +47,7 @@ are `<unk>` to it, and other constructions it has never seen."""
   sentences than those come out badly."""
 
     def sample(self, rng: Random) -> SentencePair:
-        """Make a random pair; of the training or of the held-out sentences."""
+        """Make a random pair; to train on or held out."""
         return sentences.sample(rng)
 
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
