@@ -21,7 +21,7 @@ from transformer.training.live.job import Desk, LiveTraining, Places
 from transformer.training.live.plan import LivePlan
 from transformer.training.snapshots import open_snapshots
 from viz import live_session
-from viz.components.client_view import ClientView
+from viz.components.shared.client_view import ClientView
 from viz.text_session import DEFAULT_SENTENCE
 from viz.training_session import SnapshotRuns, snapshot_runs
 
