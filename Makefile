@@ -19,7 +19,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test fuzz shake check format bench screenshot clean help
+.PHONY: run test fuzz shake check format views bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m scripts.serve $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
@@ -37,10 +37,15 @@ check: .venv/.deps-dev  ## lint, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m scripts.node check
 
 format: .venv/.deps-dev  ## put the code into the agreed form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python -m scripts.node format
+
+views: .venv/.deps-dev  ## build what the browser loads (headlight/browser) from viz/components; needs npm
+	$(BIN)/python -m scripts.node build
 
 bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writes build/bench.json
 	$(BIN)/python -m bench
@@ -49,13 +54,13 @@ screenshot: .venv/.deps-dev  ## take the README's screenshot again
 	$(BIN)/python -m scripts.screenshot
 
 clean:  ## remove what the other targets made
-	rm -rf .venv build bench/cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules build bench/cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*##/make \1\t/p' Makefile | expand -t 18
 
-.venv/.deps: requirements.txt
+.venv/.deps: requirements.txt pyproject.toml
 	$(PYTHON) scripts/install.py requirements.txt
 	@touch $@
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from viz.components.navigation import navigation
+from viz.components.page_helpers import page_helpers
 from viz.warm_up import is_warm, warm_up
 
 TRAINING = "training"
@@ -29,7 +29,7 @@ page = st.navigation(
     ]
 )
 with st.sidebar:
-    navigation(key="navigation")
+    page_helpers(key="page_helpers")
 if not is_warm():
     # The frame is there at once, the rest when PyTorch and the model are.
     with st.spinner("Loading PyTorch and the model …"):

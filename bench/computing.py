@@ -8,7 +8,7 @@ from bench.measurement import seconds
 from bench.sentences import random_model, sentence
 from transformer.run import run_sentence
 from viz.arrays import attention_maps
-from viz.components.frame import pack_frame
+from viz.components.shared.frame import pack_frame
 from viz.figures.attention import attention_heatmap
 from viz.pages._attention import GRID_SIDE
 from viz.pooling import pool_maps

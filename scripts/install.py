@@ -21,6 +21,7 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 OLDEST_PYTHON = (3, 11)
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PROBE_SECONDS = 4.0
+QUIETLY = ("--disable-pip-version-check",)
 
 
 def main() -> None:
@@ -37,6 +38,16 @@ def main() -> None:
     if not is_installed("torch"):
         install(torch_requirement(), *index_options(torch_index()))
     install(*(word for name in arguments.requirements for word in ("-r", str(ROOT / name))))
+    install_headlight()
+
+
+def install_headlight() -> None:
+    """Install the project itself, where it is: then the browser loads its scripts once, as files.
+
+    Without the network this fails, and the scripts travel with every update instead.
+    """
+    if not run(PYTHON, "-m", "pip", "install", *QUIETLY, "--no-deps", "--editable", ROOT):
+        print("Headlight itself could not be installed: it runs all the same, a little slower.", flush=True)
 
 
 def create_environment() -> None:
@@ -107,8 +118,8 @@ def is_installed(module: str) -> bool:
 
 def install(*arguments: str) -> None:
     """Call .venv's pip install; end with a plain sentence when it fails."""
-    if not run(PYTHON, "-m", "pip", "install", "--disable-pip-version-check", *arguments):
-        sys.exit("The packages could not be installed: see pip's message above. Run make again to go on.")
+    if not run(PYTHON, "-m", "pip", "install", *QUIETLY, *arguments):
+        sys.exit("The packages could not be installed: see pip's message above. Run make again to continue.")
 
 
 def run(*command: str | Path, quiet: bool = False) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from tests.browser.headlight import settle
-from viz.components.client_view import JSON
+from viz.components.shared.client_view import JSON
 
 APP = Path(__file__).parent / "apps" / "components_app.py"
 

@@ -21,7 +21,7 @@ from transformer.training.live.choices import live_plan
 from transformer.training.live.run import LiveTraining, TrainingSlots, UserTraining
 from transformer.training.snapshots import open_snapshots
 from viz import live_session
-from viz.components.client_view import ClientView
+from viz.components.shared.client_view import ClientView
 from viz.text_session import DEFAULT_SENTENCE
 from viz.training_session import SnapshotRuns, snapshot_runs
 

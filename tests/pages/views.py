@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from tests.viz.mounted import unpack_frame
-from viz.components.client_view import ClientView
+from viz.components.shared.client_view import ClientView
 
 
 class Views:

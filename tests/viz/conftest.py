@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.viz.mounted import Mounted
-from viz.components.client_view import ClientView
+from viz.components.shared.client_view import ClientView
 
 
 @pytest.fixture

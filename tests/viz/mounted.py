@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def unpack_frame(frame: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What shared.js does, in Python."""
+    """What frame.js does, in Python."""
     (length,) = struct.unpack_from("<I", frame)
     header = json.loads(frame[4 : 4 + length])
     body = -(-(4 + length) // 8) * 8

@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,26 @@ import numpy as np
 import pytest
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.errors import StreamlitAPIException
 
+import headlight
 import viz.components
 from tests.viz.mounted import Mounted, unpack_frame
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import EXACT_SIDE, MatrixCell, attention_matrix
-from viz.components.client_view import ClientView, compact
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
-from viz.components.frame import pack_frame
+from viz.components.shared.client_view import ClientView
+from viz.components.shared.frame import pack_frame
+from viz.components.shared.scripts import component
 from viz.components.token_strip import StripToken, token_strip
 from viz.pooling import pool_maps
 from viz.theme import PALETTES
 
 COLORS = PALETTES["light"]
-SCRIPTS = sorted(Path(viz.components.__file__).parent.glob("*.js"))
+ROOT = Path(headlight.__file__).parent.parent
+SOURCES = sorted(Path(viz.components.__file__).parent.rglob("*.js"))
+BUILT = sorted(ROOT.glob("headlight/browser/*.js"))
 LAYERS, HEADS, QUERIES, KEYS = 2, 3, 5, 7
 HOSTILE = ["<script>alert(1)</script>", "\ud800", "</div>", "שלום", '"]}', "\u2028", "x"]
 
@@ -129,10 +135,11 @@ def test_a_frame_refuses_what_a_browser_cannot_read() -> None:
 
 
 def test_there_are_scripts_to_look_at() -> None:
-    assert {"shared.js", "attention_grid.js", "attention_matrix.js"} <= {path.name for path in SCRIPTS}
+    assert {"shell.js", "attention_grid.js", "attention_matrix.js"} <= {path.name for path in SOURCES}
+    assert {"attention_grid.js", "attention_matrix.js"} <= {path.name for path in BUILT}
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*SOURCES, *BUILT], ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_no_script_can_turn_a_token_into_markup_or_reach_a_server(path: Path) -> None:
     markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
     # The name of SVG's namespace looks like an address; nothing is fetched from it.
@@ -141,21 +148,47 @@ def test_no_script_can_turn_a_token_into_markup_or_reach_a_server(path: Path) ->
     assert re.findall(forbidden, without_comments(path)) == []
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_no_literal_spans_lines(path: Path) -> None:
-    """What makes it safe to drop indentation."""
-    for line in without_comments(path).splitlines():
-        assert line.count("`") % 2 == 0, line
-
-
 def without_comments(path: Path) -> str:
     lines = path.read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if not line.strip().startswith("//"))
 
 
-def test_compacting_drops_only_indentation_blank_lines_and_comments() -> None:
-    source = "// why\nconst a = 1; // kept\n\n  if (a) {\n    b('//');\n  }\n"
-    assert compact(source) == "const a = 1; // kept\nif (a) {\nb('//');\n}"
+def test_every_built_script_is_declared_as_a_component() -> None:
+    """What is not declared would travel with every update, unnoticed."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    components = settings["tool"]["streamlit"]["component"]["components"]
+    assert {component["name"] for component in components} == {path.stem for path in BUILT}
+    assert {component["asset_dir"] for component in components} == {"browser"}
+
+
+def test_a_script_that_is_not_installed_travels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit takes a text without a line break for the name of a file."""
+    made: list[dict[str, str]] = []
+
+    def register(name: str, *, html: None, **content: str) -> Mock:
+        if content["js"] == "clock.js":
+            raise StreamlitAPIException("must be declared in pyproject.toml")
+        made.append({"name": name, **content})
+        return Mock()
+
+    monkeypatch.setattr(st.components.v2, "component", register)
+    render = component("clock", css="p { margin: 0 }")
+    assert made == [], "only a server knows what is installed"
+    render(key="a")
+    render(key="b")
+    assert made == [{"name": "headlight.clock", "css": "p { margin: 0 }", "js": read_built("clock")}]
+    assert "\n" in made[0]["js"].strip()
+
+
+def test_a_script_that_is_installed_is_named_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    register = Mock()
+    monkeypatch.setattr(st.components.v2, "component", register)
+    component("clock")(key="a")
+    register.assert_called_once_with("headlight.clock", js="clock.js", html=None, css=None)
+
+
+def read_built(name: str) -> str:
+    return next(path for path in BUILT if path.stem == name).read_text(encoding="utf-8")
 
 
 # What the views send
@@ -165,7 +198,7 @@ def test_what_a_view_tells_when_it_has_gone_is_dropped(monkeypatch: pytest.Monke
     view = ClientView("token_strip")
     told: list[str] = []
     renderer = Mock(return_value={})
-    monkeypatch.setattr(view, "_renderer", renderer)
+    monkeypatch.setattr(view, "_render", renderer)
     view.mount(b"", key="mine", parse=str, on_select=told.append)
     report = renderer.call_args.kwargs["on_select_change"]
     monkeypatch.setattr(st, "session_state", {})

@@ -12,9 +12,7 @@ from transformer.device import available_devices
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig
 from viz.checkpoint_session import reload_closed
-from viz.components.formula_stops import formula_stops
 from viz.components.theme_switch import theme_choice
-from viz.components.whole_characters import whole_characters
 from viz.opened_models import is_opened
 from viz.pages._languages import language
 from viz.session import (
@@ -62,8 +60,6 @@ def sidebar() -> None:
         model = loaded.model
         st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
-        whole_characters(key="whole_characters")
-        formula_stops(key="formula_stops")
     if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
         st.info(CLOSED_NOTE)
 

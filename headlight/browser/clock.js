@@ -1,0 +1,2 @@
+// Built from viz/components by `make views`.
+var s=new WeakMap;function i(){return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState==="running"||"following"in document.documentElement.dataset}function r({parentElement:t,data:n,setTriggerValue:o}){let e=()=>clearInterval(s.get(t));if(e(),n.seconds){let c=()=>{i()||o("tick",!0)};s.set(t,window.setInterval(c,n.seconds*1e3))}return e}export{r as default};

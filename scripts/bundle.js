@@ -1,0 +1,62 @@
+// @ts-check
+// Builds what the browser loads: the scripts of viz/components, bundled, in headlight/browser.
+//
+//   node scripts/bundle.js           writes the files
+//   node scripts/bundle.js --check   says which of them are not what the sources make, and then fails
+
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const OUT = join(ROOT, "headlight", "browser");
+const COMPONENTS = join(ROOT, "viz", "components");
+
+/** A style sheet is imported as its text, without what only people read. @type {import("esbuild").Plugin} */
+const styles = {
+  name: "styles",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
+
+// A component is a folder with a script of its own name.
+const folders = (await readdir(COMPONENTS)).sort();
+const scripts = folders
+  .map((name) => join(COMPONENTS, name, `${name}.js`))
+  .filter((path) => existsSync(path));
+
+const { outputFiles } = await build({
+  absWorkingDir: ROOT,
+  entryPoints: scripts,
+  outdir: OUT,
+  bundle: true,
+  write: false,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  // With a line of its own: Streamlit takes a script without a line break for the name of a file.
+  banner: { js: "// Built from viz/components by `make views`." },
+  plugins: [styles],
+});
+
+if (process.argv.includes("--check")) {
+  const stale = [];
+  for (const { path, text } of outputFiles) {
+    if ((await readFile(join(OUT, basename(path)), "utf8").catch(() => "")) !== text)
+      stale.push(basename(path));
+  }
+  if (stale.length) {
+    console.error(`Not what the sources make: ${stale.join(", ")}. Run \`make views\`.`);
+    process.exitCode = 1;
+  }
+} else {
+  await mkdir(OUT, { recursive: true });
+  for (const { path, text } of outputFiles) await writeFile(join(OUT, basename(path)), text);
+}

@@ -1,0 +1,48 @@
+"""Check the scripts of the views with tools from npm, which it installs; where there is no node, say so.
+
+    python -m scripts.node check     types, lint, form, and whether what is built is what the sources make
+    python -m scripts.node format    puts the scripts into the agreed form
+    python -m scripts.node build     builds headlight/browser
+
+Nothing of npm is needed to run Headlight: what ships is in the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = ROOT / "node_modules"
+LOCK = ROOT / "package-lock.json"
+STAMP = MODULES / ".deps"
+MISSING = "no node and npm on PATH, so the scripts of the views are not checked (Debian: apt-get install npm)"
+
+
+def main() -> None:
+    """Run a script of package.json; without node, fail in CI only."""
+    if not has_npm():
+        print(MISSING, flush=True)
+        sys.exit(1 if os.environ.get("CI") else 0)
+    install()
+    sys.exit(subprocess.run(["npm", "run", "--silent", *sys.argv[1:]], cwd=ROOT, check=False).returncode)
+
+
+def has_npm() -> bool:
+    """Tell whether there are node and npm."""
+    return bool(shutil.which("node") and shutil.which("npm"))
+
+
+def install() -> None:
+    """Install the pinned tools, unless they are there."""
+    if STAMP.exists() and STAMP.stat().st_mtime >= LOCK.stat().st_mtime:
+        return
+    subprocess.run(["npm", "ci"], cwd=ROOT, check=True)
+    STAMP.touch()
+
+
+if __name__ == "__main__":
+    main()

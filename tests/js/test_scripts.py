@@ -1,0 +1,104 @@
+"""The scripts of the views: their own tests, what is built of them, and that they agree with Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from scripts.node import ROOT, STAMP
+from transformer.decoding.sampling import reshape
+from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS
+from viz.components.shared.frame import pack_frame
+
+HERE = Path(__file__).parent
+
+READ_FRAME = """
+import { readFrame } from "./viz/components/shared/frame.js";
+const chunks = [];
+for await (const chunk of process.stdin) chunks.push(chunk);
+const data = readFrame(new Uint8Array(Buffer.concat(chunks)));
+console.log(JSON.stringify(data, (_, value) => (ArrayBuffer.isView(value) ? [...value].map(String) : value)));
+"""
+RESHAPE = """
+import { reshape } from "./viz/components/next_tokens/distribution.js";
+const chunks = [];
+for await (const chunk of process.stdin) chunks.push(chunk);
+const { logits, settings } = JSON.parse(Buffer.concat(chunks));
+console.log(JSON.stringify(settings.map((setting) => reshape(logits, setting).probabilities)));
+"""
+
+
+def unavailable(reason: str) -> None:
+    """Skip the test; fail it in CI, where nothing may be missing."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def node() -> str:
+    path = shutil.which("node")
+    if path is None:
+        unavailable("no node on PATH: install it (Debian and Ubuntu: apt-get install nodejs)")
+    assert path
+    return path
+
+
+def run(*command: str | Path, given: bytes = b"") -> str:
+    """Run a command in the repository; return what it printed, and fail with it."""
+    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, timeout=300, check=False)
+    printed = done.stdout.decode()
+    assert done.returncode == 0, printed + done.stderr.decode()
+    return printed
+
+
+def test_the_pure_parts_do_what_their_tests_say(node: str) -> None:
+    run(node, "--test", *sorted(HERE.glob("*.test.js")))
+
+
+def test_what_is_built_is_what_the_sources_make(node: str) -> None:
+    if not STAMP.exists():
+        unavailable("the tools that build the scripts are not installed: make check installs them")
+    run(node, "scripts/bundle.js", "--check")
+
+
+def test_the_browser_reads_what_python_packs(node: str) -> None:
+    data = {"words": ["<b>", "\ud800", "שלום", "\u2028", '"]}'], "none": None}
+    arrays: dict[str, NDArray[Any]] = {
+        "bytes": np.arange(5, dtype=np.uint8),
+        "levels": np.array([[1, 65535]], np.uint16),
+        "starts": np.array([70_000], np.uint32),
+        "numbers": np.array([[0.5, -np.inf], [np.nan, -3]], np.float32),
+        "empty": np.zeros(0, np.float32),
+    }
+    read = json.loads(run(node, "--input-type=module", "-e", READ_FRAME, given=pack_frame(data, arrays)))
+    assert read == data | {
+        "bytes": ["0", "1", "2", "3", "4"],
+        "levels": ["1", "65535"],
+        "starts": ["70000"],
+        "numbers": ["0.5", "-Infinity", "NaN", "-3"],
+        "empty": [],
+    }
+
+
+def test_the_sliders_reshape_as_the_sampler_does(node: str) -> None:
+    logits = -np.sort(-np.random.default_rng(2).normal(0, 3, 997)).astype(np.float32)
+    settings = [
+        {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        for temperature, top_k, top_p in product(TEMPERATURES[::7], TOP_KS[::4], TOP_PS[::3])
+    ]
+    given = json.dumps({"logits": logits.tolist(), "settings": settings}).encode()
+    found = json.loads(run(node, "--input-type=module", "-e", RESHAPE, given=given))
+    for setting, probabilities in zip(settings, found, strict=True):
+        expected = reshape(torch.from_numpy(logits), **setting).numpy()
+        np.testing.assert_allclose(probabilities, expected, atol=2e-6, err_msg=str(setting))

@@ -1,0 +1,275 @@
+// @ts-check
+// A model as in the paper's figure 1. Blocks are buttons that lay themselves out; the lines between them are
+// drawn over them, from where they came to be.
+
+import { div, h, span, svg } from "../shared/dom.js";
+import { grouped } from "../shared/numbers.js";
+import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { Tooltip } from "../shared/tell.js";
+import style from "./style.css";
+
+/**
+ * @typedef {object} Block
+ * @property {keyof typeof KINDS} kind
+ * @property {string} label
+ * @property {string} detail
+ * @property {string} about
+ * @property {string} path
+ * @property {number} parameters
+ * @property {[name: string, shape: string][]} weights
+ * @property {boolean} reads whether the encoder's output comes in here
+ */
+/**
+ * @typedef {object} Stack
+ * @property {string} title
+ * @property {string} reads
+ * @property {Block[]} below
+ * @property {{inside: Block[], behind: Block[]}[]} layer
+ * @property {number} n_layers
+ * @property {Block[]} above
+ * @property {string} writes
+ */
+/** @typedef {import("../shared/frame.js").Frame & {title: string, stacks: Stack[]}} ArchitectureData */
+/** @typedef {{block: Block, stack: Stack, times: number, node: HTMLElement}} Entry */
+
+/**
+ * A stack as it is drawn: what its vectors run through, what they go around, and what reads the encoder's output.
+ * @typedef {object} Column
+ * @property {HTMLElement} box
+ * @property {HTMLElement} layers
+ * @property {HTMLElement[]} stream from the bottom up
+ * @property {[first: HTMLElement, plus: HTMLElement][]} loops
+ * @property {HTMLElement | null} reader
+ * @property {HTMLElement} top
+ */
+/** @typedef {[x: number, y: number]} Point */
+/** @typedef {(node: HTMLElement) => {x: number, left: number, right: number, top: number, bottom: number}} RectOf */
+
+/** The colour of each kind among the categorical ones. */
+const KINDS = { embedding: 0, attention: 1, "feed-forward": 2, norm: 3, generator: 6 };
+
+/** @extends {View<ArchitectureData>} */
+class Architecture extends View {
+  /** The path of the chosen block. */
+  chosen = "";
+  /** @type {Entry[]} */
+  blocks = [];
+  /** @type {Column[]} */
+  columns = [];
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../shared/shell.js").Host} host
+   */
+  constructor(root, host) {
+    super(root, host);
+    this.stacks = div("stacks");
+    this.lines = svg("svg", { "aria-hidden": "true" });
+    this.picture = h("div", { class: "picture", role: "group" }, this.stacks, this.lines);
+    this.panel = h("div", { class: "panel", "aria-live": "polite" });
+    root.append(this.picture, this.panel);
+    this.tip = new Tooltip(root);
+    root.onmouseleave = () => this.tip.hide();
+  }
+
+  update() {
+    const { stacks, title } = this.data;
+    this.picture.setAttribute("aria-label", title);
+    this.blocks = [];
+    this.columns = stacks.map((stack) => this.column(stack));
+    this.stacks.replaceChildren(...this.columns.map(({ box }) => box));
+    const known = this.blocks.findIndex(({ block }) => block.path === this.chosen);
+    this.choose(this.blocks[Math.max(0, known)]);
+    this.layout();
+  }
+
+  /**
+   * All of a stack from the bottom up.
+   * @param {Stack} stack
+   * @returns {Column}
+   */
+  column(stack) {
+    const [box, layers] = [div("stack"), div("layers")];
+    /** @type {HTMLElement[]} */
+    const stream = [];
+    /** @type {Column["loops"]} */
+    const loops = [];
+    /** @type {HTMLElement | null} */
+    let reader = null;
+    const add = (/** @type {HTMLElement} */ parent, /** @type {HTMLElement} */ node) => {
+      parent.append(node);
+      stream.push(node);
+      return node;
+    };
+    const addBlock = (/** @type {HTMLElement} */ parent, /** @type {Block} */ block, times = 1) => {
+      const node = add(parent, this.block(block, stack, times));
+      if (block.reads) reader = node;
+      return node;
+    };
+    add(box, div("end", stack.reads));
+    for (const block of stack.below) addBlock(box, block);
+    box.append(layers);
+    for (const { inside, behind } of stack.layer) {
+      const sub = div("sub");
+      layers.append(sub);
+      const nodes = inside.map((block) => addBlock(sub, block, stack.n_layers));
+      loops.push([nodes[0], add(sub, div("plus", "+"))]);
+      for (const block of behind) addBlock(sub, block, stack.n_layers);
+    }
+    layers.append(div("times", `${stack.n_layers} ×`));
+    for (const block of stack.above) addBlock(box, block);
+    const top = stream[stream.length - 1];
+    if (stack.writes) add(box, div("end", stack.writes));
+    box.append(div("title", stack.title));
+    return { box, layers, stream, loops, reader, top };
+  }
+
+  /** @param {Block} block @param {Stack} stack @param {number} times */
+  block(block, stack, times) {
+    const { categorical } = this.data.colors;
+    const node = h("button", { class: `block ${block.kind}` }, span("label", block.label));
+    node.style.setProperty("--kind", categorical[KINDS[block.kind] % categorical.length]);
+    if (block.detail) node.append(span("detail", block.detail));
+    const entry = { block, stack, times, node };
+    this.blocks.push(entry);
+    node.onclick = () => this.choose(entry);
+    node.onmousemove = (event) => this.point(entry, event);
+    node.onmouseleave = () => this.tip.hide();
+    return node;
+  }
+
+  /** @param {Entry} entry @param {MouseEvent} event */
+  point({ block, stack, times }, event) {
+    const shapes = block.weights.slice(0, 4).map(([name, shape]) => `${name}: ${shape}`);
+    if (block.weights.length > 4) shapes.push(`and ${block.weights.length - 4} more: click`);
+    this.tip.show(event, [
+      ["title", `${block.label} of the ${stack.title}`],
+      ["", count(block, times)],
+      ...shapes.map((line) => /** @type {[string, string]} */ (["quiet", line])),
+    ]);
+  }
+
+  /** @param {Entry} entry */
+  choose({ block, stack, times, node: chosen }) {
+    this.chosen = block.path;
+    for (const { node } of this.blocks) node.setAttribute("aria-pressed", String(node === chosen));
+    const path = times > 1 ? block.path.replace("layers.0", `layers.0 … ${times - 1}`) : block.path;
+    this.panel.replaceChildren(
+      div("head", `${block.label} of the ${stack.title}`),
+      div("path", path),
+      h("p", {}, block.about),
+      h("p", {}, `${count(block, times)}.`),
+      ...(block.weights.length ? [table(block.weights)] : []),
+    );
+  }
+
+  place() {
+    const { left, top } = this.picture.getBoundingClientRect();
+    /** @type {RectOf} */
+    const rectOf = (node) => {
+      const box = node.getBoundingClientRect();
+      return {
+        x: box.left + box.width / 2 - left,
+        left: box.left - left,
+        right: box.right - left,
+        top: box.top - top,
+        bottom: box.bottom - top,
+      };
+    };
+    this.lines.replaceChildren();
+    for (const [number, column] of this.columns.entries()) this.wire(column, rectOf, number === 0);
+    const [encoder, decoder] = this.columns;
+    if (decoder?.reader) this.lead(encoder, decoder, decoder.reader, rectOf);
+  }
+
+  /**
+   * The lines of a stack; those around its sublayers stand on its outer side.
+   * @param {Column} column
+   * @param {RectOf} rectOf
+   * @param {boolean} isLeft
+   */
+  wire({ stream, loops }, rectOf, isLeft) {
+    const { text, muted } = this.data.colors;
+    for (let i = 1; i < stream.length; i++) {
+      const [from, to] = [rectOf(stream[i - 1]), rectOf(stream[i])];
+      this.line(
+        [
+          [to.x, from.top],
+          [to.x, to.bottom + 1],
+        ],
+        text,
+      );
+    }
+    for (const [first, plus] of loops) {
+      const [start, end] = [rectOf(first), rectOf(plus)];
+      const out = isLeft ? start.left - 11 : start.right + 11;
+      const [low, high] = [start.bottom + 8, (end.top + end.bottom) / 2];
+      const into = isLeft ? end.left - 1 : end.right + 1;
+      this.line(
+        [
+          [start.x, low],
+          [out, low],
+          [out, high],
+          [into, high],
+        ],
+        muted,
+      );
+    }
+  }
+
+  /**
+   * The encoder's output, from its top into the decoder's cross-attention.
+   * @param {Column} encoder
+   * @param {Column} decoder
+   * @param {HTMLElement} reader
+   * @param {RectOf} rectOf
+   */
+  lead(encoder, decoder, reader, rectOf) {
+    const [from, to] = [rectOf(encoder.top), rectOf(reader)];
+    const middle = (rectOf(encoder.box).right + rectOf(decoder.box).left) / 2;
+    const up = Math.min(from.top, rectOf(encoder.layers).top) - 9;
+    const y = (to.top + to.bottom) / 2;
+    /** @type {Point[]} */
+    const points = [
+      [from.x, from.top],
+      [from.x, up],
+      [middle, up],
+      [middle, y],
+      [to.left - 2, y],
+    ];
+    this.line(points, this.data.colors.accent, 2.5);
+  }
+
+  /**
+   * A line with an arrow head at its end.
+   * @param {Point[]} points
+   * @param {string} color
+   */
+  line(points, color, width = 1.6) {
+    const path = svg("path", { d: `M${points.map((point) => point.join(" ")).join("L")}` });
+    Object.assign(path.style, { fill: "none", stroke: color, strokeWidth: width });
+    const [[x0, y0], [x, y]] = points.slice(-2);
+    const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI;
+    const transform = `translate(${x} ${y}) rotate(${angle})`;
+    const head = svg("path", { d: "M0 0L-8 -4.5L-8 4.5Z", transform });
+    head.style.fill = color;
+    this.lines.append(path, head);
+  }
+}
+
+/** @param {Block} block @param {number} times */
+function count({ parameters, weights }, times) {
+  if (!parameters) return weights.length ? "no parameters of its own: it shares them" : "no parameters";
+  if (times === 1) return `${grouped(parameters)} parameters`;
+  return `${grouped(parameters)} parameters in each layer, ${grouped(parameters * times)} in all ${times}`;
+}
+
+/** @param {[name: string, shape: string][]} weights */
+function table(weights) {
+  const head = h("tr", {}, h("th", {}, "weight"), h("th", {}, "shape"));
+  const rows = weights.map((weight) => h("tr", {}, ...weight.map((cell) => h("td", {}, cell))));
+  return div("scroll", h("table", {}, head, ...rows));
+}
+
+export const mount = mounting(Architecture, "architecture", style);
+export default forStreamlit(mount);

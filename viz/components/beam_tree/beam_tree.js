@@ -1,0 +1,324 @@
+// @ts-check
+// A beam search as a tree: step through it, choose a node, continue from any token of it.
+
+import { fontOf, penOf, shorten } from "../shared/canvas.js";
+import { div, h, span, svg } from "../shared/dom.js";
+import { clamp, format, grouped, percent } from "../shared/numbers.js";
+import { KEY_DELAY } from "../shared/selection.js";
+import { forStreamlit, mounting, StageView } from "../shared/shell.js";
+import { COLUMN, MARGIN, ROW, TreeLayout } from "./layout.js";
+import style from "./style.css";
+
+/**
+ * @typedef {object} TreeFields
+ * @property {string} title
+ * @property {number} given the first depth that the search chose itself
+ * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
+ * @property {number[]} more for each depth how many pruned candidates are not drawn
+ * @property {number} selected
+ * @property {number} step
+ * @property {import("./layout.js").TreeNode[]} nodes
+ * @property {{node: number, text: string, score: number}[]} hypotheses
+ */
+/** @typedef {import("../shared/frame.js").Frame & TreeFields} TreeData */
+
+const KEYS = "arrow keys go from node to node, Page Up and Page Down from step to step, Enter continues";
+const KINDS = [
+  ["path", "the path of the chosen hypothesis"],
+  ["alive", "kept"],
+  ["dead", "kept, but led nowhere"],
+  ["pruned", "pruned at once"],
+  ["ended", "ended the sentence"],
+];
+
+/**
+ * What is written at the line between the kept candidates of a column and the pruned ones.
+ * @param {number | null} cut
+ */
+const cutLabel = (cut) => (cut === null ? "out" : `score below ${format(cut)}: out`);
+
+/** @extends {StageView<TreeData>} */
+class BeamTree extends StageView {
+  search = "";
+  chosen = 0;
+  step = 0;
+  leaf = 0;
+  unseen = false;
+  /** @type {TreeLayout} */
+  at;
+  /** @type {SVGGElement[]} */
+  heads = [];
+  /** @type {SVGGElement[]} */
+  marks = [];
+  /** The root has none. @type {(SVGPathElement | null)[]} */
+  edges = [];
+  /** @type {HTMLButtonElement[]} */
+  rows = [];
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../shared/shell.js").Host} host
+   */
+  constructor(root, host) {
+    super(root, host, "hl-tree");
+    this.pen = penOf(h("canvas"));
+    this.back = this.stepButton("◀", "one step back", -1);
+    this.forth = this.stepButton("▶", "one step on", 1);
+    this.slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
+    this.slider.oninput = () => this.goTo(Number(this.slider.value));
+    this.summary = h("output");
+    const slider = h("label", { class: "hl-step-slider" }, this.slider);
+    const bar = div("hl-bar", this.back, slider, this.forth, this.summary);
+    const entries = KINDS.map(([kind, text]) =>
+      span("hl-legend-entry", span(`hl-swatch ${kind}`), span("", text)),
+    );
+    this.details = div("hl-node");
+    this.ranking = div("hl-ranking");
+    const legend = div("hl-legend", ...entries);
+    root.append(bar, this.stage, legend, this.details, this.ranking);
+  }
+
+  /** @param {string} text @param {string} name @param {number} steps */
+  stepButton(text, name, steps) {
+    return h("button", { "aria-label": name, onclick: () => this.goTo(this.step + steps) }, text);
+  }
+
+  update() {
+    const { nodes, selected, step, title, given } = this.data;
+    this.at = this.measured();
+    const search = nodes.map(({ parent, token }) => `${parent} ${token}`).join();
+    const another = search !== this.search;
+    this.search = search;
+    if (another) this.selection.forget();
+    const elsewhere = selected !== this.chosen || step !== this.step;
+    if ((this.selection.movedByPython([selected, step]) && elsewhere) || another) {
+      this.chosen = selected;
+      this.step = step;
+      this.leaf = this.leafOf(selected);
+      this.unseen = true;
+    }
+    Object.assign(this.slider, { min: given, max: this.at.last });
+    this.describeStage(title, KEYS);
+    this.draw();
+    this.mark();
+    this.layout();
+  }
+
+  measured() {
+    const { pen } = this;
+    const { nodes, cuts } = this.data;
+    pen.font = fontOf(this.root, 14);
+    const labels = cuts.map((cut) => pen.measureText(cutLabel(cut)).width);
+    pen.font = fontOf(this.root, 16, 600);
+    return new TreeLayout(nodes, (i) => pen.measureText(nodes[i].token).width + 92, labels);
+  }
+
+  /** Called when the width changes too: the tree itself scrolls, so only what is seen of it is moved. */
+  place() {
+    if (this.unseen) this.reveal();
+    this.unseen = false;
+  }
+
+  /** @param {string} key */
+  onKey(key) {
+    const { nodes, given } = this.data;
+    const column = this.at.columns[nodes[this.chosen].depth];
+    const row = column.indexOf(this.chosen);
+    /** @type {Record<string, () => void>} */
+    const moves = {
+      ArrowLeft: () => this.choose(nodes[this.chosen].parent ?? this.chosen, KEY_DELAY),
+      ArrowRight: () => this.choose(this.child(), KEY_DELAY),
+      ArrowUp: () => this.choose(column[Math.max(row - 1, 0)], KEY_DELAY),
+      ArrowDown: () => this.choose(column[Math.min(row + 1, column.length - 1)], KEY_DELAY),
+      PageUp: () => this.goTo(this.step - 1),
+      PageDown: () => this.goTo(this.step + 1),
+      Home: () => this.goTo(given),
+      End: () => this.goTo(this.at.last),
+      Enter: () => this.goOn(),
+    };
+    return moves[key];
+  }
+
+  /** @param {number} depth */
+  stepName(depth) {
+    return `step ${depth - 1}`;
+  }
+
+  /**
+   * Where the path through a node ends: with a returned hypothesis, if one goes through it.
+   * @param {number} node
+   */
+  leafOf(node) {
+    const returned = this.data.hypotheses.find((hypothesis) => this.at.path(hypothesis.node).includes(node));
+    return returned ? returned.node : this.at.onward(node);
+  }
+
+  /** The child of the chosen node that the path to the chosen leaf takes, else the best. */
+  child() {
+    const path = this.at.path(this.leaf);
+    const children = this.at.children(this.chosen);
+    return children.find((i) => path.includes(i)) ?? children[0] ?? this.chosen;
+  }
+
+  /** @param {number} node */
+  choose(node, delay = 0) {
+    const { nodes } = this.data;
+    if (node === this.chosen || nodes[node].depth === 0) return;
+    this.chosen = node;
+    this.step = Math.max(this.step, nodes[node].depth);
+    if (!this.at.path(this.leaf).includes(node)) this.leaf = this.leafOf(node);
+    this.moved(delay);
+  }
+
+  /** @param {number} step */
+  goTo(step) {
+    const to = clamp(step, this.data.given, this.at.last);
+    if (to === this.step) return;
+    this.step = to;
+    if (this.data.nodes[this.leaf].depth < to) this.leaf = this.leafOf(this.at.best(to));
+    const path = this.at.path(this.leaf);
+    this.chosen = path[Math.min(to, path.length - 1)];
+    this.moved(KEY_DELAY);
+  }
+
+  /** @param {number} delay */
+  moved(delay) {
+    this.mark();
+    this.reveal();
+    const { depth, token, probability, why } = this.data.nodes[this.chosen];
+    this.say(`${this.stepName(depth)}: ${token}, ${percent(probability)}. ${why}`);
+    this.selection.report({ node: this.chosen, step: this.step }, delay);
+  }
+
+  goOn() {
+    if (this.data.nodes[this.chosen].open) this.selection.report({ go_on: this.chosen });
+  }
+
+  draw() {
+    const [width, height] = this.at.size;
+    const { nodes } = this.data;
+    this.heads = this.at.columns.map((_, depth) => this.head(depth));
+    this.edges = nodes.map(({ parent }, i) => (parent === null ? null : this.edge(parent, i)));
+    this.marks = nodes.map((_, i) => this.node(i));
+    const edges = this.edges.filter((edge) => edge !== null);
+    const shapes = [...this.heads, ...edges, ...this.marks];
+    this.stage.replaceChildren(svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes));
+    this.rank();
+  }
+
+  /** @param {number} depth */
+  head(depth) {
+    const { x, y, width, cuts } = this.at.cuts[depth];
+    const text = (/** @type {number} */ at, /** @type {string} */ words, className = "") =>
+      svg("text", { x: x + width / 2, y: at, "text-anchor": "middle", class: className }, words);
+    const name = depth === 0 ? "start" : depth < this.data.given ? "given" : this.stepName(depth);
+    const head = svg("g", { class: "head" }, text(20, name));
+    if (!cuts) return head;
+    const line = svg("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 });
+    head.append(line, text(y + 11, cutLabel(this.data.cuts[depth]), "cut"));
+    const more = this.data.more[depth];
+    const bottom = Math.max(...this.at.columns[depth].map((i) => this.at.boxes[i].y)) + ROW.height + 16;
+    if (more) head.append(text(bottom, `+ ${grouped(more)} more`));
+    return head;
+  }
+
+  /** @param {number} parent @param {number} i */
+  edge(parent, i) {
+    const [from, to] = [this.at.boxes[parent], this.at.boxes[i]];
+    const [x1, y1] = [from.x + from.width, from.y + from.height / 2];
+    const [x2, y2] = [to.x, to.y + to.height / 2];
+    const bend = (x2 - x1) / 2;
+    return svg("path", { d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` });
+  }
+
+  /** @param {number} i */
+  node(i) {
+    const { token, probability, kind } = this.data.nodes[i];
+    const { x, y, width, height } = this.at.boxes[i];
+    const actions = { onclick: () => this.choose(i), ondblclick: () => this.goOn() };
+    const rx = kind === "ended" ? height / 2 : 6;
+    const bar = { x: x + 8, y: y + height - 6, width: (width - 16) * probability, height: 3, class: "bar" };
+    const chance = { x: x + width - 9, y: y + 20, "text-anchor": "end", class: "chance" };
+    return svg(
+      "g",
+      { "data-node": i, ...actions },
+      svg("title", {}, token),
+      svg("rect", { x, y, width, height, rx, class: "box" }),
+      svg("rect", bar),
+      svg("text", { x: x + 10, y: y + 20, class: "token" }, shorten(this.pen, token, width - 84)),
+      svg("text", chance, percent(probability)),
+    );
+  }
+
+  /** What changes from step to step and from node to node: classes only, the shapes stay. */
+  mark() {
+    const { at, data, chosen, step } = this;
+    const path = new Set(at.path(this.leaf).filter((i) => data.nodes[i].depth <= step));
+    for (const [i, fate] of at.fates(step).entries()) {
+      const look = path.has(i) ? `${fate} path` : fate;
+      this.marks[i].setAttribute("class", `node ${look}${i === chosen ? " chosen" : ""}`);
+      this.edges[i]?.setAttribute("class", `edge ${look}`);
+    }
+    for (const [depth, head] of this.heads.entries()) {
+      head.setAttribute("class", depth > step ? "head future" : "head");
+    }
+    this.slider.value = String(step);
+    this.back.disabled = step <= data.given;
+    this.forth.disabled = step >= at.last;
+    this.summary.textContent = `${this.stepName(step)} (the last is ${at.last - 1})`;
+    this.describe();
+    for (const [i, row] of this.rows.entries()) {
+      row.setAttribute("aria-pressed", String(data.hypotheses[i].node === this.leaf));
+    }
+  }
+
+  describe() {
+    const { depth, token, numbers, why, open } = this.data.nodes[this.chosen];
+    const title = open ? "The search restarts after this token" : "Nothing can follow this token";
+    const go = h("button", { class: "go", title, onclick: () => this.goOn() }, "Continue from here");
+    go.disabled = !open;
+    this.details.replaceChildren(
+      h("div", { class: "title" }, depth ? `Step ${depth - 1}: ` : "Start: ", span("word", token)),
+      h(
+        "div",
+        { class: "numbers" },
+        ...numbers.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value))),
+      ),
+      div("why", why),
+      go,
+    );
+  }
+
+  /** The hypotheses that the search returned, best first. */
+  rank() {
+    this.rows = this.data.hypotheses.map(({ node, text, score }, i) =>
+      h(
+        "button",
+        { onclick: () => this.follow(node) },
+        span("place", `${i + 1}.`),
+        span("word", text),
+        span("score", `score ${format(score)}`),
+      ),
+    );
+    const heading = div("hl-legend-label", "What the search returned, best first");
+    this.ranking.replaceChildren(heading, ...this.rows);
+  }
+
+  /** @param {number} node */
+  follow(node) {
+    this.leaf = this.chosen = node;
+    this.step = this.at.last;
+    this.moved(0);
+  }
+
+  reveal() {
+    const { x, width } = this.at.boxes[this.chosen];
+    const room = this.stage.clientWidth;
+    const ahead = this.step === this.at.last ? 0 : COLUMN.least + COLUMN.gap;
+    const end = x + width + ahead + MARGIN - room;
+    this.stage.scrollLeft = clamp(this.stage.scrollLeft, end, x - COLUMN.gap - ahead);
+  }
+}
+
+export const mount = mounting(BeamTree, "beam_tree", style);
+export default forStreamlit(mount);

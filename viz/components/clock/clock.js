@@ -1,0 +1,31 @@
+// @ts-check
+// Asks for another run of the fragment that it stands in, again and again, for as long as Python says.
+//
+// Streamlit's own clock (run_every) can only be set and stopped by a run of the whole page, and a run of the whole
+// page that was asked for by a clock overtakes a page link that is being followed.
+
+/** @type {WeakMap<Node, number>} */
+const running = new WeakMap();
+
+function isBusy() {
+  const app = /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'));
+  return app?.dataset.testScriptState === "running" || "following" in document.documentElement.dataset;
+}
+
+/**
+ * @param {object} component
+ * @param {HTMLElement | ShadowRoot} component.parentElement
+ * @param {{seconds: number | null}} component.data
+ * @param {(name: string, value: unknown) => void} component.setTriggerValue
+ */
+export default function ({ parentElement, data, setTriggerValue }) {
+  const stop = () => clearInterval(running.get(parentElement));
+  stop();
+  if (data.seconds) {
+    const tick = () => {
+      if (!isBusy()) setTriggerValue("tick", true);
+    };
+    running.set(parentElement, window.setInterval(tick, data.seconds * 1000));
+  }
+  return stop;
+}

@@ -1,0 +1,103 @@
+"""What comes out of the decoder, step by step, with the best next tokens; drawn in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from viz.components.shared.client_view import JSON, ClientView, index
+from viz.components.shared.colors import CellColors, color_data
+from viz.components.shared.frame import brief, pack_frame
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could have come next."""
+
+    text: str
+    """With invisible characters already made visible."""
+    probability: float
+    """From 0 to 1."""
+
+
+@dataclass(frozen=True)
+class OutputStep:
+    """One step of the decoder: the token taken, and the tokens it was taken from."""
+
+    text: str
+    """The token taken: the most probable one, or the given one in teacher forcing."""
+    probability: float
+    """The model's probability of the token taken, from 0 to 1."""
+    rank: int
+    """The place of the token taken among all tokens by probability, counted from 1."""
+    best: Sequence[Candidate]
+    """The k most probable tokens, the most probable first."""
+
+
+_VIEW = ClientView("decoding_steps")
+
+
+def decoding_steps(
+    steps: Sequence[OutputStep],
+    *,
+    colors: CellColors,
+    key: str,
+    start: Sequence[str] = ("<bos>",),
+    positions: Sequence[int] | None = None,
+    forced: bool = False,
+    unit: str = "word",
+    title: str = "What comes out",
+    selected: int = 0,
+    on_select: Callable[[int], None] | None = None,
+) -> int | None:
+    """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
+
+    A step is chosen by a click or with the arrow keys; only that reaches Python. Bars are on one scale, from
+    0 to 100 %; the last one is what is left for all other tokens. A token that was taken though it is not
+    among the best k has its own bar, with its rank.
+
+    Args:
+        steps: one or more steps in order; step 0 is the first token.
+        colors: the colours of the current theme.
+        key: the view's identity on the page.
+        start: the tokens the decoder begins with.
+        positions: where each step's token stands, if it was found in its place (a masked word) and not behind
+            the steps before it.
+        forced: True in teacher forcing: the token of each step was given and not chosen.
+        unit: what a token is called.
+        title: what the steps are, for screen readers.
+        selected: the step shown. A change of it moves there; the person's own choice moves at once.
+        on_select: called with the step that was chosen, before the run that the choice starts.
+
+    Returns:
+        The step chosen just now; None in a run that something else started.
+
+    Raises:
+        ValueError: if there is no step, selected is none of them, or positions are not as many.
+    """
+    if positions is not None and len(positions) != len(steps):
+        raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")
+    index(selected, len(steps))
+    data = {
+        "colors": color_data(colors),
+        "title": title,
+        "start": list(map(brief, start)),
+        "positions": None if positions is None else list(positions),
+        "taken": "given" if forced else "chosen",
+        "unit": unit,
+        "selected": selected,
+        "steps": [
+            {
+                "word": brief(step.text),
+                "probability": step.probability,
+                "rank": step.rank,
+                "best": [[brief(candidate.text), candidate.probability] for candidate in step.best],
+            }
+            for step in steps
+        ],
+    }
+
+    def parse(value: JSON) -> int:
+        return index(value["step"], len(steps))
+
+    return _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

@@ -1,0 +1,148 @@
+// @ts-check
+// What comes out: the tokens in a row, and for the chosen step the best next ones with their probabilities.
+
+import { barRow, fadeWhereMore, track } from "../shared/controls.js";
+import { div, h, span } from "../shared/dom.js";
+import { clamp, percent, sum } from "../shared/numbers.js";
+import { KEY_DELAY } from "../shared/selection.js";
+import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { announcer } from "../shared/tell.js";
+import style from "./style.css";
+
+/** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Step */
+
+/**
+ * @typedef {object} StepsFields
+ * @property {string} title
+ * @property {string[]} start the tokens the decoder begins with
+ * @property {number[] | null} positions of the steps' tokens, if they were found in their places
+ * @property {string} taken what happened to the token of a step
+ * @property {string} unit
+ * @property {number} selected
+ * @property {Step[]} steps
+ */
+/** @typedef {import("../shared/frame.js").Frame & StepsFields} StepsData */
+
+/** So many tokens before a step are shown. */
+const BEFORE = 8;
+
+/** @extends {View<StepsData>} */
+class DecodingSteps extends View {
+  chosen = 0;
+  /** @type {HTMLElement[]} */
+  chips = [];
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../shared/shell.js").Host} host
+   */
+  constructor(root, host) {
+    super(root, host);
+    const attributes = { class: "hl-steps", tabindex: 0, role: "listbox", "aria-orientation": "horizontal" };
+    this.list = h("div", attributes);
+    this.list.onkeydown = (event) => this.press(event);
+    this.fade = fadeWhereMore(this.list);
+    this.before = div("hl-sofar");
+    this.bars = h("div", { class: "hl-bars", role: "list" });
+    root.append(this.list, this.before, this.bars);
+    this.say = announcer(root);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const last = this.data.steps.length - 1;
+    const to = { Home: 0, End: last, ArrowLeft: this.chosen - 1, ArrowRight: this.chosen + 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.choose(clamp(to, 0, last), KEY_DELAY);
+    this.chips[this.chosen].scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {number} step */
+  choose(step, delay = 0) {
+    if (step === this.chosen) return;
+    this.chosen = step;
+    this.draw();
+    const { steps, taken, positions } = this.data;
+    const place = positions ? `position ${positions[step]}` : `step ${step}`;
+    this.say(`${place}: ${taken} ${steps[step].word}, ${percent(steps[step].probability)}`);
+    this.selection.report({ step }, delay);
+  }
+
+  update() {
+    const { steps, selected, title } = this.data;
+    if (this.selection.movedByPython(selected)) this.chosen = selected;
+    this.chosen = clamp(this.chosen, 0, steps.length - 1);
+    this.list.setAttribute("aria-label", `${title}: arrow keys go from step to step`);
+    this.chips = steps.map((step, i) => this.chip(step, i));
+    this.list.replaceChildren(...this.chips);
+    this.fade();
+    this.draw();
+  }
+
+  /** @param {Step} step @param {number} i */
+  chip({ word, probability }, i) {
+    return h(
+      "div",
+      { class: "hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
+      span("place", this.data.positions?.[i] ?? i),
+      span("word", word),
+      track({ "": probability }),
+      span("chance", percent(probability)),
+    );
+  }
+
+  draw() {
+    for (const [i, chip] of this.chips.entries()) {
+      chip.setAttribute("aria-selected", String(i === this.chosen));
+    }
+    this.list.setAttribute("aria-activedescendant", `step${this.chosen}`);
+    this.before.replaceChildren(...this.introduction());
+    this.bars.replaceChildren(...this.candidates());
+  }
+
+  /** @returns {import("../shared/dom.js").Child[] & (Node | string)[]} */
+  introduction() {
+    const { steps, start, unit, positions } = this.data;
+    if (positions) return [`Position ${positions[this.chosen]}. The most probable ${unit}s here:`];
+    const before = [...start, ...steps.slice(0, this.chosen).map(({ word }) => word)];
+    const left = before.length > BEFORE ? "… " : "";
+    const words = before.slice(-BEFORE).flatMap((word) => [span("word", word), " "]);
+    return [`Step ${this.chosen}. After ${left}`, ...words, `the most probable next ${unit}s:`];
+  }
+
+  /** Rows of the best tokens of the chosen step, the one that was taken if it is none of them, and all others. */
+  candidates() {
+    const { steps, taken } = this.data;
+    const { best, word, probability, rank } = steps[this.chosen];
+    const shown = best.map(([word, probability], i) => ({ word, probability, place: i + 1 }));
+    if (shown.length < rank) shown.push({ word, probability, place: rank });
+    const rest = Math.max(0, 1 - sum(shown.map(({ probability }) => probability)));
+    return [
+      ...shown.map(({ word, probability, place }) => {
+        return bar(
+          word,
+          probability,
+          `${place}.`,
+          place === rank ? "taken" : "",
+          place === rank ? taken : "",
+        );
+      }),
+      bar("all others", rest, "", "rest", ""),
+    ];
+  }
+}
+
+/** @param {string} word @param {number} probability @param {string} rank @param {string} className @param {string} tag */
+const bar = (word, probability, rank, className, tag) =>
+  barRow({
+    className,
+    rank,
+    word: span("word", word),
+    bars: { "": probability },
+    numbers: [percent(probability)],
+    tag,
+  });
+
+export const mount = mounting(DecodingSteps, "decoding_steps", style);
+export default forStreamlit(mount);

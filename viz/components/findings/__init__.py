@@ -1,0 +1,53 @@
+"""What a doctor says, as a list that is filtered in the browser: the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from viz.components.shared.client_view import ClientView
+from viz.components.shared.colors import CellColors, color_data
+from viz.components.shared.frame import pack_frame
+
+Severity = Literal["problem", "warning", "note", "ok"]
+
+
+@dataclass(frozen=True)
+class ListedFinding:
+    """One finding; all text is plain, with invisible characters already made visible.
+
+    Attributes:
+        severity: how bad it is.
+        title: what was found.
+        number: the figure behind it.
+        meaning: what it does to the model.
+        advice: what to do.
+        where: tensors, layers and heads.
+    """
+
+    severity: Severity
+    title: str
+    number: str = ""
+    meaning: str = ""
+    advice: str = ""
+    where: str = ""
+
+
+_VIEW = ClientView("findings")
+
+
+def findings_list(findings: Sequence[ListedFinding], *, colors: CellColors, warning: str, key: str) -> None:
+    """Draw findings in their order, with a button a severity that shows these alone. Nothing is sent back.
+
+    Args:
+        findings: the worst first.
+        colors: the colours of the current theme.
+        warning: the colour of problems and warnings, as #rrggbb.
+        key: the view's identity on the page.
+    """
+    data = {
+        "colors": color_data(colors) | {"warning": warning},
+        "findings": [asdict(finding) for finding in findings],
+    }
+    _VIEW.show(pack_frame(data, {}), key=key)

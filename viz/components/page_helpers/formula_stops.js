@@ -1,0 +1,36 @@
+// @ts-check
+// A formula wider than its place scrolls; Streamlit leaves it out of reach of the keyboard. One that does scroll
+// becomes a stop of the Tab key, where the arrow keys move it.
+
+/** @param {Element} formula */
+function mend(formula) {
+  const scrolls = formula.scrollWidth > formula.clientWidth;
+  if (scrolls === formula.hasAttribute("tabindex")) return;
+  if (scrolls) formula.setAttribute("tabindex", "0");
+  else formula.removeAttribute("tabindex");
+}
+
+/** Watch all formulas of the document, also those to come. */
+export function reachFormulas() {
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) mend(target);
+  });
+  const look = () => {
+    for (const formula of document.querySelectorAll(".katex-display")) {
+      sizes.observe(formula);
+      mend(formula);
+    }
+  };
+  let isWaiting = false;
+  const lookSoon = () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    requestAnimationFrame(() => {
+      isWaiting = false;
+      look();
+    });
+  };
+  new MutationObserver(lookSoon).observe(document.body, { childList: true, subtree: true });
+  document.fonts.addEventListener("loadingdone", look);
+  look();
+}

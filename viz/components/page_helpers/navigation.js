@@ -1,0 +1,114 @@
+// @ts-check
+// One entry in the browser's history for each visit of a page, and no click that overtakes a page link.
+//
+// Streamlit adds an entry for each parameter that Python writes and up to three when the page changes, the first of
+// them the page being left without its parameters. And whatever is clicked between a link and the first word of the
+// new page is sent in the name of the old one, which the server then shows.
+
+const LINK = '[data-testid="stSidebarNavLink"]';
+const APP = '[data-testid="stApp"]';
+const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+const TRIES = 3;
+const SETTLED_MILLISECONDS = 300;
+const PATIENCE_MILLISECONDS = 10_000;
+
+/** @param {Element} link */
+const pathOf = (link) => new URL(/** @type {HTMLAnchorElement} */ (link).href).pathname;
+
+const isIdle = () =>
+  /** @type {HTMLElement | null} */ (document.querySelector(APP))?.dataset.testScriptState === "notRunning";
+
+/**
+ * Whether a click leads its link in this window.
+ * @param {Event} event
+ */
+const isPlainClick = (event) =>
+  event instanceof MouseEvent &&
+  event.type === "click" &&
+  !(event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+
+class Navigation {
+  /** The page that a link leads to, until it comes. @type {{path: string, tries: number} | null} */
+  followed = null;
+  /** The address of the page shown, before leaving changes it. */
+  whole = location.href;
+  push = history.pushState.bind(history);
+  replace = history.replaceState.bind(history);
+
+  /** @param {string} path */
+  follow(path) {
+    this.whole = location.href;
+    const mine = { path, tries: 1 };
+    this.followed = mine;
+    document.documentElement.dataset.following = path;
+    setTimeout(() => this.followed === mine && this.arrive(), PATIENCE_MILLISECONDS);
+  }
+
+  arrive() {
+    this.followed = null;
+    delete document.documentElement.dataset.following;
+  }
+
+  /** What Streamlit adds to the history. @type {History["pushState"]} */
+  onPush(state, _unused, url) {
+    if (new URL(url ?? "", location.href).pathname !== location.pathname) {
+      this.replace(history.state, "", this.whole);
+      this.push(state, "", url);
+      this.arrive();
+    } else if (!this.followed) {
+      this.replace(state, "", url);
+    }
+  }
+
+  /** @param {Event} event */
+  onGesture(event) {
+    const link = event.target instanceof Element ? event.target.closest(LINK) : null;
+    if (!link) {
+      if (!this.followed) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else if (isPlainClick(event)) {
+      const path = pathOf(link);
+      if (path === location.pathname) this.arrive();
+      else if (path !== this.followed?.path) this.follow(path);
+    }
+  }
+
+  onStep() {
+    this.arrive();
+    this.whole = location.href;
+  }
+
+  onState() {
+    if (!isIdle()) return;
+    if (this.followed) setTimeout(() => this.again(), SETTLED_MILLISECONDS);
+    else this.whole = location.href;
+  }
+
+  /** A run that was under way when the link was clicked can have sent the server back to its own page. */
+  again() {
+    const mine = this.followed;
+    if (!mine || !isIdle()) return;
+    const link = [...document.querySelectorAll(LINK)].find((link) => pathOf(link) === mine.path);
+    if (!link || mine.tries === TRIES) {
+      this.arrive();
+    } else {
+      mine.tries += 1;
+      /** @type {HTMLElement} */ (link).click();
+    }
+  }
+}
+
+/** Take the history and the page links of the document in hand. */
+export function navigate() {
+  const navigation = new Navigation();
+  history.pushState = (...change) => navigation.onPush(...change);
+  for (const type of GESTURES)
+    addEventListener(type, (event) => navigation.onGesture(event), { capture: true });
+  addEventListener("popstate", () => navigation.onStep(), { capture: true });
+  new MutationObserver(() => navigation.onState()).observe(document.body, {
+    subtree: true,
+    attributes: true,
+    attributeFilter: ["data-test-script-state"],
+  });
+}

@@ -1,0 +1,1 @@
+"""What several views share: how their data is packed and sent; in the browser all but what is their own."""

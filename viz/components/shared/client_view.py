@@ -1,0 +1,84 @@
+"""What every client-side view shares: how it is drawn and how it reports a click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, TypeVar
+
+import streamlit as st
+
+from viz.components.shared.scripts import component
+
+Selection = TypeVar("Selection")
+JSON: TypeAlias = Any
+"""A value the browser sent: anything that JSON can hold."""
+
+_EVENT = "select"
+
+
+def index(value: JSON, length: int) -> int:
+    """Take the value as a position below length.
+
+    Raises:
+        ValueError: for anything else; a browser may send what the view itself never would.
+    """
+    if type(value) is not int or not 0 <= value < length:
+        raise ValueError(f"not a position below {length}: {value!r}")
+    return value
+
+
+class ClientView:
+    """A view that runs in the browser, by the script of its name.
+
+    What a user selects reaches Python as a trigger: it is there for one run and then gone. The view keeps
+    its own zoom, scroll and hover, and draws itself anew in place whenever its data changes.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Name the view once, at import."""
+        self._render = component(name)
+
+    def show(self, frame: bytes, *, key: str) -> None:
+        """Draw a view in which nothing can be selected; see ``mount``."""
+        self._render(key=key, data=frame)
+
+    def mount(
+        self,
+        frame: bytes,
+        *,
+        key: str,
+        parse: Callable[[JSON], Selection],
+        on_select: Callable[[Selection], None] | None = None,
+    ) -> Selection | None:
+        """Draw the view.
+
+        Args:
+            frame: its data, from ``pack_frame``.
+            key: its identity on the page. With the same key it is redrawn in place.
+            parse: makes a selection of the JSON value that the browser sent. What it refuses with a
+                LookupError, TypeError or ValueError counts as no selection.
+            on_select: called with the selection, before the run that the selection starts.
+
+        Returns:
+            What was selected just now; None in a run that something else started.
+        """
+
+        def report() -> None:
+            # What a view sent last may come when the page has gone on without it.
+            for selection in _selections(st.session_state.get(key, {}).get(_EVENT), parse):
+                if on_select is not None:
+                    on_select(selection)
+
+        result = self._render(key=key, data=frame, on_select_change=report)
+        return next(_selections(result.get(_EVENT), parse), None)
+
+
+def _selections(value: JSON, parse: Callable[[JSON], Selection]) -> Iterator[Selection]:
+    """Yield what was selected: nothing when nothing was, or when the browser sent something else."""
+    if value is None:
+        return
+    try:
+        selection = parse(value)
+    except (LookupError, TypeError, ValueError):
+        return
+    yield selection

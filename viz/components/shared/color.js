@@ -1,0 +1,82 @@
+// @ts-check
+// Colours: scales, the ink that can be read on them, and the stripes of closed cells.
+
+import { clamp } from "./numbers.js";
+
+/** @typedef {[number, number, number]} Rgb red, green and blue, from 0 to 255 */
+
+/**
+ * The colours of the theme, as colors.py sends them: each "#rrggbb".
+ * @typedef {object} Colors
+ * @property {string[]} sequential
+ * @property {string[]} diverging
+ * @property {string[]} categorical
+ * @property {string} masked
+ * @property {string} hatch
+ * @property {string} text
+ * @property {string} muted
+ * @property {string} background
+ * @property {string} surface
+ * @property {string} grid
+ * @property {string} accent
+ */
+
+const SHADES = 256;
+// Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.
+const STRIPES = [["/"], ["\\"], ["/", "\\"]];
+
+/**
+ * Evenly spaced colours along the stops.
+ * @param {readonly string[]} stops
+ * @returns {Rgb[]}
+ */
+export function ramp(stops, n = SHADES) {
+  const rgb = stops.map((stop) => [1, 3, 5].map((i) => parseInt(stop.slice(i, i + 2), 16)));
+  return Array.from({ length: n }, (_, i) => {
+    const at = (i / (n - 1)) * (rgb.length - 1);
+    const low = Math.min(Math.floor(at), rgb.length - 2);
+    const mixed = rgb[low].map((c, k) => Math.round(c + (at - low) * (rgb[low + 1][k] - c)));
+    return /** @type {Rgb} */ (mixed);
+  });
+}
+
+/**
+ * Where a share of the whole scale lies among the colours of a ramp; what is no number lies at its start.
+ * @param {number} share
+ */
+export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) || 0;
+
+/** @param {Rgb} color */
+export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
+
+/**
+ * The opaque colour as a pixel of an image.
+ * @param {Rgb} color
+ */
+export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/**
+ * Black or white, whichever contrasts more with the colour (WCAG relative luminance).
+ * @param {Rgb} color
+ */
+export function inkOn(color) {
+  const [r, g, b] = color.map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
+
+/**
+ * The directions of the stripes over cells that are closed for this reason, counted from 1.
+ * @param {number} reason
+ */
+export const stripesOf = (reason) => STRIPES[(reason - 1) % STRIPES.length];
+
+/**
+ * A CSS background with the stripes of a closed cell.
+ * @param {{hatch: string, masked: string}} colors
+ */
+export function hatchSwatch(colors, reason = 1) {
+  const lines = `${colors.hatch} 0 1px,#0000 1px 5px`;
+  const angles = stripesOf(reason).map((stripe) => (stripe === "/" ? 135 : 45));
+  const stripes = angles.map((angle) => `repeating-linear-gradient(${angle}deg,${lines})`);
+  return [...stripes, colors.masked].join();
+}

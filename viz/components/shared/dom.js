@@ -1,0 +1,58 @@
+// @ts-check
+// Elements. No token ever goes through innerHTML: text is a child.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @typedef {Node | string | number} Child */
+/** @typedef {Record<string, unknown>} Attributes */
+
+/**
+ * An element with its attributes, its handlers (as `onclick`) and its children.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ */
+export const h = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+
+/** @param {string} className @param {...Child} children */
+export const div = (className, ...children) => h("div", { class: className }, ...children);
+
+/** @param {string} className @param {...Child} children */
+export const span = (className, ...children) => h("span", { class: className }, ...children);
+
+/**
+ * An element of a drawing; see `h`.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ */
+export const svg = (tag, attributes, ...children) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+/**
+ * @template {Element} Made
+ * @param {Made} node
+ * @param {Attributes | undefined} attributes
+ * @param {Child[]} children
+ */
+function filled(node, attributes = {}, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") Object.assign(node, { [name]: value });
+    else node.setAttribute(name, String(value));
+  }
+  node.append(...children.map((child) => (typeof child === "number" ? String(child) : child)));
+  return node;
+}
+
+/**
+ * Where a pointer is on an element, in CSS pixels from its corner.
+ * @param {Element} element
+ * @param {{clientX: number, clientY: number}} event
+ * @returns {[number, number]}
+ */
+export function positionOn(element, { clientX, clientY }) {
+  const { left, top } = element.getBoundingClientRect();
+  return [clientX - left, clientY - top];
+}

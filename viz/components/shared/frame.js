@@ -1,0 +1,35 @@
+// @ts-check
+// What frame.py packs, read in the browser: a JSON header, then the arrays that it names.
+
+const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
+
+/**
+ * What every view is given.
+ * @typedef {object} Frame
+ * @property {import("./color.js").Colors} colors
+ */
+
+/**
+ * The header's data with each array put in under its name; `any`, because each view knows its own fields.
+ * @param {Uint8Array} bytes
+ * @returns {any}
+ */
+export function readFrame(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
+  const { data, arrays } = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const body = Math.ceil((4 + length) / 8) * 8;
+  for (const [name, { dtype, shape, offset }] of Object.entries(arrays)) {
+    const Type = TYPES[/** @type {keyof typeof TYPES} */ (dtype)];
+    const n = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
+    // A copy, because a typed array has to begin at a multiple of its element's size.
+    const own = bytes.slice(body + offset, body + offset + n * Type.BYTES_PER_ELEMENT);
+    data[name] = new Type(own.buffer);
+  }
+  return data;
+}
+
+/**
+ * @param {Uint8Array | undefined} a
+ * @param {Uint8Array} b
+ */
+export const sameBytes = (a, b) => a?.length === b.length && a.every((x, i) => x === b[i]);

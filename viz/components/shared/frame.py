@@ -1,0 +1,53 @@
+"""One binary frame for a view's data: a JSON header, then the arrays it names, as they lie in memory.
+
+Streamlit hands raw bytes to a view unchanged only when they are the whole of its data; JSON or Arrow would
+copy and inflate the numbers. ``readFrame`` in frame.js reads what ``pack_frame`` writes:
+
+    4 bytes   length of the header, little-endian
+    header    UTF-8 JSON: {"data": {...}, "arrays": {name: {"dtype", "shape", "offset"}}}
+    padding   up to a multiple of 8
+    arrays    each at its offset from the end of the padding, a multiple of 8
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALIGNMENT = 8
+_DTYPES = {"uint8": "u1", "uint16": "<u2", "uint32": "<u4", "float32": "<f4"}
+
+
+LONGEST_TOKEN = 200
+
+
+def brief(token: str) -> str:
+    """Cut a token that nobody could read at a glance, and say how much is left out."""
+    left_out = len(token) - LONGEST_TOKEN
+    return token if left_out <= 0 else f"{token[:LONGEST_TOKEN]}… ({left_out:,} more characters)"
+
+
+def pack_frame(data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Pack JSON-serialisable data and named arrays into one frame.
+
+    Raises:
+        TypeError: for an array of a type that a browser's typed arrays (as used here) lack.
+        ValueError: for a number in data that JSON cannot hold (NaN or infinite): send None.
+    """
+    described: dict[str, dict[str, Any]] = {}
+    body = bytearray()
+    for name, array in arrays.items():
+        dtype = array.dtype.name
+        if dtype not in _DTYPES:
+            raise TypeError(f"array {name!r} has type {dtype}; a frame takes {', '.join(_DTYPES)}")
+        described[name] = {"dtype": dtype, "shape": list(array.shape), "offset": len(body)}
+        body += np.ascontiguousarray(array, _DTYPES[dtype]).tobytes()
+        body += bytes(-len(body) % _ALIGNMENT)
+    header = json.dumps({"data": data, "arrays": described}, allow_nan=False, separators=(",", ":")).encode()
+    padding = bytes(-(4 + len(header)) % _ALIGNMENT)
+    return struct.pack("<I", len(header)) + header + padding + bytes(body)

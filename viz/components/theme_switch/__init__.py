@@ -1,0 +1,39 @@
+"""The app's look: light, dark or the system's choice, remembered by the user's browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from viz.components.shared.scripts import component
+from viz.theme import ThemeName
+
+_CHOICES = ("System", "Light", "Dark")
+_OPTIONS = "".join(
+    f'<label><input type="radio" name="theme" value="{choice}"><span>{choice}</span></label>'
+    for choice in _CHOICES
+)
+_FAILURE = (
+    "This version of Streamlit does not let the app change its theme: choose it in the menu at the top right."
+)
+
+_renderer = component(
+    "theme_switch",
+    html=f'<fieldset><legend>Theme</legend>{_OPTIONS}</fieldset><p role="status" hidden>{_FAILURE}</p>',
+    css=Path(__file__).with_name("style.css").read_text(encoding="utf-8"),
+)
+
+
+def theme_choice(key: str) -> ThemeName:
+    """Draw the choice; draw it on every page, so that a remembered choice is followed on each.
+
+    A choice changes the whole page at once and then starts a run, in which figures get the new colours. Where
+    another version of Streamlit has no way to do that, a sentence under the choice says so.
+
+    Returns:
+        The theme in force in this run, also where it is the system's choice.
+    """
+    theme: ThemeName = "dark" if st.context.theme.type == "dark" else "light"
+    _renderer(key=key, data={"theme": theme}, on_changed_change=lambda: None)
+    return theme

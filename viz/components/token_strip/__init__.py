@@ -1,0 +1,88 @@
+"""A sentence as the model gets it: its tokens as chips with position and id, drawn in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from viz.components.shared.client_view import ClientView
+from viz.components.shared.colors import CellColors, color_data
+from viz.components.shared.frame import brief, pack_frame
+
+
+@dataclass(frozen=True)
+class StripToken:
+    """One token of the strip."""
+
+    text: str
+    """As typed, with invisible characters already made visible."""
+    token_id: int
+    unknown: bool = False
+    """The vocabulary lacks it: the model gets <unk> or the like instead."""
+    special: bool = False
+    """Added by the program, such as <eos>."""
+    word: int | None = None
+    """Which of the words it is a part of; None for a word of its own."""
+
+    @property
+    def kind(self) -> str:
+        """How the chip looks: "unknown", "special" or "word"."""
+        return "unknown" if self.unknown else "special" if self.special else "word"
+
+
+_VIEW = ClientView("token_strip")
+
+
+def token_strip(
+    tokens: Sequence[StripToken],
+    *,
+    colors: CellColors,
+    key: str,
+    title: str = "Tokens",
+    words: Sequence[str] = (),
+    note: str = "",
+    unknown_name: str = "<unk>",
+    unit: str = "word",
+) -> None:
+    """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
+
+    An unknown word is marked by stripes, a dashed border and the word "unknown"; a special token by its
+    round, dashed chip. The parts of a word stand together in a frame with the word under them. More than a
+    few lines scroll. Nothing is selected here, so nothing is sent back.
+
+    Args:
+        tokens: the tokens in order; positions count from 0.
+        colors: the colours of the current theme.
+        key: the view's identity on the page.
+        title: what the tokens are, for screen readers.
+        words: the words that tokens are parts of, with invisible characters already made visible.
+        note: what else there is to know of these tokens, for the line under them.
+        unknown_name: what the model gets for a word that its vocabulary lacks.
+        unit: what to call such a word.
+    """
+    data = {
+        "colors": color_data(colors),
+        "title": title,
+        "note": f"{_note(tokens, brief(unknown_name), unit)} {note}".strip(),
+        "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
+        "words": [["" if of is None else brief(words[of]), n] for of, n in _runs(tokens)],
+    }
+    _VIEW.show(pack_frame(data, {}), key=key)
+
+
+def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
+    """Count the neighbours of each word."""
+    return [(word, len(list(own))) for word, own in groupby(token.word for token in tokens)]
+
+
+def _note(tokens: Sequence[StripToken], unknown_name: str, unit: str) -> str:
+    note = "Above each token its position, below it its number (id) in the vocabulary."
+    n_unknown = sum(token.unknown for token in tokens)
+    if not n_unknown:
+        return note
+    words = f"1 {unit} is" if n_unknown == 1 else f"{n_unknown} {unit}s are"
+    return (
+        f"{note} {words} not in the vocabulary: the model gets {unknown_name} there and cannot tell one from "
+        "another."
+    )

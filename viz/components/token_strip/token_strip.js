@@ -1,0 +1,78 @@
+// @ts-check
+// A sentence as the model gets it: a chip a token, with its position and its id; unknown words are marked,
+// and the tokens of one word are framed together.
+
+import { hatchSwatch } from "../shared/color.js";
+import { fadeWhereMore } from "../shared/controls.js";
+import { div, h, span } from "../shared/dom.js";
+import { forStreamlit, mounting, View } from "../shared/shell.js";
+import style from "./style.css";
+
+/** @typedef {[text: string, id: number, kind: "word" | "special" | "unknown"]} Token */
+
+/**
+ * @typedef {object} StripFields
+ * @property {string} title
+ * @property {string} note
+ * @property {Token[]} tokens
+ * @property {[word: string, count: number][]} words how many tokens each word has, in their order
+ */
+/** @typedef {import("../shared/frame.js").Frame & StripFields} StripData */
+
+/** @extends {View<StripData>} */
+class TokenStrip extends View {
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../shared/shell.js").Host} host
+   */
+  constructor(root, host) {
+    super(root, host);
+    // A list that scrolls has to be within reach of the keyboard.
+    this.list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
+    this.fade = fadeWhereMore(this.list);
+    this.note = div("hl-note");
+    root.append(this.list, this.note);
+  }
+
+  update() {
+    const { tokens, words, title, note } = this.data;
+    this.list.setAttribute("aria-label", title);
+    const chips = tokens.map((token, position) => this.chip(token, position));
+    const framed = words.flatMap(([word, count]) => {
+      const own = chips.splice(0, count);
+      return word && count > 1 ? [frame(word, own)] : own;
+    });
+    this.list.replaceChildren(...framed);
+    this.fade();
+    this.note.textContent = note;
+  }
+
+  /** @param {Token} token @param {number} position */
+  chip([word, id, kind], position) {
+    const chip = h(
+      "div",
+      { class: `hl-token ${kind}`, role: "listitem" },
+      span("place", position),
+      span("word", word),
+      span("id", `id ${id}`),
+    );
+    if (kind === "unknown") {
+      const { grid, surface } = this.data.colors;
+      chip.style.background = hatchSwatch({ hatch: grid, masked: surface });
+      chip.append(span("mark", "unknown"));
+    }
+    return chip;
+  }
+}
+
+/** @param {string} word @param {HTMLElement[]} chips */
+const frame = (word, chips) =>
+  h(
+    "div",
+    { class: "hl-frame", role: "group", "aria-label": `the word ${word}` },
+    div("parts", ...chips),
+    span("whole", word),
+  );
+
+export const mount = mounting(TokenStrip, "token_strip", style);
+export default forStreamlit(mount);
