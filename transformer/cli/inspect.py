@@ -15,10 +15,10 @@ from tqdm import tqdm
 from transformer.analysis.examine import CHECKS, examination
 from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.opening import at_home, open_checkpoint
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.reading.opening import survey
+from transformer.checkpoints.opening import at_home, open_checkpoint
+from transformer.checkpoints.reading.process import survey
 from transformer.cli.command import CommandError
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text

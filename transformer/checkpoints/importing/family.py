@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transformer.checkpoints.importing.sheet import ConfigReading
-from transformer.checkpoints.importing.transforms import Transform, as_it_is
+from transformer.checkpoints.importing.config_builder import ConfigReading
+from transformer.checkpoints.importing.renames import Transform, as_it_is
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 StandIn = Literal["zeros", "ones", "drawn"]

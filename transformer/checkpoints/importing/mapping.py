@@ -12,8 +12,8 @@ from torch import nn
 
 from transformer.checkpoints.importing.family import Family, Renames, StandIn, targets
 from transformer.checkpoints.importing.names import Patterns, nearest
+from transformer.checkpoints.importing.renames import Transform
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
-from transformer.checkpoints.importing.transforms import Transform
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer

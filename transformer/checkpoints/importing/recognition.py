@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from transformer.checkpoints.importing.config_builder import LARGEST_SIZE, ConfigReading
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
 from transformer.checkpoints.importing.mapping import Plan, make_plan, skeleton
 from transformer.checkpoints.importing.names import shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.importing.sheet import LARGEST_SIZE, ConfigReading
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig

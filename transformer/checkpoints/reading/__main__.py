@@ -16,7 +16,7 @@ from typing import Any
 
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import named
+from transformer.checkpoints.reading.regular_file import named
 from transformer.checkpoints.reading.table import copy_blocks, to_table
 from transformer.errors import CheckpointError
 

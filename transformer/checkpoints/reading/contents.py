@@ -9,7 +9,7 @@ from pathlib import Path
 from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
 from transformer.checkpoints.reading.found import Found, check_count
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import named, shown
+from transformer.checkpoints.reading.regular_file import named, shown
 from transformer.checkpoints.reading.weights_file import read_weights
 from transformer.errors import CheckpointError
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
 from transformer.checkpoints.reading.found import check_count
-from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe, is_lfs_pointer
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import open_source, shown
+from transformer.checkpoints.reading.regular_file import open_source, shown
 from transformer.errors import CheckpointError
 
 CARD = "README.md"

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.raw import ITEM_BYTES
-from transformer.checkpoints.reading.source import shown
+from transformer.checkpoints.reading.regular_file import shown
 from transformer.errors import CheckpointError
 
 _LARGEST = 2**48

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from transformer.checkpoints.reading.contents import Contents
+from transformer.checkpoints.reading.formats.zip_file import check_crc
 from transformer.checkpoints.reading.found import Block
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.checkpoints.reading.source import Source, named, open_source
-from transformer.checkpoints.reading.zip_file import check_crc
+from transformer.checkpoints.reading.regular_file import Source, named, open_source
 from transformer.errors import CheckpointError
 
 NUMBERS = "numbers.bin"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS, PickledTensor, check_dense
 from transformer.checkpoints.reading.found import check_count, check_name
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.pickle_values import SAVE_WEIGHTS, PickledTensor, check_dense
-from transformer.checkpoints.reading.source import shown
+from transformer.checkpoints.reading.regular_file import shown
 from transformer.errors import CheckpointError
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from transformer.checkpoints.reading.formats.safetensors_file import looks_like_safetensors, read_safetensors
+from transformer.checkpoints.reading.formats.torch_file import read_torch
+from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
+from transformer.checkpoints.reading.formats.zip_file import ZIP_MAGIC
 from transformer.checkpoints.reading.found import Found, check_sharing
-from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.safetensors_file import looks_like_safetensors, read_safetensors
-from transformer.checkpoints.reading.source import Source, open_source
-from transformer.checkpoints.reading.torch_file import read_torch
-from transformer.checkpoints.reading.zip_file import ZIP_MAGIC
+from transformer.checkpoints.reading.regular_file import Source, open_source
 from transformer.errors import CheckpointError
 
 SAFETENSORS, TORCH = "safetensors", "torch zip"

@@ -22,8 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.tokenizers.building import TOKENIZER_FILES, build
 from transformer.checkpoints.tokenizers.built import ORDINARY, Built
-from transformer.checkpoints.tokenizers.files import TOKENIZER_FILES, build
 from transformer.checkpoints.tokenizers.marian import MarianSide
 from transformer.checkpoints.tokenizers.settings import Texts, json_object
 from transformer.checkpoints.tokenizers.steps import patterns_of

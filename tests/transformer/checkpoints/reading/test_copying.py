@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.checkpoints.reading.source import open_source
+from transformer.checkpoints.reading.regular_file import open_source
 from transformer.errors import CheckpointError
 
 CONTENT = bytes(range(256)) * 31

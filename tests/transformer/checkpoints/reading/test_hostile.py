@@ -38,7 +38,7 @@ from tests.transformer.checkpoints.reading.crafted import (
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.table import NUMBERS as COPIED
 from transformer.errors import CheckpointError
 

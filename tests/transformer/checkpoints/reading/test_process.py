@@ -22,7 +22,7 @@ from tests.transformer.checkpoints.reading.crafted import (
 )
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint, survey
 from transformer.errors import CheckpointError
 
 

@@ -17,7 +17,7 @@ from tests.transformer.checkpoints.reading.crafted import entry, safetensors
 from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint, survey
 from transformer.checkpoints.reading.raw import ITEM_BYTES, RawCheckpoint
 from transformer.errors import CheckpointError
 

@@ -12,9 +12,9 @@ from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import NASTY, sentence_pieces, texts_of
+from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.built import Built
 from transformer.checkpoints.tokenizers.classes import USUAL
-from transformer.checkpoints.tokenizers.files import build
 from transformer.checkpoints.tokenizers.probe import probe
 from transformer.checkpoints.tokenizers.settings import Texts
 from transformer.errors import CheckpointError

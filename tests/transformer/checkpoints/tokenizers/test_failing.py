@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.built import Built
-from transformer.checkpoints.tokenizers.files import build
 from transformer.checkpoints.tokenizers.library import LibraryCoder
 from transformer.errors import SentenceError
 from transformer.text.coder import Specials

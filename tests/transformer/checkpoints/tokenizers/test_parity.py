@@ -16,8 +16,8 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import NASTY, texts_of
+from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.built import Built
-from transformer.checkpoints.tokenizers.files import build
 from transformer.checkpoints.tokenizers.library import LibraryCoder
 from transformer.checkpoints.tokenizers.marian_coder import MarianCoder
 from transformer.checkpoints.tokenizers.probe import probe

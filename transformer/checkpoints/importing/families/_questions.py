@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
+from transformer.checkpoints.importing.config_builder import Sheet
 from transformer.checkpoints.importing.report import Option
-from transformer.checkpoints.importing.sheet import Sheet
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.model.positions import sinusoidal_encoding

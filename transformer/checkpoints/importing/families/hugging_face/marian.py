@@ -1,0 +1,90 @@
+"""Marian's translators (Junczys-Dowmunt et al. 2018) as Hugging Face's transformers saves them: opus-mt.
+
+The paper's Transformer with norms behind the sublayers and sinusoidal positions, sines before cosines. The
+vocabularies of both sides are usually one, and usually targets begin with the padding token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.families._questions import ask_embedding_scale
+from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
+    LAYERS_AND_WORDS,
+    UNUSED,
+    arrange,
+    has_both_stacks,
+    read_stacks,
+    read_words,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Renames
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = LAYERS_AND_WORDS
+
+_SINUSOIDS = "A table of sinusoids; our model computes its own."
+IGNORED = {
+    **UNUSED,
+    "encoder.embed_positions.weight": _SINUSOIDS,
+    "decoder.embed_positions.weight": _SINUSOIDS,
+}
+
+USUAL_LENGTH = 512
+DEFAULT_PAD_ID = 58_100
+"""Of a config.json that leaves it out, as far as the vocabulary goes."""
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are both stacks, and norms in the layers alone."""
+    others = {"encoder.layernorm_embedding.weight", "encoder.layer_norm.weight"}
+    model_type = raw.json("config.json").get("model_type")
+    return has_both_stacks(raw) and not others & raw.tensors.keys() and model_type in (None, "marian")
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+    """From config.json, or from the shapes and answers."""
+    sheet = Sheet(raw, answers)
+    read_stacks(sheet, activation="swish")
+    sheet.layout("every Marian", norm_position="post", final_norm=False)
+    sheet.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
+    shared = sheet.config is None or sheet.config.flag("share_encoder_decoder_embeddings", True)
+    read_words(sheet, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
+    _read_pad_id(sheet)
+    _read_length(sheet)
+    config = sheet.config
+    if config is None:
+        ask_embedding_scale(sheet, likely=True)
+    else:
+        scaled = config.flag("scale_embedding", False)
+        sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
+        config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
+        refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
+    return sheet.reading()
+
+
+def _read_pad_id(sheet: Sheet) -> None:
+    """Padding is the last word, which transformers takes for 58,100 where nothing is said."""
+    last = sheet["src_vocab_size"] - 1
+    sheet.pad_id(usual=last if sheet.config is None else min(last, DEFAULT_PAD_ID))
+
+
+def _read_length(sheet: Sheet) -> None:
+    if sheet.config is not None or "encoder.embed_positions.weight" in sheet.raw.tensors:
+        sheet.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+    else:
+        sheet.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
+
+
+FAMILY = Family(
+    name="marian",
+    label="Marian",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arrange,
+)

@@ -1,0 +1,139 @@
+"""From the small files of a checkpoint to the coders of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.tokenizers.building import build
+from transformer.checkpoints.tokenizers.built import Built
+from transformer.checkpoints.tokenizers.generation import Generation, read_generation
+from transformer.checkpoints.tokenizers.library import LibraryCoder
+from transformer.checkpoints.tokenizers.marian import MarianSide
+from transformer.checkpoints.tokenizers.marian_coder import MarianCoder
+from transformer.checkpoints.tokenizers.probe import probe
+from transformer.errors import CheckpointError, TextError
+from transformer.model.config import TransformerConfig
+from transformer.text.coder import Coder, Specials
+from transformer.text.ids import IdCoder
+from transformer.text.plain_values import from_plain
+from transformer.text.vocabulary import BOS_ID, EOS_ID
+
+Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
+"""Of the source and of the target; what a target begins with, and what ends it."""
+
+OWN_VOCABULARY = "vocabulary.json"
+
+
+def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Coders:
+    """Open what a model reads and writes sentences with.
+
+    The tokenizer's files are first tried in a process of their own (`probe`). Without such files, a person
+    types ids (`IdCoder`). A tokenizer and a model of different sizes are no error here: the coders'
+    `vocabulary` has as many rows as the tokenizer needs.
+
+    Args:
+        raw: the checkpoint.
+        config: of the model that it becomes.
+        family: its layout, as the importer names it.
+
+    Returns:
+        The coders of source and target (the same for a model of one stack), the ids that a target begins
+        with, and those that end it, the usual one first.
+
+    Raises:
+        CheckpointError: for tokenizer files that are damaged or don't belong together.
+    """
+    if OWN_VOCABULARY in raw.texts:
+        return (*_own_coders(raw), (BOS_ID,), (EOS_ID,))
+    rows = config.src_vocab_size or config.tgt_vocab_size
+    target_rows = config.tgt_vocab_size or config.src_vocab_size
+    generation = read_generation(raw.texts, target_rows, family)
+    probe(raw.texts, family)
+    built = build(raw.texts, family)
+    if built is None:
+        return _id_coders(config, generation, rows, target_rows)
+    if isinstance(built, Built):
+        source, target = _library_coders(built, generation, (rows, target_rows))
+    else:
+        source, target = _marian_coders(built, generation, (rows, target_rows))
+    if not config.n_encoder_layers:
+        source = target
+    elif not config.n_decoder_layers:
+        target = source
+    ends = generation.ends or tuple(index for index in (target.specials.eos,) if index is not None)
+    return source, target, generation.start or _likely_start(target.specials), ends
+
+
+def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
+    sides = raw.json(OWN_VOCABULARY)
+    try:
+        return from_plain(sides.get("source")), from_plain(sides.get("target"))
+    except TextError as error:
+        raise CheckpointError(f"{OWN_VOCABULARY} is not valid ({error}): save the model again.") from error
+
+
+def _library_coders(built: Built, generation: Generation, rows: tuple[int, int]) -> list[Coder]:
+    return [
+        LibraryCoder(
+            built,
+            rows=size,
+            specials=_specials(built.named, built.ids, generation, size),
+            language=_code(language),
+        )
+        for size, language in zip(rows, built.languages, strict=True)
+    ]
+
+
+def _marian_coders(
+    sides: tuple[MarianSide, MarianSide], generation: Generation, rows: tuple[int, int]
+) -> list[Coder]:
+    return [
+        MarianCoder(
+            side,
+            rows=size,
+            specials=_specials(side.named, side.ids, generation, size),
+            language=_code(side.language),
+        )
+        for side, size in zip(sides, rows, strict=True)
+    ]
+
+
+def _id_coders(config: TransformerConfig, generation: Generation, rows: int, target_rows: int) -> Coders:
+    """Where nothing says how sentences begin and end, it is as in our own vocabularies, if there is room."""
+    start = generation.start or (min(BOS_ID, target_rows - 1),)
+    ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
+    eos = next(iter(ends), None)
+    pad = None if config.pad_id < 0 else config.pad_id
+    specials = Specials(pad=pad, bos=start[0], eos=eos, unk=None, never=generation.never)
+    source, target = (IdCoder(rows=size, specials=specials) for size in (rows, target_rows))
+    return source, target, start, ends
+
+
+def _specials(
+    named: Mapping[str, str], ids: Mapping[str, int], generation: Generation, rows: int
+) -> Specials:
+    def of(role: str) -> int | None:
+        index = ids.get(named.get(role, ""))
+        return index if index is not None and index < rows else None
+
+    pad, bos, eos, unk = (of(f"{role}_token") for role in ("pad", "bos", "eos", "unk"))
+    return Specials(
+        pad=generation.pad if generation.pad is not None else pad,
+        bos=generation.bos if generation.bos is not None else bos,
+        eos=generation.ends[0] if generation.ends else eos,
+        unk=None if unk in (bos, eos) else unk,  # GPT-2 names its end so; nothing is unknown to it
+        mask=of("mask_token"),
+        never=generation.never,
+    )
+
+
+def _likely_start(specials: Specials) -> tuple[int, ...]:
+    """Where no configuration says it: what begins a sentence, or padding, as Marian and T5 have it."""
+    return tuple(index for index in (specials.bos, specials.pad) if index is not None)[:1]
+
+
+def _code(language: str) -> str | None:
+    """The code of a language: en of en_XX; None for anything longer."""
+    code = language.partition("_")[0]
+    return code if code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3 else None
