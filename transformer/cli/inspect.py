@@ -18,7 +18,7 @@ from transformer.checkpoints.folder import MODELS, shipped_models
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import at_home, open_checkpoint
-from transformer.checkpoints.reading.process import survey
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
@@ -63,7 +63,7 @@ def run_inspection(command: Inspect) -> int:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = _answers(list(chain.from_iterable(command.answers)))
     path = MODELS / command.path if command.path in shipped_models() else at_home(command.path)
-    raw = survey(path)
+    raw = read_checkpoint(path)
     planned = plan_import(raw, answers)
     imported, diagnosis = Imported(None, planned.report, raw), None
     if asked or (raw.n_bytes <= SMALL and not command.quick):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
-from transformer.checkpoints.reading.found import check_count
-from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.regular_file import open_source, shown
+from transformer.checkpoints.reading.limits import Limits, check_count
+from transformer.checkpoints.reading.regular_file import open_regular_file, shown
 from transformer.errors import CheckpointError
 
 CARD = "README.md"
@@ -149,10 +148,10 @@ def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterato
 
 def _small(path: Path, name: str, limit: int) -> bytes:
     try:
-        with open_source(path) as source:
-            if source.size > limit:
-                raise CheckpointError(f"has {source.size:,} bytes, where {limit:,} are allowed: check it.")
-            content = source.read(0, source.size)
+        with open_regular_file(path) as file:
+            if file.size > limit:
+                raise CheckpointError(f"has {file.size:,} bytes, where {limit:,} are allowed: check it.")
+            content = file.read(0, file.size)
         if is_lfs_pointer(content):
             raise CheckpointError(describe(content[:HEAD_BYTES]) or "")
     except CheckpointError as error:

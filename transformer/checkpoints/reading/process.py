@@ -12,36 +12,23 @@ from typing import Any
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.reading.regular_file import named
-from transformer.checkpoints.reading.table import from_table
 from transformer.errors import CheckpointError
 
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-def survey(path: Path, limits: Limits = LOCAL_LIMITS) -> RawCheckpoint:
-    """Read the heads and small files of a checkpoint; its tensors are where they were.
-
-    Raises:
-        CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
-    """
-    return _read(path, limits, None)
-
-
-def read_checkpoint(path: Path, limits: Limits, folder: Path) -> RawCheckpoint:
-    """Read a whole checkpoint; its tensors are then in `folder`, in a file that the reading process wrote.
+def read_checkpoint(path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None) -> RawCheckpoint:
+    """Read the heads and small files of a checkpoint; with a folder, its tensors' numbers too.
 
     Args:
         path: of a file of weights or of a model's folder.
         limits: what is refused.
-        folder: an empty one, which must stay as long as the tensors are used.
+        folder: an empty one, which must stay as long as the tensors are used: they are then in a file there
+            that the reading process wrote. Without one they are where they were, unlooked at.
 
     Raises:
-        CheckpointError: as `survey` does, and for numbers that are not those that were saved.
+        CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
     """
-    return _read(path, limits, folder)
-
-
-def _read(path: Path, limits: Limits, folder: Path | None) -> RawCheckpoint:
     path = path.absolute()
     task = {
         "path": str(path),
@@ -52,7 +39,7 @@ def _read(path: Path, limits: Limits, folder: Path | None) -> RawCheckpoint:
     refused = answer.get("refused")
     if refused is not None:
         raise CheckpointError(str(refused))
-    return from_table(answer["table"], path)
+    return RawCheckpoint.from_plain(answer["checkpoint"])
 
 
 def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ CHUNK = 2**20
 _LONGEST_SHOWN = 80
 
 
-class Source:
+class RegularFile:
     """An open file of a checkpoint.
 
     Attributes:
@@ -81,7 +81,7 @@ class Source:
 
 
 @contextmanager
-def open_source(path: Path) -> Iterator[Source]:
+def open_regular_file(path: Path) -> Iterator[RegularFile]:
     """Open a regular file; pipes and devices are refused unread.
 
     Raises:
@@ -96,7 +96,7 @@ def open_source(path: Path) -> Iterator[Source]:
             raise CheckpointError(f"is not there: check the path {shown(str(path))}.") from error
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
     with file:
-        yield Source(path, file)
+        yield RegularFile(path, file)
 
 
 def shown(text: str) -> str:

@@ -8,7 +8,6 @@ crashes it, crashes no one else.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.reading.raw import from_plain_texts, to_plain_texts
 from transformer.checkpoints.tokenizers.building import TOKENIZER_FILES, build
 from transformer.checkpoints.tokenizers.built import ORDINARY, Built
 from transformer.checkpoints.tokenizers.marian import MarianSide
@@ -74,7 +74,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
         CheckpointError: when they are refused, or the process crashes or takes too long or too much memory.
     """
     limits = limits or ProbeLimits()
-    files = {name: _packed(content) for name, content in texts.items() if name in TOKENIZER_FILES}
+    files = to_plain_texts({name: texts[name] for name in TOKENIZER_FILES if name in texts})
     task = {"family": family, "texts": files, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds}
     environment = {"PATH": os.defpath, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     try:
@@ -103,12 +103,6 @@ _CRASHED = (
 )
 
 
-def _packed(content: str | bytes) -> dict[str, str]:
-    if isinstance(content, str):
-        return {"text": content}
-    return {"base64": base64.b64encode(content).decode()}
-
-
 def _answer(output: bytes) -> str | None:
     try:
         refused = json.loads(output)["refused"]
@@ -124,12 +118,8 @@ def _main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(task["seconds"]) + 1,) * 2)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    texts = {
-        name: file["text"] if "text" in file else base64.b64decode(file["base64"])
-        for name, file in task["texts"].items()
-    }
     try:
-        _try(texts, task["family"])
+        _try(from_plain_texts(task["texts"]), task["family"])
         refused = None
     except CheckpointError as error:
         refused = str(error)

@@ -23,7 +23,7 @@ from tests.transformer.checkpoints.reading.crafted import (
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.process import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.errors import CheckpointError
 
 GOOD = saved({"w": tensor()})
@@ -232,6 +232,6 @@ def test_truth_values_are_0_or_1(tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     value = {"w": tensor((6,), (1,), of=storage("BoolStorage"))}
     path.write_bytes(saved(value, storages={"0": b"\0\1\0\1\1\2"}))
-    assert survey(path).tensors["w"].dtype == "BOOL"
+    assert read_checkpoint(path).tensors["w"].dtype == "BOOL"
     with pytest.raises(CheckpointError, match="neither 0 nor 1"):
         read_checkpoint(path, UPLOAD_LIMITS, tmp_path)

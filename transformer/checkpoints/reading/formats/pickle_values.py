@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints.reading.found import check_not_empty, check_shape
-from transformer.checkpoints.reading.limits import Limits
+from transformer.checkpoints.reading.limits import Limits, check_not_empty, check_shape
 from transformer.checkpoints.reading.regular_file import shown
 from transformer.errors import CheckpointError
 

@@ -9,18 +9,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from transformer.checkpoints.reading.found import (
-    Block,
-    Found,
-    Placed,
+from transformer.checkpoints.reading.limits import (
+    Limits,
     check_count,
     check_name,
     check_not_empty,
     check_shape,
 )
-from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.raw import ITEM_BYTES
-from transformer.checkpoints.reading.regular_file import Source, shown
+from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile
+from transformer.checkpoints.reading.regular_file import RegularFile, shown
 from transformer.errors import CheckpointError
 
 METADATA = "__metadata__"
@@ -33,33 +30,33 @@ def looks_like_safetensors(head: bytes) -> bool:
     return head[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
 
 
-def read_safetensors(source: Source, limits: Limits) -> Found:
+def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
     """Read the head of a safetensors file and hold it to the format.
 
     Raises:
         CheckpointError: when anything in it is not as it must be.
     """
-    if source.size < _LENGTH_BYTES:
-        raise CheckpointError(f"is no safetensors file, it has {source.size} bytes: {_DAMAGED}.")
-    length = int.from_bytes(source.read(0, _LENGTH_BYTES), "little")
-    if length > source.size - _LENGTH_BYTES:
+    if file.size < _LENGTH_BYTES:
+        raise CheckpointError(f"is no safetensors file, it has {file.size} bytes: {_DAMAGED}.")
+    length = int.from_bytes(file.read(0, _LENGTH_BYTES), "little")
+    if length > file.size - _LENGTH_BYTES:
         raise CheckpointError(
-            f"says that its head has {length:,} bytes and has {source.size - _LENGTH_BYTES:,} in all: it is "
+            f"says that its head has {length:,} bytes and has {file.size - _LENGTH_BYTES:,} in all: it is "
             f"cut off or no safetensors file; {_DAMAGED}."
         )
     if length > limits.max_header_bytes:
         raise CheckpointError(
             f"has a head of {length:,} bytes, where {limits.max_header_bytes:,} are allowed: save it again."
         )
-    head = _parse(source.read(_LENGTH_BYTES, length))
+    head = _parse(file.read(_LENGTH_BYTES, length))
     _check_metadata(head.pop(METADATA, {}))
     check_count(len(head), limits)
     begin = _LENGTH_BYTES + length
-    tensors = {name: _placed(name, entry, begin, limits) for name, entry in head.items()}
+    tensors = {name: _view(name, entry, begin, limits) for name, entry in head.items()}
     if not tensors:
         raise CheckpointError("holds no tensors: save it again.")
-    _check_layout([placed.block for placed in tensors.values()], begin, source.size)
-    return Found(tensors)
+    _check_layout([view.block for view in tensors.values()], begin, file.size)
+    return WeightsFile(file.path, "safetensors", tensors)
 
 
 def _parse(head: bytes) -> dict[str, Any]:
@@ -88,7 +85,7 @@ def _check_metadata(metadata: Any) -> None:
         raise CheckpointError(f"has metadata that is more than names with texts: {_DAMAGED}.")
 
 
-def _placed(name: str, entry: Any, begin: int, limits: Limits) -> Placed:
+def _view(name: str, entry: Any, begin: int, limits: Limits) -> TensorView:
     check_name(name, limits)
     what = f"the tensor {shown(name)}"
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
@@ -107,13 +104,13 @@ def _placed(name: str, entry: Any, begin: int, limits: Limits) -> Placed:
     check_not_empty(tuple(shape), what)
     if not _whole_numbers(offsets) or len(offsets) != 2 or not 0 <= offsets[0] < offsets[1] < 2**63:
         raise CheckpointError(f"gives {what} no valid data_offsets: {_DAMAGED}.")
-    placed = Placed(Block(begin + offsets[0], offsets[1] - offsets[0], dtype), 0, tuple(shape))
-    if placed.n_bytes != placed.block.n_bytes:
+    view = TensorView(Block(begin + offsets[0], offsets[1] - offsets[0], dtype), 0, tuple(shape))
+    if view.n_bytes != view.block.n_bytes:
         raise CheckpointError(
-            f"gives {what} {placed.block.n_bytes:,} bytes, where its shape and dtype need "
-            f"{placed.n_bytes:,}: {_DAMAGED}."
+            f"gives {what} {view.block.n_bytes:,} bytes, where its shape and dtype need "
+            f"{view.n_bytes:,}: {_DAMAGED}."
         )
-    return placed
+    return view
 
 
 def _whole_numbers(values: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.regular_file import Source, shown
+from transformer.checkpoints.reading.regular_file import RegularFile, shown
 from transformer.errors import CheckpointError
 
 ZIP_MAGIC = b"PK\x03\x04"
@@ -40,13 +40,13 @@ class Entry:
     n_bytes: int
     crc: int
 
-    def read(self, source: Source) -> bytes:
+    def read(self, file: RegularFile) -> bytes:
         """Read it whole.
 
         Raises:
             CheckpointError: when its bytes are not the ones that were saved.
         """
-        content = source.read(self.offset, self.n_bytes)
+        content = file.read(self.offset, self.n_bytes)
         check_crc(zlib.crc32(content), self.crc, shown(self.name))
         return content
 
@@ -77,13 +77,13 @@ def check_crc(found: int, expected: int, name: str) -> None:
         )
 
 
-def read_entries(source: Source, limits: Limits) -> dict[str, Entry]:
+def read_entries(file: RegularFile, limits: Limits) -> dict[str, Entry]:
     """Read the directory of an archive and find every entry's bytes.
 
     Raises:
         CheckpointError: when anything in it is not as torch.save writes it.
     """
-    n_entries, start, size = _find_directory(source)
+    n_entries, start, size = _find_directory(file)
     if n_entries > limits.max_tensors + _OTHER_ENTRIES:
         raise CheckpointError(
             f"has {n_entries:,} entries, where {limits.max_tensors + _OTHER_ENTRIES:,} are allowed: {_AGAIN}."
@@ -94,29 +94,29 @@ def read_entries(source: Source, limits: Limits) -> dict[str, Entry]:
         )
     entries: dict[str, Entry] = {}
     end = 0
-    for listed in sorted(_listed(source.read(start, size), n_entries), key=lambda one: one.header):
+    for listed in sorted(_listed(file.read(start, size), n_entries), key=lambda one: one.header):
         _check_listed(listed)
         if listed.name in entries:
             raise CheckpointError(f"has the entry {shown(listed.name)} twice: {_AGAIN}.")
         if listed.header < end:
             raise CheckpointError(f"has entries that share bytes: {_AGAIN}.")
-        entry = _located(source, listed, start)
+        entry = _located(file, listed, start)
         entries[entry.name] = entry
         end = entry.offset + entry.n_bytes
     return entries
 
 
-def _find_directory(source: Source) -> tuple[int, int, int]:
+def _find_directory(file: RegularFile) -> tuple[int, int, int]:
     """The number of entries; where the directory begins and its size."""
-    end = source.size - _END.size
-    if end < 0 or (found := _END.unpack(source.read(end, _END.size)))[0] != b"PK\x05\x06" or found[-1]:
+    end = file.size - _END.size
+    if end < 0 or (found := _END.unpack(file.read(end, _END.size)))[0] != b"PK\x05\x06" or found[-1]:
         raise CheckpointError(
             "begins as a zip archive and does not end as one: it is cut off, or has bytes after its end. "
             "Copy or download it again."
         )
     disk, disk_of_directory, here, n_entries, size, start, _ = found[1:]
     directory_end = end
-    long_end = _find_long_end(source, end)
+    long_end = _find_long_end(file, end)
     if long_end is not None:
         directory_end, (disk, disk_of_directory, here, *long) = long_end
         for short, value, unknown in zip((n_entries, size, start), long, (_SHORT, _LONG, _LONG), strict=True):
@@ -130,17 +130,17 @@ def _find_directory(source: Source) -> tuple[int, int, int]:
     return n_entries, start, size
 
 
-def _find_long_end(source: Source, end: int) -> tuple[int, tuple[int, ...]] | None:
+def _find_long_end(file: RegularFile, end: int) -> tuple[int, tuple[int, ...]] | None:
     """The end of a zip64 archive: where it begins, and its 2 disks, 2 counts, directory's size and offset."""
     at = end - _LOCATOR.size
     if at < 0:
         return None
-    magic, disk, offset, n_disks = _LOCATOR.unpack(source.read(at, _LOCATOR.size))
+    magic, disk, offset, n_disks = _LOCATOR.unpack(file.read(at, _LOCATOR.size))
     if magic != b"PK\x06\x07":
         return None
     if disk or n_disks > 1 or offset != at - _LONG_END.size:
         raise CheckpointError(_DAMAGED)
-    magic, size, _, _, *values = _LONG_END.unpack(source.read(offset, _LONG_END.size))
+    magic, size, _, _, *values = _LONG_END.unpack(file.read(offset, _LONG_END.size))
     if magic != b"PK\x06\x06" or size != _LONG_END.size - 12:
         raise CheckpointError(_DAMAGED)
     return offset, tuple(values)
@@ -209,17 +209,17 @@ def _check_listed(listed: _Listed) -> None:
         raise CheckpointError(f"has an entry with the name {shown(name)}, which is no plain path: {_AGAIN}.")
 
 
-def _located(source: Source, listed: _Listed, limit: int) -> Entry:
+def _located(file: RegularFile, listed: _Listed, limit: int) -> Entry:
     """Find an entry's bytes behind its local header, which must say what the directory says."""
     if listed.header + _LOCAL.size > limit:
         raise CheckpointError(_DAMAGED)
-    found = _LOCAL.unpack(source.read(listed.header, _LOCAL.size))
+    found = _LOCAL.unpack(file.read(listed.header, _LOCAL.size))
     magic, _, flags, method, _, _, crc, packed, n_bytes, n_name, n_extra = found
     name_at = listed.header + _LOCAL.size
     offset = name_at + n_name + n_extra
     if magic != ZIP_MAGIC or offset + listed.n_bytes > limit:
         raise CheckpointError(_DAMAGED)
-    same = (flags, method, source.read(name_at, n_name)) == (
+    same = (flags, method, file.read(name_at, n_name)) == (
         listed.flags,
         listed.method,
         listed.name.encode(),
