@@ -70,6 +70,16 @@ def at_home(path: Path | str) -> Path:
         raise CheckpointError(f"{short(str(path))} begins in nobody's home: type the whole path.") from error
 
 
+def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:
+    """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
+
+    Raises:
+        CheckpointError: as `open_checkpoint` does.
+    """
+    raw = read_checkpoint(at_home(path))
+    return Imported(None, plan_import(raw, answers or {}).report, raw)
+
+
 def import_raw(
     raw: RawCheckpoint, answers: Mapping[str, Any] | None = None, *, device: torch.device | None = None
 ) -> Imported:
@@ -78,11 +88,11 @@ def import_raw(
     Raises:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
-    planned = plan_import(raw, answers or {})
-    report, model = planned.report, planned.skeleton
+    plan = plan_import(raw, answers or {})
+    report = plan.report
     if not report.keys.fits:
         return Imported(None, report, raw)
-    fill(model, planned.plan)
+    model = fill(plan)
     keys = replace(report.keys, tied=compare_ties(report.keys.tied, raw.tensors.values()))
     source, target, start_ids, end_ids = coders_of(raw, report.config, report.family)
     loaded = LoadedModel(
@@ -90,13 +100,8 @@ def import_raw(
         model=freeze(model.to(device or torch.device("cpu"))),
         source=source,
         target=target,
-        card=_card(raw),
+        card=str(raw.texts.get("README.md", "")),
         start_ids=start_ids,
         end_ids=end_ids,
     )
     return Imported(loaded, replace(report, keys=keys), raw)
-
-
-def _card(raw: RawCheckpoint) -> str:
-    card = raw.texts.get("README.md", "")
-    return card if isinstance(card, str) else ""

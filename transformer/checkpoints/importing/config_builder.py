@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.hints import hint
-from transformer.checkpoints.importing.names import layer_count
-from transformer.checkpoints.importing.report import Option, Question, Setting, Source
+from transformer.checkpoints.importing.renames import layer_count
+from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import ConfigError, TransformerConfig
@@ -22,10 +21,31 @@ LARGEST_SIZE = 2**28
 """Of one number of a model; finding the divisors of a larger one could take for ever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
+
+HINTS: Mapping[str, tuple[str, ...]] = {
+    "n_heads": (
+        "nhead",
+        "n_head",
+        "n_heads",
+        "num_heads",
+        "heads",
+        "num_attention_heads",
+        "attention_heads",
+        "h",
+    ),
+    "norm_position": ("norm_first", "pre_norm", "prenorm", "normalize_before"),
+    "activation": ("activation", "activation_function", "activation_fn"),
+    "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
+    "pad_id": ("pad_id", "pad_idx", "padding_idx", "pad_token_id", "src_pad_idx"),
+}
+"""Question -> the names under which people keep its answer."""
+
+_NORM_FIRST = {True: "pre", False: "post"}
+_DEEPEST = 4
 _YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
-class ConfigReading(NamedTuple):
+class DerivedConfig(NamedTuple):
     """A configuration, how it came about, whole sentences about it, and the tensors as answers name them."""
 
     config: TransformerConfig
@@ -35,7 +55,7 @@ class ConfigReading(NamedTuple):
     raw: RawCheckpoint | None = None
 
 
-class Sheet:
+class ConfigBuilder:
     """The values of a configuration, filled in one after the other.
 
     Args:
@@ -57,7 +77,7 @@ class Sheet:
     def __getitem__(self, name: str) -> Any:
         return self._settings[name].value
 
-    def put(self, name: str, value: Any, source: Source, why: str) -> Any:
+    def put(self, name: str, value: Any, source: SettingSource, why: str) -> Any:
         """Fill in a value."""
         self._settings[name] = Setting(name, value, source, why)
         return value
@@ -183,7 +203,7 @@ class Sheet:
         """What the files call a tensor."""
         return self.raw.tensors[tensor].name
 
-    def reading(self) -> ConfigReading:
+    def build(self) -> DerivedConfig:
         """What was filled in, as a configuration.
 
         Raises:
@@ -202,7 +222,7 @@ class Sheet:
             config = TransformerConfig.from_dict(values)
         except ConfigError as error:
             raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
-        return ConfigReading(
+        return DerivedConfig(
             config,
             tuple(self._settings.values()),
             tuple(self._questions.values()),
@@ -257,3 +277,23 @@ def likely_heads(d_model: int) -> list[int]:
     divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
     divisors += [d_model // n for n in divisors if n * n != d_model]
     return sorted(divisors, key=lambda n: (abs(math.log(d_model / n / TYPICAL_D_HEAD)), n))[:16]
+
+
+def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """The name and the value, as an answer of ours, of what looks like an answer; None for nothing."""
+    for name, value in _entries(extras, _DEEPEST):
+        if name.lower() in HINTS.get(question, ()):
+            if isinstance(value, bool):
+                if question == "norm_position":
+                    return name, _NORM_FIRST[value]
+            elif question != "norm_position" and isinstance(value, int | float | str):
+                return name, value
+    return None
+
+
+def _entries(extras: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+    for name, value in extras.items():
+        if isinstance(value, Mapping) and depth:
+            yield from _entries(value, depth - 1)
+        else:
+            yield str(name), value

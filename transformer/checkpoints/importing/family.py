@@ -6,35 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from transformer.checkpoints.importing.config_builder import ConfigReading
-from transformer.checkpoints.importing.renames import Transform, as_it_is
+from transformer.checkpoints.importing.config_builder import DerivedConfig
+from transformer.checkpoints.importing.renames import Renames
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 StandIn = Literal["zeros", "ones", "drawn"]
 """What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
-
-
-class Into:
-    """The target of a foreign tensor that is stored in another layout than ours, or holds several of ours.
-
-    Args:
-        by: what makes ours of it.
-        names: ours, with {} for a layer's number, in the order in which `by` gives them.
-    """
-
-    def __init__(self, by: Transform, *names: str) -> None:
-        self.by = by
-        self.names = names
-
-
-Renames = Mapping[str, str | Into]
-"""Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
-the first of them that a file has counts."""
-
-
-def targets(target: str | Into) -> Into:
-    """The target of a rename table in its long form."""
-    return Into(as_it_is, target) if isinstance(target, str) else target
 
 
 def _none(raw: RawCheckpoint) -> Mapping[str, StandIn]:
@@ -66,7 +43,7 @@ class Family:
     name: str
     label: str
     matches: Callable[[RawCheckpoint], bool]
-    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], ConfigReading]
+    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoints.importing.family import StandIn
-from transformer.checkpoints.importing.mapping import Plan, ties
+from transformer.checkpoints.importing.mapping import WeightPlan, ties
+from transformer.checkpoints.importing.recognition import ImportPlan
 from transformer.checkpoints.importing.report import TiedKey
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
@@ -20,14 +21,15 @@ _SEED = 0
 """Of numbers that stand in for weights that the files lack: the same at each opening."""
 
 
-def fill(model: Transformer, plan: Plan) -> None:
-    """Give a skeleton its weights; plan.keys must fit.
+def fill(plan: ImportPlan) -> Transformer:
+    """Give the plan's skeleton its weights; the names must fit.
 
     Weights stored as float32 are views of their file, others become float32: there is no second copy.
     """
+    model = plan.skeleton
     tied = ties(model)
-    weights = dict(_stored(model, plan))
-    weights |= dict(_standing_in(model, plan))
+    weights = dict(_stored(model, plan.weights))
+    weights |= dict(_standing_in(model, plan.weights))
     model.load_state_dict(weights, strict=False, assign=True)
     for name, first in tied.items():
         owner, _, attribute = name.rpartition(".")
@@ -35,6 +37,7 @@ def fill(model: Transformer, plan: Plan) -> None:
     empty = [name for name, weight in _all_tensors(model) if weight.is_meta]
     if empty:
         raise AssertionError(f"{', '.join(empty)} got no numbers")
+    return model
 
 
 def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> tuple[TiedKey, ...]:
@@ -48,13 +51,13 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
     return tuple(replace(copy, equal=is_equal(copy)) for copy in copies)
 
 
-def _stored(model: Transformer, plan: Plan) -> Iterator[tuple[str, Tensor]]:
+def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
     for assignment in plan.assignments:
         numbers = map_tensor(assignment.stored).to(torch.float32)
         yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
 
 
-def _standing_in(model: Transformer, plan: Plan) -> Iterator[tuple[str, Tensor]]:
+def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
     generator = torch.Generator().manual_seed(_SEED)
     for name, kind in plan.stand_ins.items():
         yield name, _stand_in(kind, model.get_parameter(name).shape, generator)

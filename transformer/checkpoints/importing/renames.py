@@ -1,17 +1,86 @@
-"""Foreign layouts of a tensor into ours: small named functions of one tensor and the model's configuration.
+"""Rename tables: foreign names to ours, and foreign layouts of a tensor into ours.
 
-Each gives as many tensors as the rename table names targets. None copies numbers where a view will do.
+A layout is a small named function of one tensor and the model's configuration; it gives as many tensors as
+the table names targets. None copies numbers where a view will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from torch import Tensor
 
 from transformer.model.config import TransformerConfig
 
+_NUMBER = "(0|[1-9][0-9]{0,4})"
+
 Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
+
+
+class Into:
+    """The target of a foreign tensor that is stored in another layout than ours, or holds several of ours.
+
+    Args:
+        by: what makes ours of it.
+        names: ours, with {} for a layer's number, in the order in which `by` gives them.
+    """
+
+    def __init__(self, by: Transform, *names: str) -> None:
+        self.by = by
+        self.names = names
+
+
+Renames = Mapping[str, str | Into]
+"""Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
+the first of them that a file has counts."""
+
+
+def targets(target: str | Into) -> Into:
+    """The target of a rename table in its long form."""
+    return Into(as_it_is, target) if isinstance(target, str) else target
+
+
+class Patterns:
+    """Finds which of some patterns a name fits; in a pattern each {} stands for a layer's number."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._plain: set[str] = set()
+        self._numbered: dict[str, list[tuple[str, re.Pattern[str]]]] = defaultdict(list)
+        for pattern in patterns:
+            if "{}" in pattern:
+                self._numbered[_shape(pattern)].append((pattern, _regex(pattern)))
+            else:
+                self._plain.add(pattern)
+
+    def find(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """The pattern and the numbers in the places of its {}; None where the name fits none."""
+        if name in self._plain:
+            return name, ()
+        for pattern, regex in self._numbered.get(_shape(name), ()):
+            match = regex.fullmatch(name)
+            if match:
+                return pattern, match.groups()
+        return None
+
+
+def layer_count(names: Iterable[str], prefix: str) -> int:
+    """One more than the highest layer's number behind a prefix such as "encoder.layers."; 0 for none."""
+    regex = re.compile(re.escape(prefix) + _NUMBER + r"\.")
+    found = (regex.match(name) for name in names)
+    return max((int(match[1]) + 1 for match in found if match), default=0)
+
+
+def _shape(name: str) -> str:
+    """The name with every number, and every place of one, replaced by {}."""
+    return re.sub(r"[0-9]+|{}", "{}", name)
+
+
+@lru_cache(maxsize=4096)
+def _regex(pattern: str) -> re.Pattern[str]:
+    return re.compile(_NUMBER.join(map(re.escape, pattern.split("{}"))))
 
 
 def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -9,8 +9,8 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
-Source = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""A value is told by the checkpoint's configuration, seen in the tensors, given by the person, a
+SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
+"""A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a
 guess that nobody confirmed, or the same in every model of the family."""
 
 
@@ -20,7 +20,7 @@ class Setting:
 
     name: str
     value: Any
-    source: Source
+    source: SettingSource
     why: str
 
 

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
 from transformer.checkpoints.importing.config_builder import likely_heads
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.names import Patterns, nearest, shared_prefixes, unwrapped
-from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
+from transformer.checkpoints.importing.renames import Patterns
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.errors import CheckpointError

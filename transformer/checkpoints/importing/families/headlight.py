@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading
+from transformer.checkpoints.importing.config_builder import DerivedConfig
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.report import Setting
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -21,7 +21,7 @@ def matches(raw: RawCheckpoint) -> bool:
     return raw.json("config.json").keys() >= _REQUIRED
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """The configuration as it was saved.
 
     Raises:
@@ -44,7 +44,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
         )
         for field in fields(config)
     ]
-    return ConfigReading(config, tuple(settings), ())
+    return DerivedConfig(config, tuple(settings), ())
 
 
 FAMILY = Family(

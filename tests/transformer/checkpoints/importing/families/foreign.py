@@ -62,8 +62,7 @@ def imported(
     keys = planned.report.keys
     assert keys.fits, (keys.missing, keys.misshaped)
     assert not keys.unexpected, keys.unexpected
-    fill(planned.skeleton, planned.plan)
-    return planned.skeleton.eval().requires_grad_(False), planned.report
+    return fill(planned).eval().requires_grad_(False), planned.report
 
 
 @torch.no_grad()

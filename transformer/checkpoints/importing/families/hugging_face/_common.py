@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from transformer.checkpoints.importing.config_builder import Sheet
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 ACTIVATIONS = {
@@ -25,10 +25,10 @@ POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
 """Reasons why a tensor is not needed."""
 
 
-def note_on_lookalikes(sheet: Sheet, others: str) -> None:
+def note_on_lookalikes(builder: ConfigBuilder, others: str) -> None:
     """Say that other models have the same names, where no config.json tells which one it is."""
-    if sheet.config is None:
-        sheet.note(
+    if builder.config is None:
+        builder.note(
             f"{others} have weights of the same names and compute something else. If this is one of them the "
             "numbers are wrong: open the whole folder with its config.json to be sure."
         )
@@ -42,30 +42,29 @@ _LABELS = {
 }
 
 
-def read_activation(sheet: Sheet, key: str, usual: str) -> None:
+def read_activation(builder: ConfigBuilder, key: str, usual: str) -> None:
     """Fill in the activation: config.json's, or else the answer to a question.
 
     Args:
-        sheet: to be filled in.
+        builder: to be filled in.
         key: the attribute of config.json.
         usual: the family's usual one, in Hugging Face's words.
     """
-    if sheet.config is None:
-        ask_activation(sheet, ACTIVATIONS[usual])
+    if builder.config is None:
+        ask_usual_activation(builder, ACTIVATIONS[usual])
     else:
-        told = sheet.config.choice(key, ACTIVATIONS, usual)
-        sheet.put("activation", told, "config", f"config.json: {key}")
+        told = builder.config.choice(key, ACTIVATIONS, usual)
+        builder.put("activation", told, "config", f"config.json: {key}")
 
 
-def ask_activation(sheet: Sheet, usual: str) -> None:
+def ask_usual_activation(builder: ConfigBuilder, usual: str) -> None:
     """Ask for the activation, the family's usual one first."""
-    sheet.ask(
-        "activation",
-        "Which activation has the feed-forward?",
+    labels = {usual: _LABELS[usual]} | _LABELS
+    why = (
         "config.json tells it, and it is not stored with the weights. With another one nearly all numbers "
-        "are wrong.",
-        tuple(Option(name, _LABELS[name]) for name in sorted(_LABELS, key=lambda name: name != usual)),
+        "are wrong."
     )
+    ask_activation(builder, labels, why)
 
 
 _OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -85,11 +84,11 @@ def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
     return name not in bare and not of_another_task
 
 
-def put_no_generator(sheet: Sheet) -> None:
+def put_no_generator(builder: ConfigBuilder) -> None:
     """Write down that the files have the model alone, without what would make words of its states."""
-    sheet.put("has_generator", False, "shapes", "there is no lm_head.weight")
-    sheet.put("tie_generator", False, "shapes", "there is no lm_head.weight")
-    sheet.note(
+    builder.put("has_generator", False, "shapes", "there is no lm_head.weight")
+    builder.put("tie_generator", False, "shapes", "there is no lm_head.weight")
+    builder.note(
         "There is no language-model head in the files: the model gives hidden states and attention, and "
         "proposes no words."
     )

@@ -11,16 +11,15 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.config_builder import Sheet
-from transformer.checkpoints.importing.families._questions import is_same
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Into, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Source
+from transformer.checkpoints.importing.renames import Into, Renames
+from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -124,7 +123,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     raw = replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
     tied = "config.json" in raw.texts and raw.json("config.json").get("tie_word_embeddings", True)
     own = {_SOURCE_WORDS, _TARGET_WORDS} <= raw.tensors.keys()
-    if tied or not own or _SHARED_WORDS not in raw.tensors or is_same(raw, _SOURCE_WORDS, _SHARED_WORDS):
+    if tied or not own or _SHARED_WORDS not in raw.tensors or raw.same_numbers(_SOURCE_WORDS, _SHARED_WORDS):
         return raw
     tensors = {UNUSED_WORDS if name == _SHARED_WORDS else name: raw.tensors[name] for name in raw.tensors}
     return replace(raw, tensors=tensors)
@@ -138,56 +137,56 @@ def _target_words(raw: RawCheckpoint) -> str:
     return _TARGET_WORDS if _TARGET_WORDS in raw.tensors else _source_words(raw)
 
 
-def read_stacks(sheet: Sheet, *, activation: str) -> None:
+def read_stacks(builder: ConfigBuilder, *, activation: str) -> None:
     """Widths, depths and heads; in config.json both stacks have theirs, which must be the same.
 
     Args:
-        sheet: to be filled in.
+        builder: to be filled in.
         activation: the family's usual one, in Hugging Face's words.
     """
-    sheet.size("d_model", "d_model", _source_words(sheet.raw), 1)
-    sheet.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
-    sheet.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
-    sheet.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
-    sheet.heads("encoder_attention_heads")
-    sheet.layout("every model of this layout", bias=True, norm_eps=1e-5)
-    if sheet.config is not None:
-        sheet.config.only(
+    builder.size("d_model", "d_model", _source_words(builder.raw), 1)
+    builder.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
+    builder.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
+    builder.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
+    builder.heads("encoder_attention_heads")
+    builder.layout("every model of this layout", bias=True, norm_eps=1e-5)
+    if builder.config is not None:
+        builder.config.only(
             "decoder_attention_heads",
-            sheet["n_heads"],
-            why=f"another number of heads than the encoder's {sheet['n_heads']}",
+            builder["n_heads"],
+            why=f"another number of heads than the encoder's {builder['n_heads']}",
         )
-        sheet.config.only(
-            "decoder_ffn_dim", sheet["d_ff"], why=f"another width than the encoder's {sheet['d_ff']}"
+        builder.config.only(
+            "decoder_ffn_dim", builder["d_ff"], why=f"another width than the encoder's {builder['d_ff']}"
         )
-    read_activation(sheet, "activation_function", activation)
+    read_activation(builder, "activation_function", activation)
 
 
-def read_words(sheet: Sheet, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+def read_words(builder: ConfigBuilder, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
     """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
 
     Args:
-        sheet: to be filled in.
+        builder: to be filled in.
         one_vocabulary: whether both sides have the same words.
         target_key: the attribute of config.json with the size of the target's vocabulary.
     """
-    raw, config = sheet.raw, sheet.config
+    raw, config = builder.raw, builder.config
     source, target = _source_words(raw), _target_words(raw)
-    sheet.size("src_vocab_size", "vocab_size", source, 0)
-    sheet.size("tgt_vocab_size", target_key, target, 0)
+    builder.size("src_vocab_size", "vocab_size", source, 0)
+    builder.size("tgt_vocab_size", target_key, target, 0)
     tied = config is not None and config.flag("tie_word_embeddings", True)
-    told: Source = "config" if tied else "shapes"
-    shared = one_vocabulary and (tied or source == target or is_same(raw, source, target))
-    sheet.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
+    told: SettingSource = "config" if tied else "shapes"
+    shared = one_vocabulary and (tied or source == target or raw.same_numbers(source, target))
+    builder.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
     generator = "lm_head.weight"
     alone = config is not None and not tied and generator not in raw.tensors
     if alone:
-        put_no_generator(sheet)
+        put_no_generator(builder)
     else:
-        tied_generator = tied or generator not in raw.tensors or is_same(raw, generator, target)
-        sheet.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
+        tied_generator = tied or generator not in raw.tensors or raw.same_numbers(generator, target)
+        builder.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
     has_bias = not alone and "final_logits_bias" in raw.tensors
-    sheet.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
+    builder.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
 
 
 def refuse_other_computations(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._common import note_on_lookalikes
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
@@ -21,8 +21,8 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames
-from transformer.checkpoints.importing.renames import without_first_rows
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.renames import Into, Renames, without_first_rows
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
@@ -67,31 +67,31 @@ def _model_type(raw: RawCheckpoint) -> Any:
     return raw.json("config.json").get("model_type")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    sheet = Sheet(raw, answers)
+    builder = ConfigBuilder(raw, answers)
     pre_norm = _is_pre_norm(raw)
-    read_stacks(sheet, activation="gelu")
+    read_stacks(builder, activation="gelu")
     why = "whether there is a norm behind the encoder"
-    sheet.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
-    sheet.put("final_norm", pre_norm, "shapes", why)
-    sheet.layout("every BART", positions="learned", embedding_norm=True)
-    read_words(sheet, one_vocabulary=True)
-    sheet.pad_id(usual=PAD_ID)
-    config = sheet.config
+    builder.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
+    builder.put("final_norm", pre_norm, "shapes", why)
+    builder.layout("every BART", positions="learned", embedding_norm=True)
+    read_words(builder, one_vocabulary=True)
+    builder.pad_id(usual=PAD_ID)
+    config = builder.config
     if config is None:
-        rows = sheet.length("encoder.embed_positions.weight", 0)
+        rows = builder.length("encoder.embed_positions.weight", 0)
         why = f"rows of the table of positions, without the first {UNUSED_ROWS}, which stand for none"
-        sheet.put("max_len", rows - UNUSED_ROWS, "shapes", why)
-        ask_embedding_scale(sheet, likely=pre_norm)
-        note_on_lookalikes(sheet, "Models like Blenderbot, whose positions begin at row 0,")
-        return sheet.reading()
-    sheet.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+        builder.put("max_len", rows - UNUSED_ROWS, "shapes", why)
+        ask_embedding_scale(builder, likely=pre_norm)
+        note_on_lookalikes(builder, "Models like Blenderbot, whose positions begin at row 0,")
+        return builder.build()
+    builder.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)
-    sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+    builder.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
     config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
-    return sheet.reading()
+    return builder.build()
 
 
 BART = Family(

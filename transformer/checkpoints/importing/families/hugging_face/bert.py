@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
     note_on_lookalikes,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
-from transformer.checkpoints.importing.renames import without_first_rows
+from transformer.checkpoints.importing.family import Family, may_be
+from transformer.checkpoints.importing.renames import Into, Renames, without_first_rows
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 ENCODER: Renames = {
@@ -150,7 +150,7 @@ def _has_encoder(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
-def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[str, Any]], ConfigReading]:
+def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]:
     """What reads the configuration of BERT or RoBERTa.
 
     Args:
@@ -158,78 +158,80 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
         unused_rows: at the beginning of the table of positions.
     """
 
-    def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+    def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
         """From config.json, or from the shapes and answers."""
-        sheet = Sheet(raw, answers)
-        sheet.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
-        sheet.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-        sheet.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
-        sheet.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
-        rows = sheet.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+        builder = ConfigBuilder(raw, answers)
+        builder.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
+        builder.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+        builder.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
+        builder.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
+        rows = builder.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
         if unused_rows:
-            _check_first_row(sheet)
+            _check_first_row(builder)
             why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
-            sheet.put("max_len", rows - unused_rows, "config" if sheet.config else "shapes", why)
-        sheet.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
-        sheet.heads("num_attention_heads")
-        read_activation(sheet, "hidden_act", "gelu")
+            builder.put("max_len", rows - unused_rows, "config" if builder.config else "shapes", why)
+        builder.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
+        builder.heads("num_attention_heads")
+        read_activation(builder, "hidden_act", "gelu")
         likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
-        if sheet.config is None and unused_rows:
+        if builder.config is None and unused_rows:
             likely = likely[::-1]
-        sheet.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
-        sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-        sheet.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-        sheet.layout("every BERT", positions="learned", final_norm=False)
-        _read_head(sheet, head)
+        builder.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
+        builder.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+        builder.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+        builder.layout("every BERT", positions="learned", final_norm=False)
+        _read_head(builder, head)
         if unused_rows:
-            _check_head(sheet)
-        sheet.pad_id(usual=unused_rows - 1 if unused_rows else 0)
-        if not sheet["has_generator"]:
-            note_on_lookalikes(sheet, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
-        _refuse_other_computations(sheet)
-        return sheet.reading()
+            _check_head(builder)
+        builder.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+        if not builder["has_generator"]:
+            note_on_lookalikes(builder, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
+        _refuse_other_computations(builder)
+        return builder.build()
 
     return read_config
 
 
-def _read_head(sheet: Sheet, head: str) -> None:
+def _read_head(builder: ConfigBuilder, head: str) -> None:
     """Whether there is a masked-language-model head, and whether its matrix is the embedding's."""
-    has_head = f"{head}.weight" in sheet.raw.tensors
-    sheet.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
-    sheet.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
-    tied = sheet.config is None or sheet.config.flag("tie_word_embeddings", True)
-    sheet.put(
+    has_head = f"{head}.weight" in builder.raw.tensors
+    builder.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
+    builder.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
+    tied = builder.config is None or builder.config.flag("tie_word_embeddings", True)
+    builder.put(
         "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
     )
     if not has_head:
-        sheet.note(
+        builder.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "
             "attention, and proposes no words."
         )
 
 
-def _check_first_row(sheet: Sheet) -> None:
+def _check_first_row(builder: ConfigBuilder) -> None:
     """RoBERTa's numbering of positions depends on its padding token."""
-    if sheet.config is not None:
-        sheet.config.only("pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row")
+    if builder.config is not None:
+        builder.config.only(
+            "pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row"
+        )
 
 
-def _check_head(sheet: Sheet) -> None:
+def _check_head(builder: ConfigBuilder) -> None:
     """RoBERTa's head always takes GELU."""
-    if sheet.config is not None and sheet["has_generator"]:
-        sheet.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
+    if builder.config is not None and builder["has_generator"]:
+        builder.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
 
 
-def _refuse_other_computations(sheet: Sheet) -> None:
-    if sheet.config is None:
+def _refuse_other_computations(builder: ConfigBuilder) -> None:
+    if builder.config is None:
         return
-    config = sheet.config
+    config = builder.config
     config.only(
         "position_embedding_type", "absolute", why="positions that are relative inside each attention"
     )
     config.only("is_decoder", False, why="a BERT whose later words are hidden from earlier ones")
     config.only("add_cross_attention", False, why="BERT layers that look at another model's memory")
-    config.only("embedding_size", sheet["d_model"], why="embeddings that are not as wide as the model")
+    config.only("embedding_size", builder["d_model"], why="embeddings that are not as wide as the model")
     config.refuse_unknown({"gradient_checkpointing", "output_past"})
 
 

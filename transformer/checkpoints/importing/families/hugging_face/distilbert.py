@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.family import Family, may_be
+from transformer.checkpoints.importing.renames import Renames
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
@@ -59,32 +60,34 @@ def matches(raw: RawCheckpoint) -> bool:
     return "transformer.layer.0.attention.q_lin.weight" in raw.tensors and may_be(raw, "distilbert")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    sheet = Sheet(raw, answers)
-    sheet.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
-    sheet.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-    sheet.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
-    sheet.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
-    sheet.layers("n_encoder_layers", "n_layers", "transformer.layer.")
-    sheet.heads("n_heads")
-    read_activation(sheet, "activation", "gelu")
-    sheet.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-    sheet.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-    sheet.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
+    builder = ConfigBuilder(raw, answers)
+    builder.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
+    builder.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+    builder.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
+    builder.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+    builder.layers("n_encoder_layers", "n_layers", "transformer.layer.")
+    builder.heads("n_heads")
+    read_activation(builder, "activation", "gelu")
+    builder.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+    builder.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+    builder.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
     has_head = "vocab_transform.weight" in raw.tensors
     for name in ("has_generator", "generator_transform"):
-        sheet.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
-    sheet.pad_id(usual=0)
-    tied = sheet.config is None or sheet.config.flag("tie_word_embeddings", True)
-    sheet.put(
+        builder.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
+    builder.pad_id(usual=0)
+    tied = builder.config is None or builder.config.flag("tie_word_embeddings", True)
+    builder.put(
         "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
     )
     if not has_head:
-        sheet.note("There is no masked-language-model head in the files: the model proposes no words.")
-    if sheet.config is not None:
-        sheet.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # they only began as sinusoids
-    return sheet.reading()
+        builder.note("There is no masked-language-model head in the files: the model proposes no words.")
+    if builder.config is not None:
+        builder.config.refuse_unknown(
+            {"sinusoidal_pos_embds", "tie_weights_"}
+        )  # they only began as sinusoids
+    return builder.build()
 
 
 FAMILY = Family(

@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
-from transformer.checkpoints.importing.renames import three_blocks, three_blocks_of_columns, transposed
-from transformer.checkpoints.importing.report import Source
+from transformer.checkpoints.importing.family import Family, may_be
+from transformer.checkpoints.importing.renames import (
+    Into,
+    Renames,
+    three_blocks,
+    three_blocks_of_columns,
+    transposed,
+)
+from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
@@ -76,28 +82,28 @@ def matches(raw: RawCheckpoint) -> bool:
     return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    sheet = Sheet(raw, answers)
-    d_model = sheet.size("d_model", "n_embd", "wte.weight", 1)
-    sheet.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
-    sheet.size("max_len", "n_positions", "wpe.weight", 0)
-    sheet.layers("n_decoder_layers", "n_layer", "h.")
-    sheet.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
-    sheet.heads("n_head")
-    read_activation(sheet, "activation_function", "gelu_new")
-    sheet.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
-    sheet.layout(
+    builder = ConfigBuilder(raw, answers)
+    d_model = builder.size("d_model", "n_embd", "wte.weight", 1)
+    builder.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
+    builder.size("max_len", "n_positions", "wpe.weight", 0)
+    builder.layers("n_decoder_layers", "n_layer", "h.")
+    builder.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
+    builder.heads("n_head")
+    read_activation(builder, "activation_function", "gelu_new")
+    builder.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
+    builder.layout(
         "every GPT-2", norm_position="pre", final_norm=True, positions="learned", embedding_scale=False
     )
-    sheet.layout("every GPT-2", attention_bias=True, generator_bias=False)
-    sheet.pad_id()
-    sheet.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
-    _read_generator(sheet)
-    config = sheet.config
+    builder.layout("every GPT-2", attention_bias=True, generator_bias=False)
+    builder.pad_id()
+    builder.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
+    _read_generator(builder)
+    config = builder.config
     if config is None:
-        return sheet.reading()
-    sheet.put(
+        return builder.build()
+    builder.put(
         "attention_scale",
         config.flag("scale_attn_weights", True),
         "config",
@@ -107,19 +113,19 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
-    return sheet.reading()
+    return builder.build()
 
 
-def _read_generator(sheet: Sheet) -> None:
+def _read_generator(builder: ConfigBuilder) -> None:
     """Whether it is the embedding; a model alone and a classifier have none."""
-    apart, config = _HEAD in sheet.raw.tensors, sheet.config
+    apart, config = _HEAD in builder.raw.tensors, builder.config
     tied = not apart if config is None else config.flag("tie_word_embeddings", True)
-    if apart or (tied and is_for_words(sheet.raw, _CLASSIFIERS, "GPT2Model")):
-        told: Source = "shapes" if config is None else "config"
+    if apart or (tied and is_for_words(builder.raw, _CLASSIFIERS, "GPT2Model")):
+        told: SettingSource = "shapes" if config is None else "config"
         why = f"whether there is {_HEAD}" if config is None else "config.json: tie_word_embeddings"
-        sheet.put("tie_generator", tied, told, why)
+        builder.put("tie_generator", tied, told, why)
     else:
-        put_no_generator(sheet)
+        put_no_generator(builder)
 
 
 FAMILY = Family(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet, likely_heads
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
@@ -20,9 +20,9 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     read_activation,
 )
 from transformer.checkpoints.importing.families.hugging_face._rotary import put_rotary
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, may_be
+from transformer.checkpoints.importing.family import Family, StandIn, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.renames import rotated_pairs_side_by_side
+from transformer.checkpoints.importing.renames import Into, Renames, rotated_pairs_side_by_side
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -99,30 +99,30 @@ def matches(raw: RawCheckpoint) -> bool:
     return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    sheet = Sheet(raw, answers)
-    sheet.size("d_model", "hidden_size", "embed_tokens.weight", 1)
-    sheet.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
-    sheet.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
-    sheet.layers("n_decoder_layers", "num_hidden_layers", "layers.")
-    sheet.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
-    sheet.layout(
+    builder = ConfigBuilder(raw, answers)
+    builder.size("d_model", "hidden_size", "embed_tokens.weight", 1)
+    builder.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
+    builder.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
+    builder.layers("n_decoder_layers", "num_hidden_layers", "layers.")
+    builder.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    builder.layout(
         "every model built like Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary"
     )
-    sheet.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
+    builder.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        sheet.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
+        builder.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
     has_norms = _Q_NORM in raw.tensors
-    sheet.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
-    read_activation(sheet, "hidden_act", "silu")
-    sheet.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
-    sheet.pad_id()
-    if sheet.config is None:
-        _ask(sheet)
+    builder.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
+    read_activation(builder, "hidden_act", "silu")
+    builder.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
+    builder.pad_id()
+    if builder.config is None:
+        _ask(builder)
     else:
-        _take(sheet, sheet.config)
-    return sheet.reading()
+        _take(builder, builder.config)
+    return builder.build()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
@@ -131,29 +131,29 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
 
 
-def _take(sheet: Sheet, config: ForeignConfig) -> None:
-    n_heads = sheet.heads("num_attention_heads")
-    usual = sheet["d_model"] // n_heads if n_heads > 0 else 0
-    if sheet["query_key_norm"]:
-        usual = sheet.length(_Q_NORM, 0)
+def _take(builder: ConfigBuilder, config: ForeignConfig) -> None:
+    n_heads = builder.heads("num_attention_heads")
+    usual = builder["d_model"] // n_heads if n_heads > 0 else 0
+    if builder["query_key_norm"]:
+        usual = builder.length(_Q_NORM, 0)
     d_head = config.integer("head_dim", usual)
-    sheet.put("d_head", d_head, "config", "config.json: head_dim")
+    builder.put("d_head", d_head, "config", "config.json: head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
-    sheet.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
-    _take_length(sheet, config)
-    put_rotary(sheet, config)
+    builder.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
+    _take_length(builder, config)
+    put_rotary(builder, config)
     tied = config.flag("tie_word_embeddings", False)
-    if _HEAD in sheet.raw.tensors or (tied and is_for_words(sheet.raw, _CLASSIFIERS, *_BARE)):
-        sheet.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    if _HEAD in builder.raw.tensors or (tied and is_for_words(builder.raw, _CLASSIFIERS, *_BARE)):
+        builder.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
     else:
-        put_no_generator(sheet)
+        put_no_generator(builder)
     config.refuse_unknown(_HARMLESS)
 
 
-def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
+def _take_length(builder: ConfigBuilder, config: ForeignConfig) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", 2048)
-    sheet.put("max_len", positions, "config", "config.json: max_position_embeddings")
+    builder.put("max_len", positions, "config", "config.json: max_position_embeddings")
     window = config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
@@ -161,47 +161,47 @@ def _take_length(sheet: Sheet, config: ForeignConfig) -> None:
             f"config.json says layer_types {short(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        sheet.put(
+        builder.put(
             "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
         )
 
 
-def _ask(sheet: Sheet) -> None:
+def _ask(builder: ConfigBuilder) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
-    note_on_lookalikes(sheet, "Gemma, Granite and other models")
-    _put_heads(sheet)
-    sheet.ask(
+    note_on_lookalikes(builder, "Gemma, Granite and other models")
+    _put_heads(builder)
+    builder.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
         "The angles are computed and not stored.",
         (Option(10_000.0, "10,000 (Llama 2)"), Option(500_000.0, "500,000 (Llama 3)")),
     )
-    sheet.ask(
+    builder.ask(
         "max_len",
         "How many tokens may a text have?",
         "Rotary positions have no table whose length could be read.",
         (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
     )
-    if _HEAD in sheet.raw.tensors or _is_language_model(sheet.raw):
-        sheet.put("tie_generator", _HEAD not in sheet.raw.tensors, "shapes", f"whether there is {_HEAD}")
+    if _HEAD in builder.raw.tensors or _is_language_model(builder.raw):
+        builder.put("tie_generator", _HEAD not in builder.raw.tensors, "shapes", f"whether there is {_HEAD}")
     else:
-        put_no_generator(sheet)
+        put_no_generator(builder)
 
 
-def _put_heads(sheet: Sheet) -> None:
+def _put_heads(builder: ConfigBuilder) -> None:
     """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
 
     Raises:
         CheckpointError: when they can't be cut so.
     """
-    q_rows = sheet.length("layers.0.self_attn.q_proj.weight", 0)
-    k_rows = sheet.length("layers.0.self_attn.k_proj.weight", 0)
+    q_rows = builder.length("layers.0.self_attn.q_proj.weight", 0)
+    k_rows = builder.length("layers.0.self_attn.k_proj.weight", 0)
     possible = _possible_heads(q_rows, k_rows)
-    if sheet["query_key_norm"]:
-        n_heads = q_rows // max(1, sheet.length(_Q_NORM, 0))
-        sheet.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
+    if builder["query_key_norm"]:
+        n_heads = q_rows // max(1, builder.length(_Q_NORM, 0))
+        builder.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
     else:
-        n_heads = sheet.ask(
+        n_heads = builder.ask(
             "n_heads",
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
@@ -213,8 +213,8 @@ def _put_heads(sheet: Sheet) -> None:
             f"{short(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
             f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
         )
-    sheet.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    sheet.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
+    builder.put("d_head", d_head, "shapes", "rows of q_proj over heads")
+    builder.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
     LAYERS_AND_WORDS,
@@ -20,7 +20,8 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family, Renames
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.renames import Renames
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = LAYERS_AND_WORDS
@@ -44,39 +45,39 @@ def matches(raw: RawCheckpoint) -> bool:
     return has_both_stacks(raw) and not others & raw.tensors.keys() and model_type in (None, "marian")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    sheet = Sheet(raw, answers)
-    read_stacks(sheet, activation="swish")
-    sheet.layout("every Marian", norm_position="post", final_norm=False)
-    sheet.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
-    shared = sheet.config is None or sheet.config.flag("share_encoder_decoder_embeddings", True)
-    read_words(sheet, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
-    _read_pad_id(sheet)
-    _read_length(sheet)
-    config = sheet.config
+    builder = ConfigBuilder(raw, answers)
+    read_stacks(builder, activation="swish")
+    builder.layout("every Marian", norm_position="post", final_norm=False)
+    builder.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
+    shared = builder.config is None or builder.config.flag("share_encoder_decoder_embeddings", True)
+    read_words(builder, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
+    _read_pad_id(builder)
+    _read_length(builder)
+    config = builder.config
     if config is None:
-        ask_embedding_scale(sheet, likely=True)
+        ask_embedding_scale(builder, likely=True)
     else:
         scaled = config.flag("scale_embedding", False)
-        sheet.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        builder.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
-    return sheet.reading()
+    return builder.build()
 
 
-def _read_pad_id(sheet: Sheet) -> None:
+def _read_pad_id(builder: ConfigBuilder) -> None:
     """Padding is the last word, which transformers takes for 58,100 where nothing is said."""
-    last = sheet["src_vocab_size"] - 1
-    sheet.pad_id(usual=last if sheet.config is None else min(last, DEFAULT_PAD_ID))
+    last = builder["src_vocab_size"] - 1
+    builder.pad_id(usual=last if builder.config is None else min(last, DEFAULT_PAD_ID))
 
 
-def _read_length(sheet: Sheet) -> None:
-    if sheet.config is not None or "encoder.embed_positions.weight" in sheet.raw.tensors:
-        sheet.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+def _read_length(builder: ConfigBuilder) -> None:
+    if builder.config is not None or "encoder.embed_positions.weight" in builder.raw.tensors:
+        builder.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     else:
-        sheet.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
+        builder.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
 
 
 FAMILY = Family(

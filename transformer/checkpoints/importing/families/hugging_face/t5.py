@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
-from transformer.checkpoints.importing.families._questions import is_same
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
     CLASSIFIER,
-    ask_activation,
+    ask_usual_activation,
     put_no_generator,
 )
-from transformer.checkpoints.importing.family import Family, Renames
+from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.names import layer_count
+from transformer.checkpoints.importing.renames import Renames, layer_count
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -92,39 +91,39 @@ def matches(raw: RawCheckpoint) -> bool:
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and model_type in (None, "t5", "mt5")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    sheet = Sheet(raw, answers)
-    sheet.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
-    sheet.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
+    builder = ConfigBuilder(raw, answers)
+    builder.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
+    builder.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
     embedding = "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
-    sheet.size("d_model", "d_model", embedding, 1)
-    sheet.size("src_vocab_size", "vocab_size", embedding, 0)
-    n_heads = sheet.size("n_heads", "num_heads", _BIAS, 1)
-    if sheet.config is None:
-        sheet.put("d_head", sheet.length(_Q, 0) // max(n_heads, 1), "shapes", "rows of q over heads")
+    builder.size("d_model", "d_model", embedding, 1)
+    builder.size("src_vocab_size", "vocab_size", embedding, 0)
+    n_heads = builder.size("n_heads", "num_heads", _BIAS, 1)
+    if builder.config is None:
+        builder.put("d_head", builder.length(_Q, 0) // max(n_heads, 1), "shapes", "rows of q over heads")
     else:
-        sheet.size("d_head", "d_kv", _Q, 0)
-    sheet.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
-    sheet.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
-    _read_feed_forward(sheet)
-    _read_distances(sheet)
-    sheet.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
-    _read_decoder(sheet)
-    sheet.pad_id(usual=0)
-    if sheet.config is not None:
-        _refuse_other_computations(sheet.config)
-    return sheet.reading()
+        builder.size("d_head", "d_kv", _Q, 0)
+    builder.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
+    builder.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
+    _read_feed_forward(builder)
+    _read_distances(builder)
+    builder.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
+    _read_decoder(builder)
+    builder.pad_id(usual=0)
+    if builder.config is not None:
+        _refuse_other_computations(builder.config)
+    return builder.build()
 
 
-def _read_feed_forward(sheet: Sheet) -> None:
+def _read_feed_forward(builder: ConfigBuilder) -> None:
     """Whether it is gated, and its activation: "relu", "gated-gelu" and others of that kind."""
-    gated = _GATED in sheet.raw.tensors
-    sheet.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
-    if sheet.config is None:
-        ask_activation(sheet, "gelu_tanh" if gated else "relu")
+    gated = _GATED in builder.raw.tensors
+    builder.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
+    if builder.config is None:
+        ask_usual_activation(builder, "gelu_tanh" if gated else "relu")
         return
-    told = sheet.config.get("feed_forward_proj", "relu")
+    told = builder.config.get("feed_forward_proj", "relu")
     first, _, name = str(told).rpartition("-")
     known = first == ("gated" if gated else "") and name in ACTIVATIONS
     if not known:
@@ -135,51 +134,53 @@ def _read_feed_forward(sheet: Sheet) -> None:
         )
     # "gated-gelu" has always meant the approximation: models were trained so.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
-    sheet.put("activation", activation, "config", "config.json: feed_forward_proj")
+    builder.put("activation", activation, "config", "config.json: feed_forward_proj")
 
 
-def _read_distances(sheet: Sheet) -> None:
+def _read_distances(builder: ConfigBuilder) -> None:
     """How far the bias tells distances apart; no table bounds the length of a text."""
-    config = sheet.config
+    config = builder.config
     if config is None:
-        sheet.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
-        sheet.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
+        builder.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
+        builder.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
         return
     distance = config.integer("relative_attention_max_distance", USUAL_DISTANCE)
-    sheet.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
+    builder.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
     length = config.integer("n_positions", USUAL_LENGTH)
-    sheet.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
+    builder.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
 
 
-def _read_decoder(sheet: Sheet) -> None:
+def _read_decoder(builder: ConfigBuilder) -> None:
     """Depths, and what comes behind the decoder; the encoder may be alone."""
-    sheet.layers("n_encoder_layers", "num_layers", "encoder.block.")
-    if not layer_count(sheet.raw.tensors, "decoder.block."):
-        sheet.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
-        sheet.note("The files have T5's encoder alone: the model gives hidden states and proposes no words.")
+    builder.layers("n_encoder_layers", "num_layers", "encoder.block.")
+    if not layer_count(builder.raw.tensors, "decoder.block."):
+        builder.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
+        builder.note(
+            "The files have T5's encoder alone: the model gives hidden states and proposes no words."
+        )
         return
-    told = sheet.config is not None and "num_decoder_layers" in sheet.config
-    sheet.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")
-    words = sheet["src_vocab_size"]
-    sheet.put("tgt_vocab_size", words, "layout", "one vocabulary for both sides")
-    sheet.layout("one vocabulary for both sides", share_embeddings=True)
-    _read_generator(sheet)
+    told = builder.config is not None and "num_decoder_layers" in builder.config
+    builder.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")
+    words = builder["src_vocab_size"]
+    builder.put("tgt_vocab_size", words, "layout", "one vocabulary for both sides")
+    builder.layout("one vocabulary for both sides", share_embeddings=True)
+    _read_generator(builder)
 
 
-def _read_generator(sheet: Sheet) -> None:
+def _read_generator(builder: ConfigBuilder) -> None:
     """Version 1.0 ties the generator and scales its input; 1.1 does neither."""
-    raw, config = sheet.raw, sheet.config
-    apart = "lm_head.weight" in raw.tensors and not is_same(raw, "lm_head.weight", "shared.weight")
+    raw, config = builder.raw, builder.config
+    apart = "lm_head.weight" in raw.tensors and not raw.same_numbers("lm_head.weight", "shared.weight")
     if config is None:
         scaled = Option(value=True, label="yes: version 1.0, whose generator is the embedding")
         plain = Option(value=False, label="no: version 1.1")
-        sheet.ask(
+        builder.ask(
             "logits_scale",
             "Are hidden states divided by the square root of d_model before the generator?",
             "It is done in the program and not stored. A wrong answer makes the model too sure or unsure.",
             (plain, scaled) if apart else (scaled, plain),
         )
-        sheet.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
+        builder.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
     tied = config.flag("tie_word_embeddings", True)
     # Newer files say it themselves; in older ones an untied generator stands for version 1.1. mT5 is a 1.1.
@@ -187,12 +188,12 @@ def _read_generator(sheet: Sheet) -> None:
     # Newer versions of transformers write that all models are tied, also those that were not.
     bare = config.get("architectures") in (["T5Model"], ["MT5Model"]) and not scales
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
-        put_no_generator(sheet)
+        put_no_generator(builder)
         return
-    sheet.put(
+    builder.put(
         "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
     )
-    sheet.put(
+    builder.put(
         "tie_generator",
         not apart or (tied and scales),
         "config",

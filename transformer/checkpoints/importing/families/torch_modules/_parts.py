@@ -24,7 +24,7 @@ _MOST_OPTIONS = 16
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
 Ask = Callable[[str, str, str, tuple[Option, ...]], Any]
-"""What gives the answer to a question, as `Sheet.ask` does: name, text, why, options."""
+"""What gives the answer to a question, as `ConfigBuilder.ask` does: name, text, why, options."""
 
 
 def likeliest(name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:

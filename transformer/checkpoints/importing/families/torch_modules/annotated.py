@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -21,9 +21,8 @@ from transformer.checkpoints.importing.families._questions import (
     put_final_norm,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames
-from transformer.checkpoints.importing.names import layer_count
-from transformer.checkpoints.importing.renames import table_of_positions
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.renames import Into, Renames, layer_count, table_of_positions
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -113,30 +112,30 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    sheet = Sheet(raw, answers)
+    builder = ConfigBuilder(raw, answers)
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
-        sheet.put(name, layer_count(raw.tensors, f"{stack}.layers."), "shapes", f"layers of the {stack}")
-    sheet.size("d_model", "d_model", "src_embedding", 1)
-    sheet.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
-    sheet.ask_heads(8)
+        builder.put(name, layer_count(raw.tensors, f"{stack}.layers."), "shapes", f"layers of the {stack}")
+    builder.size("d_model", "d_model", "src_embedding", 1)
+    builder.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
+    builder.ask_heads(8)
     own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
-    sheet.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
-    ask_norm_eps(sheet, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
-    _ask_norm_position(sheet)
-    put_final_norm(sheet, ("encoder", "decoder"), "a_2")
-    ask_activation(sheet)
-    put_vocabularies(sheet)
-    ask_positions(sheet, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
-    ask_embedding_scale(sheet, likely=True)
-    ask_pad_id(sheet, "src_embedding", usual=2)
-    return sheet.reading()
+    builder.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
+    ask_norm_eps(builder, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
+    _ask_norm_position(builder)
+    put_final_norm(builder, ("encoder", "decoder"), "a_2")
+    ask_activation(builder)
+    put_vocabularies(builder)
+    ask_positions(builder, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    ask_embedding_scale(builder, likely=True)
+    ask_pad_id(builder, "src_embedding", usual=2)
+    return builder.build()
 
 
-def _ask_norm_position(sheet: Sheet) -> None:
-    sheet.ask(
+def _ask_norm_position(builder: ConfigBuilder) -> None:
+    builder.ask(
         "norm_position",
         "Do the norms come before or behind the sublayers?",
         "Both are saved with the same names and shapes. Look at forward of SublayerConnection in your code.",

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -24,9 +24,8 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames
-from transformer.checkpoints.importing.names import layer_count
-from transformer.checkpoints.importing.renames import interleaved_by_head
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.renames import Into, Renames, interleaved_by_head, layer_count
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -123,30 +122,30 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    sheet = Sheet(raw, answers)
+    builder = ConfigBuilder(raw, answers)
     encoder = layer_count(raw.tensors, "encoder.layers.")
     decoder = layer_count(raw.tensors, "decoder.layers.")
-    sheet.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
-    sheet.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
-    sheet.size("d_model", "d_model", "src_embedding", 1)
-    sheet.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
-    sheet.ask_heads(8)
-    _ask_merge(sheet)
-    ask_norm_position(sheet)
-    sheet.layout("the tutorial", final_norm=False)
-    ask_norm_eps(sheet, 1e-5, 1e-6)
-    ask_activation(sheet)
-    put_vocabularies(sheet)
-    ask_positions(sheet, [])
-    ask_embedding_scale(sheet, likely=False)
-    ask_pad_id(sheet, None, usual=1)
-    return sheet.reading()
+    builder.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
+    builder.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
+    builder.size("d_model", "d_model", "src_embedding", 1)
+    builder.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
+    builder.ask_heads(8)
+    _ask_merge(builder)
+    ask_norm_position(builder)
+    builder.layout("the tutorial", final_norm=False)
+    ask_norm_eps(builder, 1e-5, 1e-6)
+    ask_activation(builder)
+    put_vocabularies(builder)
+    ask_positions(builder, [])
+    ask_embedding_scale(builder, likely=False)
+    ask_pad_id(builder, None, usual=1)
+    return builder.build()
 
 
-def _ask_merge(sheet: Sheet) -> None:
-    merge = sheet.ask(
+def _ask_merge(builder: ConfigBuilder) -> None:
+    merge = builder.ask(
         "merge_heads",
         "Does the attention transpose its heads back before it merges them?",
         "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
@@ -157,7 +156,7 @@ def _ask_merge(sheet: Sheet) -> None:
         ),
     )
     if merge == "untransposed":
-        sheet.note(
+        builder.note(
             "The heads are merged without transposing back: each token gets pieces of other tokens, later "
             "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
             "just that."

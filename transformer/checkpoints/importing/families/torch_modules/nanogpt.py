@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
-from transformer.checkpoints.importing.families._questions import is_same
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face import gpt2
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
-from transformer.checkpoints.importing.renames import three_blocks
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.importing.renames import Into, Renames, three_blocks
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
@@ -30,6 +29,12 @@ RENAMES: Renames = {
     "h.{}.mlp.c_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
 }
 
+_ACTIVATIONS = {
+    "gelu": "GELU (nn.GELU()), as nanoGPT has it",
+    "gelu_tanh": "GELU, approximated by tanh, as minGPT and the first nanoGPT have it",
+    "relu": "ReLU",
+    "silu": "SiLU (Swish)",
+}
 _FUSED, _WORDS, _GENERATOR = "h.0.attn.c_attn.weight", "wte.weight", "lm_head.weight"
 
 
@@ -41,41 +46,27 @@ def matches(raw: RawCheckpoint) -> bool:
     return len(shape) == 2 and shape[0] == 3 * shape[1]
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes and answers; from a config.json where a person put one."""
-    sheet = Sheet(raw, answers)
-    sheet.size("d_model", "n_embd", _WORDS, 1)
-    sheet.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
-    sheet.size("max_len", "block_size", "wpe.weight", 0)
-    sheet.put("d_ff", sheet.length("h.0.mlp.c_fc.weight", 0), "shapes", "axis 0 of c_fc.weight")
-    sheet.layers("n_decoder_layers", "n_layer", "h.")
-    if sheet.config is not None and "n_head" in sheet.config:
-        sheet.heads("n_head")
+    builder = ConfigBuilder(raw, answers)
+    builder.size("d_model", "n_embd", _WORDS, 1)
+    builder.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
+    builder.size("max_len", "block_size", "wpe.weight", 0)
+    builder.put("d_ff", builder.length("h.0.mlp.c_fc.weight", 0), "shapes", "axis 0 of c_fc.weight")
+    builder.layers("n_decoder_layers", "n_layer", "h.")
+    if builder.config is not None and "n_head" in builder.config:
+        builder.heads("n_head")
     else:
-        sheet.ask_heads()
-    _ask_activation(sheet)
-    sheet.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
-    sheet.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
-    sheet.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
+        builder.ask_heads()
+    ask_activation(builder, _ACTIVATIONS, "It is written in the program and not stored with the weights.")
+    builder.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    builder.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
+    builder.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "h.0.mlp.c_fc.bias"), ("attention_bias", "h.0.attn.c_attn.bias")):
-        sheet.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
-    tied = _GENERATOR not in raw.tensors or is_same(raw, _GENERATOR, _WORDS)
-    sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
-    return sheet.reading()
-
-
-def _ask_activation(sheet: Sheet) -> None:
-    sheet.ask(
-        "activation",
-        "Which activation has the feed-forward?",
-        "It is written in the program and not stored with the weights.",
-        (
-            Option("gelu", "GELU (nn.GELU()), as nanoGPT has it"),
-            Option("gelu_tanh", "GELU, approximated by tanh, as minGPT and the first nanoGPT have it"),
-            Option("relu", "ReLU"),
-            Option("silu", "SiLU (Swish)"),
-        ),
-    )
+        builder.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
+    tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
+    builder.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    return builder.build()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

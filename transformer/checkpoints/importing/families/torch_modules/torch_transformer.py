@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigReading, Sheet
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -21,9 +21,14 @@ from transformer.checkpoints.importing.families._questions import (
     put_vocabularies,
 )
 from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn
-from transformer.checkpoints.importing.names import layer_count
-from transformer.checkpoints.importing.renames import table_of_positions, three_blocks
+from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.importing.renames import (
+    Into,
+    Renames,
+    layer_count,
+    table_of_positions,
+    three_blocks,
+)
 from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -113,41 +118,41 @@ def matches(raw: RawCheckpoint) -> bool:
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    sheet = Sheet(raw, answers)
-    raw = sheet.raw = arrange_as_answered(raw, sheet.ask)
+    builder = ConfigBuilder(raw, answers)
+    raw = builder.raw = arrange_as_answered(raw, builder.ask)
     depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
-    sheet.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
-    sheet.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
-    _read_depths(sheet, depths["encoder"], depths["decoder"])
-    sheet.ask_heads(USUAL_HEADS)
-    ask_norm_position(sheet)
-    ask_activation(sheet)
-    put_final_norm(sheet, [side for side, depth in depths.items() if depth], "weight")
+    builder.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
+    builder.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
+    _read_depths(builder, depths["encoder"], depths["decoder"])
+    builder.ask_heads(USUAL_HEADS)
+    ask_norm_position(builder)
+    ask_activation(builder)
+    put_final_norm(builder, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
-    sheet.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands behind the embeddings")
-    ask_norm_eps(sheet, 1e-5, 1e-6)
+    builder.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands behind the embeddings")
+    ask_norm_eps(builder, 1e-5, 1e-6)
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
-    sheet.put("bias", has_bias, "shapes", "whether linear layers have biases")
-    put_vocabularies(sheet, stand_in=STAND_IN_VOCABULARY)
-    ask_positions(sheet, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    builder.put("bias", has_bias, "shapes", "whether linear layers have biases")
+    put_vocabularies(builder, stand_in=STAND_IN_VOCABULARY)
+    ask_positions(builder, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     embedding = next((name for name in ("src_embedding", "tgt_embedding") if name in raw.tensors), None)
-    ask_embedding_scale(sheet, likely=sheet["positions"] == "sinusoidal")
-    ask_pad_id(sheet, embedding, usual=0)
-    if not sheet["has_generator"]:
-        sheet.note("The files have no layer that turns hidden states into words: the model proposes none.")
-    return sheet.reading()
+    ask_embedding_scale(builder, likely=builder["positions"] == "sinusoidal")
+    ask_pad_id(builder, embedding, usual=0)
+    if not builder["has_generator"]:
+        builder.note("The files have no layer that turns hidden states into words: the model proposes none.")
+    return builder.build()
 
 
-def _read_depths(sheet: Sheet, n_encoder: int, n_decoder: int) -> None:
+def _read_depths(builder: ConfigBuilder, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
         causal = Option(value=True, label="yes: it continues texts")
         both_ways = Option(value=False, label="no: it sees whole texts")
-        continues = "generator.weight" in sheet.raw.tensors
-        if sheet.ask(
+        continues = "generator.weight" in builder.raw.tensors
+        if builder.ask(
             "causal",
             "Are later tokens hidden from earlier ones?",
             "The mask is given to the module at each call and not stored. Language models are often built of "
@@ -155,14 +160,18 @@ def _read_depths(sheet: Sheet, n_encoder: int, n_decoder: int) -> None:
             (causal, both_ways) if continues else (both_ways, causal),
         ):
             n_encoder, n_decoder = 0, n_encoder
-    if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in sheet.raw.tensors and not n_encoder:
+    if (
+        n_decoder
+        and "decoder.layers.0.multihead_attn.out_proj.weight" in builder.raw.tensors
+        and not n_encoder
+    ):
         n_encoder = 1
-        sheet.note(
+        builder.note(
             "The decoder's cross-attention looks at a memory, and the files have no encoder: one layer drawn "
             "at random stands in for it."
         )
-    sheet.put("n_encoder_layers", n_encoder, "shapes", "layers of the stack")
-    sheet.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
+    builder.put("n_encoder_layers", n_encoder, "shapes", "layers of the stack")
+    builder.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
