@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,31 +46,13 @@ class ForeignConfig:
         self._read: set[str] = set()
 
     @classmethod
-    def parse(cls, text: str | bytes) -> ForeignConfig:
-        """The values in the file's text.
-
-        Raises:
-            CheckpointError: when it is no JSON object.
-        """
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise CheckpointError(
-                f"config.json can't be read ({error}): copy it again from where the model came from."
-            ) from error
-        if not isinstance(values, dict):
-            raise CheckpointError("config.json holds no JSON object: copy it again.")
-        return cls(values)
-
-    @classmethod
     def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
         """The checkpoint's; None without one.
 
         Raises:
             CheckpointError: when it is no JSON object.
         """
-        text = raw.texts.get("config.json")
-        return None if text is None else cls.parse(text)
+        return cls(raw.json("config.json")) if "config.json" in raw.texts else None
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +13,7 @@ from transformer.checkpoints.reading.formats.torch_file import read_torch
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
 from transformer.checkpoints.reading.formats.zip_file import ZIP_MAGIC, check_crc
 from transformer.checkpoints.reading.limits import Limits, check_count
-from transformer.checkpoints.reading.raw import Block, RawCheckpoint, StoredTensor, WeightsFile
+from transformer.checkpoints.reading.raw import Block, RawCheckpoint, StoredTensor, Texts, WeightsFile
 from transformer.checkpoints.reading.regular_file import RegularFile, named, open_regular_file, shown
 from transformer.errors import CheckpointError
 
@@ -38,7 +37,7 @@ class Contents:
     path: Path
     format: str
     files: tuple[WeightsFile, ...]
-    texts: Mapping[str, str | bytes]
+    texts: Texts
 
 
 def read_contents(path: Path, limits: Limits) -> Contents:

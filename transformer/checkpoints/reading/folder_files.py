@@ -11,6 +11,7 @@ from typing import Any
 
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
 from transformer.checkpoints.reading.limits import Limits, check_count
+from transformer.checkpoints.reading.raw import Texts
 from transformer.checkpoints.reading.regular_file import open_regular_file, shown
 from transformer.errors import CheckpointError
 
@@ -61,7 +62,7 @@ class FolderFiles:
     format: str
     weights: tuple[Path, ...]
     homes: Mapping[str, Path]
-    texts: Mapping[str, str | bytes]
+    texts: Texts
 
 
 def look_into(folder: Path, limits: Limits) -> FolderFiles:
@@ -159,7 +160,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
     return content
 
 
-def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
+def _refuse_code(texts: Texts) -> None:
     """Refuse a model that is to be run by code beside it, as transformers' trust_remote_code does."""
     for name in ("config.json", "tokenizer_config.json"):
         if name not in texts:

@@ -12,6 +12,9 @@ from typing import Any
 
 from transformer.errors import CheckpointError
 
+Texts = Mapping[str, str | bytes]
+"""The small files of a folder: name -> content."""
+
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
 """The kinds of numbers that are read, in safetensors' words, and the bytes that one takes."""
 
@@ -104,7 +107,7 @@ class RawCheckpoint:
     aliases: Mapping[str, str]
     extras: Mapping[str, Any]
     left_out: Mapping[str, int]
-    texts: Mapping[str, str | bytes]
+    texts: Texts
     n_bytes: int
     files: tuple[Path, ...]
 
@@ -114,15 +117,7 @@ class RawCheckpoint:
         Raises:
             CheckpointError: when the file holds anything else.
         """
-        try:
-            values = json.loads(self.texts.get(name, "{}"))
-        except (ValueError, RecursionError) as error:
-            raise CheckpointError(
-                f"{self.path / name} is no valid JSON ({error}): copy or save it again."
-            ) from error
-        if not isinstance(values, dict):
-            raise CheckpointError(f"{self.path / name} holds no JSON object: copy or save it again.")
-        return values
+        return json_object(self.texts, name)
 
     def same_numbers(self, one: str, other: str) -> bool:
         """Whether both names are there and stand for the same numbers of the file."""
@@ -161,7 +156,22 @@ class RawCheckpoint:
         return cls(**values)
 
 
-def to_plain_texts(texts: Mapping[str, str | bytes]) -> dict[str, dict[str, str]]:
+def json_object(texts: Texts, name: str) -> dict[str, Any]:
+    """Read the JSON object in a file; an empty one where there is no such file.
+
+    Raises:
+        CheckpointError: when it holds anything else.
+    """
+    try:
+        values = json.loads(texts.get(name, "{}"))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{name} is no valid JSON ({error}): copy or save it again.") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{name} holds no JSON object: copy or save it again.")
+    return values
+
+
+def to_plain_texts(texts: Texts) -> dict[str, dict[str, str]]:
     """A folder's small files as JSON has them."""
     return {
         name: {"text": content}

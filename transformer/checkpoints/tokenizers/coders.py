@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.tokenizers.building import build
-from transformer.checkpoints.tokenizers.built import Built
 from transformer.checkpoints.tokenizers.generation import Generation, read_generation
-from transformer.checkpoints.tokenizers.library import LibraryCoder
-from transformer.checkpoints.tokenizers.marian import MarianSide
-from transformer.checkpoints.tokenizers.marian_coder import MarianCoder
+from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
+from transformer.checkpoints.tokenizers.marian import MarianCoder, MarianSide
 from transformer.checkpoints.tokenizers.probe import probe
 from transformer.errors import CheckpointError, TextError
 from transformer.model.config import TransformerConfig
@@ -53,7 +51,7 @@ def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Cod
     built = build(raw.texts, family)
     if built is None:
         return _id_coders(config, generation, rows, target_rows)
-    if isinstance(built, Built):
+    if isinstance(built, LibraryTokenizer):
         source, target = _library_coders(built, generation, (rows, target_rows))
     else:
         source, target = _marian_coders(built, generation, (rows, target_rows))
@@ -73,7 +71,7 @@ def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
         raise CheckpointError(f"{OWN_VOCABULARY} is not valid ({error}): save the model again.") from error
 
 
-def _library_coders(built: Built, generation: Generation, rows: tuple[int, int]) -> list[Coder]:
+def _library_coders(built: LibraryTokenizer, generation: Generation, rows: tuple[int, int]) -> list[Coder]:
     return [
         LibraryCoder(
             built,

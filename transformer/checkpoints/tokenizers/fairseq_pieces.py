@@ -10,10 +10,16 @@ from collections.abc import Iterable
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.piece_model import UNIGRAM, PieceModel
 from transformer.checkpoints.tokenizers.sentence_pieces import control_pieces, cut_at_spaces, open_pieces
-from transformer.checkpoints.tokenizers.settings import FAIRSEQ_TOKENS, Texts, TokenizerSettings
+from transformer.checkpoints.tokenizers.settings import (
+    FAIRSEQ_TOKENS,
+    TokenizerSettings,
+    add_special_tokens,
+    frame_with,
+)
 from transformer.text.spelling import MARK
 
 FILE = "sentencepiece.bpe.model"
@@ -33,7 +39,7 @@ Scores = list[tuple[str, float]]
 """Pieces by id, and how likely each is (the logarithm of its probability)."""
 
 
-def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Built:
+def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> LibraryTokenizer:
     """Build mBART's tokenizer, or mBART-50's, which alone normalizes characters.
 
     <s>, <pad>, </s>, <unk>, then the pieces from the fourth on, the language codes, and <mask>.
@@ -53,7 +59,7 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Bu
     return frame_with_language(built, settings, fifty=fifty)
 
 
-def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build XLM-R's tokenizer: mBART's without the language codes, and with RoBERTa's frame.
 
     Raises:
@@ -67,7 +73,7 @@ def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> Built:
     return built
 
 
-def build_camembert(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build CamemBERT's tokenizer.
 
     <s>NOTUSED, <pad>, </s>NOTUSED, <unk>, <unk>NOTUSED, then the pieces from the second on, which are <s> and
@@ -87,7 +93,9 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> Built:
     return built
 
 
-def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: bool) -> Built:
+def frame_with_language(
+    built: LibraryTokenizer, settings: TokenizerSettings, *, fifty: bool
+) -> LibraryTokenizer:
     """Put mBART's </s> and the code of the source language behind a sentence, mBART-50's around it."""
     source = settings.text("src_lang") or "en_XX"
     target = settings.text("tgt_lang")
@@ -96,7 +104,9 @@ def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: boo
         frame_with(built.tokenizer, [source], [end])
     else:
         frame_with(built.tokenizer, [], [end, source])
-    return Built(built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target))
+    return LibraryTokenizer(
+        built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target)
+    )
 
 
 def _tokens(settings: TokenizerSettings) -> dict[str, str]:
@@ -119,11 +129,11 @@ def _unigram(scores: Scores) -> Tokenizer:
 
 def _with_special_tokens(
     tokenizer: Tokenizer, settings: TokenizerSettings, extra: Iterable[AddedToken], *, wide_mask: bool
-) -> Built:
+) -> LibraryTokenizer:
     """Add the special tokens; a wide mask takes the spaces before it along."""
     mask = AddedToken(_tokens(settings)["mask_token"], lstrip=wide_mask, special=True)
     named = add_special_tokens(tokenizer, settings, FAIRSEQ_TOKENS | {"mask_token": mask}, extra)
-    return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+    return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
 
 def _normalize_characters(tokenizer: Tokenizer, settings: TokenizerSettings, model: PieceModel) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints.tokenizers.settings import Texts, json_object
+from transformer.checkpoints.reading.raw import Texts, json_object
 
 _START = "decoder_start_token_id"
 STARTS = {"bart": 2, "t5": 0}

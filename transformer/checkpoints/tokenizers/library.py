@@ -1,17 +1,55 @@
-"""A tokenizer of the library `tokenizers` as a coder."""
+"""A tokenizer of the library `tokenizers`, and a coder of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
-from transformer.checkpoints.tokenizers.built import ORDINARY, Built
+from tokenizers import Tokenizer
+
 from transformer.checkpoints.tokenizers.words import words_of_pieces, words_of_text
 from transformer.errors import SentenceError
 from transformer.text.coder import EncodedSentence, Specials, Unit
 from transformer.text.ids import TokenIds
 from transformer.text.spelling import MARK, SURROGATES, byte_of_character, legible
+
+Spelling = Literal["bytes", "marks", "continuations"]
+"""How tokens spell text: each character a byte (GPT-2), a mark for a space (sentencepiece), or words and the
+pieces that go on with them (WordPiece)."""
+
+ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
+"""A tokenizer that knows letters knows one of these: they show what it puts around a text."""
+
+
+@dataclass(frozen=True)
+class LibraryTokenizer:
+    """A tokenizer that is ready for text.
+
+    Attributes:
+        tokenizer: without truncation, padding or chance.
+        spelling: of its tokens.
+        named: role of a special token, such as "pad_token" -> the token.
+        clean_up: whether decoded text loses the spaces before punctuation.
+        continuing: what a token begins with that goes on with a word.
+        languages: codes of what is read and what is written, as the files have them; empty where they don't.
+    """
+
+    tokenizer: Tokenizer
+    spelling: Spelling
+    named: Mapping[str, str]
+    clean_up: bool
+    continuing: str = "##"
+    languages: tuple[str, str] = ("", "")
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Every token's id."""
+        return self.tokenizer.get_vocab(with_added_tokens=True)
+
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _CLEANED = (
@@ -36,7 +74,9 @@ class LibraryCoder:
 
     unit: Unit = "sub-word"
 
-    def __init__(self, built: Built, *, rows: int, specials: Specials, language: str | None) -> None:
+    def __init__(
+        self, built: LibraryTokenizer, *, rows: int, specials: Specials, language: str | None
+    ) -> None:
         self.specials = specials
         self.language = language
         self._built = built

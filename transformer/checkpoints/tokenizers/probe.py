@@ -21,12 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.reading.raw import from_plain_texts, to_plain_texts
+from transformer.checkpoints.reading.raw import Texts, from_plain_texts, json_object, to_plain_texts
 from transformer.checkpoints.tokenizers.building import TOKENIZER_FILES, build
-from transformer.checkpoints.tokenizers.built import ORDINARY, Built
+from transformer.checkpoints.tokenizers.library import ORDINARY, LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianSide
-from transformer.checkpoints.tokenizers.settings import Texts, json_object
-from transformer.checkpoints.tokenizers.steps import patterns_of
+from transformer.checkpoints.tokenizers.tokenizer_json import patterns_of
 from transformer.errors import CheckpointError
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -129,7 +128,7 @@ def _main() -> None:
 def _try(texts: Texts, family: str) -> None:
     built = build(texts, family)
     try:
-        if isinstance(built, Built):
+        if isinstance(built, LibraryTokenizer):
             _try_library(built, (*SAMPLES, *_runs(texts)))
         elif built is not None:
             for side in built:
@@ -143,7 +142,7 @@ def _try(texts: Texts, family: str) -> None:
         ) from error
 
 
-def _try_library(built: Built, samples: Iterable[str]) -> None:
+def _try_library(built: LibraryTokenizer, samples: Iterable[str]) -> None:
     tokenizer = built.tokenizer
     if tokenizer.normalizer is not None:
         codes = (code for code in range(0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn"))

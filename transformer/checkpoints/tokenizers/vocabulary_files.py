@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.settings import (
     FAIRSEQ_TOKENS,
     MAX_TOKENS,
-    Texts,
     TokenizerSettings,
-    json_object,
+    add_special_tokens,
+    frame_by_settings,
+    frame_with,
 )
 from transformer.errors import CheckpointError
 
@@ -53,7 +55,7 @@ QWEN2 = ByteLevel(
 )
 
 
-def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build BERT's tokenizer of vocab.txt: a token a line, the line's number its id.
 
     Raises:
@@ -78,10 +80,12 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
     tokenizer.decoder = decoders.WordPiece(prefix="##")
     named = add_special_tokens(tokenizer, settings, WORD_PIECE_TOKENS)
     frame_with(tokenizer, [named["cls_token"]], [named["sep_token"]])
-    return Built(tokenizer, "continuations", named, settings.flag("clean_up_tokenization_spaces", False))
+    return LibraryTokenizer(
+        tokenizer, "continuations", named, settings.flag("clean_up_tokenization_spaces", False)
+    )
 
 
-def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> Built:
+def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> LibraryTokenizer:
     """Build the tokenizer of vocab.json and merges.txt that is of this kind.
 
     Raises:
@@ -116,16 +120,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
         frame_with(tokenizer, [named["cls_token"]], [named["sep_token"]])
     else:
         frame_by_settings(tokenizer, settings, named)
-    return Built(tokenizer, "bytes", named, clean_up=False)
-
-
-def frame_by_settings(tokenizer: Tokenizer, settings: TokenizerSettings, named: dict[str, str]) -> None:
-    """Put the tokens around a sentence that add_bos_token and add_eos_token ask for."""
-    sides = [
-        [named[name]] if settings.flag(f"add_{name}", False) and name in named else []
-        for name in ("bos_token", "eos_token")
-    ]
-    frame_with(tokenizer, *sides)
+    return LibraryTokenizer(tokenizer, "bytes", named, clean_up=False)
 
 
 def check_vocabulary(vocabulary: Mapping[str, object], name: str) -> None:

@@ -18,6 +18,7 @@ from transformer.checkpoints.importing.recognition import plan_import, shared_pr
 from transformer.checkpoints.importing.renames import Patterns
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.checkpoints.reading.raw import json_object
 from transformer.errors import CheckpointError
 
 D_MODEL = 22
@@ -242,13 +243,11 @@ def test_the_nearest_names_share_their_parts() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"a": 1'])
 def test_a_configuration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(CheckpointError, match=r"config\.json"):
-        ForeignConfig.parse(text)
+        json_object({"config.json": text}, "config.json")
 
 
 def test_attributes_that_nobody_knows_are_refused_by_name() -> None:
-    config = ForeignConfig.parse(
-        '{"hidden_size": 5, "memory_tokens": 3, "is_decoder": false, "use_cache": true}'
-    )
+    config = ForeignConfig({"hidden_size": 5, "memory_tokens": 3, "is_decoder": False, "use_cache": True})
     assert config.integer("hidden_size") == 5
     with pytest.raises(CheckpointError, match=r"'memory_tokens' \(3\)"):
         config.refuse_unknown()

@@ -12,11 +12,10 @@ from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import NASTY, sentence_pieces, texts_of
-from transformer.checkpoints.tokenizers.building import build
-from transformer.checkpoints.tokenizers.built import Built
-from transformer.checkpoints.tokenizers.classes import USUAL
+from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.tokenizers.building import USUAL, build
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.probe import probe
-from transformer.checkpoints.tokenizers.settings import Texts
 from transformer.errors import CheckpointError
 
 Said = dict[str, Any]
@@ -24,7 +23,7 @@ Said = dict[str, Any]
 
 def frame(texts: Texts, family: str) -> list[str]:
     built = build(texts, family)
-    assert isinstance(built, Built)
+    assert isinstance(built, LibraryTokenizer)
     tokens: list[str] = built.tokenizer.encode("").tokens
     return tokens
 
@@ -106,7 +105,7 @@ def test_byte_pairs_of_a_qwen_are_cut_as_qwens(pairs: tuple[Path, Texts], model_
     folder, texts = pairs
     theirs = Qwen2Tokenizer.from_pretrained(folder)
     built = build({**texts, "config.json": json.dumps({"model_type": model_type})}, "llama")
-    assert isinstance(built, Built)
+    assert isinstance(built, LibraryTokenizer)
     for text in NASTY:
         assert built.tokenizer.encode(text).ids == theirs(text)["input_ids"], text
 

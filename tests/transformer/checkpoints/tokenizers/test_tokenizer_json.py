@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transformer.checkpoints.tokenizers.steps import check_steps
+from transformer.checkpoints.tokenizers.tokenizer_json import check_steps
 from transformer.errors import CheckpointError
 
 
