@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.checkpoints.importing.foreign_config import short
-from transformer.checkpoints.importing.loading import compare_ties, fill
-from transformer.checkpoints.importing.recognition import plan_import
-from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.importing.family import StandIn
+from transformer.checkpoints.importing.mapping import WeightPlan, ties
+from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
+from transformer.checkpoints.importing.report import Imported, TiedKey
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
+from transformer.model.transformer import Transformer
+
+_SEED = 0
+"""Of numbers that stand in for weights that the files lack: the same at each opening."""
 
 
 def open_checkpoint(
@@ -54,20 +61,6 @@ def open_checkpoint(
         raise
     weakref.finalize(imported, shutil.rmtree, folder, ignore_errors=True)
     return imported
-
-
-def at_home(path: Path | str) -> Path:
-    """The path with ~ as the home that it stands for.
-
-    Raises:
-        CheckpointError: where there is no such home, and for no path at all.
-    """
-    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
-        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise CheckpointError(f"{short(str(path))} begins in nobody's home: type the whole path.") from error
 
 
 def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:
@@ -105,3 +98,71 @@ def import_raw(
         end_ids=end_ids,
     )
     return Imported(loaded, replace(report, keys=keys), raw)
+
+
+def fill(plan: ImportPlan) -> Transformer:
+    """Give the plan's skeleton its weights; the names must fit.
+
+    Weights stored as float32 are views of their file, others become float32: there is no second copy.
+    """
+    model = plan.skeleton
+    tied = ties(model)
+    weights = dict(_stored(model, plan.weights))
+    weights |= dict(_standing_in(model, plan.weights))
+    model.load_state_dict(weights, strict=False, assign=True)
+    for name, first in tied.items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(owner), attribute, model.get_parameter(first))
+    empty = [name for name, weight in _all_tensors(model) if weight.is_meta]
+    if empty:
+        raise AssertionError(f"{', '.join(empty)} got no numbers")
+    return model
+
+
+def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> tuple[TiedKey, ...]:
+    """Look whether weights that are stored twice though the model ties them hold the same numbers."""
+    by_name = {stored.name: stored for stored in tensors}
+
+    def is_equal(copy: TiedKey) -> bool:
+        one, other = map_tensor(by_name[copy.name]), map_tensor(by_name[copy.to])
+        return one.numel() == other.numel() and torch.equal(one.flatten(), other.flatten().to(one.dtype))
+
+    return tuple(replace(copy, equal=is_equal(copy)) for copy in copies)
+
+
+def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
+    for assignment in plan.assignments:
+        numbers = map_tensor(assignment.stored).to(torch.float32)
+        yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
+
+
+def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
+    generator = torch.Generator().manual_seed(_SEED)
+    for name, kind in plan.stand_ins.items():
+        yield name, _stand_in(kind, model.get_parameter(name).shape, generator)
+
+
+def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
+    if kind in ("zeros", "ones"):
+        return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
+    # The size that embeddings begin a training with; sublayers' matrices get about as much.
+    return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
+
+
+def _all_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    yield from model.named_parameters()
+    yield from model.named_buffers()
+
+
+def at_home(path: Path | str) -> Path:
+    """The path with ~ as the home that it stands for.
+
+    Raises:
+        CheckpointError: where there is no such home, and for no path at all.
+    """
+    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
+        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error

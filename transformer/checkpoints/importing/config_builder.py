@@ -7,13 +7,12 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.renames import layer_count
-from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import DerivedConfig, Option, Question, Setting, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
@@ -43,16 +42,6 @@ HINTS: Mapping[str, tuple[str, ...]] = {
 _NORM_FIRST = {True: "pre", False: "post"}
 _DEEPEST = 4
 _YES_OR_NO = re.compile(r"(yes|no)\b")
-
-
-class DerivedConfig(NamedTuple):
-    """A configuration, how it came about, whole sentences about it, and the tensors as answers name them."""
-
-    config: TransformerConfig
-    settings: tuple[Setting, ...]
-    questions: tuple[Question, ...]
-    notes: tuple[str, ...] = ()
-    raw: RawCheckpoint | None = None
 
 
 class ConfigBuilder:
@@ -109,13 +98,13 @@ class ConfigBuilder:
         Raises:
             CheckpointError: when config.json says many more layers than the files have.
         """
-        found = layer_count(self.raw.tensors, prefix)
+        found = self.raw.layer_count(prefix)
         if self.config is None or key not in self.config:
             return self.put(name, found, "shapes", f"names from {prefix}0 on")
         told = self.config.integer(key)
         if told > 2 * found + 8:
             raise CheckpointError(
-                f"config.json says {key} {short(told)}, but the files have weights of {found} layers: they "
+                f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
                 "belong to two different models."
             )
         return self.put(name, told, "config", f"config.json: {key}")
@@ -179,7 +168,7 @@ class ConfigBuilder:
             options = (Option(found[1], f"{found[1]:g}"), *others)
         if found is not None and any(option.value == found[1] for option in options):
             options = tuple(sorted(options, key=lambda option: option.value != found[1]))
-            why = f"{why} A value saved beside the weights, {short(found[0])}, makes the first answer likely."
+            why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
         answered = name in self._answers
         value = self._answer(name, self._answers[name], options) if answered else options[0].value
         self._questions[name] = Question(name, text, why, options, value, answered)
@@ -213,7 +202,7 @@ class ConfigBuilder:
         if unasked:
             asked = ", ".join(self._questions) or "none: everything is told by the files"
             raise CheckpointError(
-                f"There is no question {short(unasked[0])} about this model; there are: {asked}."
+                f"There is no question {shown(unasked[0])} about this model; there are: {asked}."
             )
         values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
         if self._settings.keys() - _FIELDS - self._questions.keys():
@@ -251,7 +240,7 @@ class ConfigBuilder:
                 value = math.nan
             if abs(value) <= sys.float_info.max:
                 return value
-        raise CheckpointError(f"{short(given)} is no answer to {name}: choose one of {offered}.")
+        raise CheckpointError(f"{shown(given)} is no answer to {name}: choose one of {offered}.")
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:
@@ -263,7 +252,7 @@ def _typed_as(option: Option) -> tuple[str, ...]:
 def _checked_size(name: str, size: int) -> int:
     if not 1 <= size <= LARGEST_SIZE:
         raise CheckpointError(
-            f"The checkpoint describes a model with {name} {short(size)}: at least 1 is needed, and at most "
+            f"The checkpoint describes a model with {name} {shown(size)}: at least 1 is needed, and at most "
             f"{LARGEST_SIZE:,} is opened."
         )
     return size

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 HARMLESS = frozenset(
     """
@@ -81,7 +81,7 @@ class ForeignConfig:
             return float(self._typed(name, default, (int, float), "a number"))
         except OverflowError as error:
             raise CheckpointError(
-                f"config.json says {name} {short(self.get(name))}: that is too large."
+                f"config.json says {name} {shown(self.get(name))}: that is too large."
             ) from error
 
     def flag(self, name: str, default: Any = _ABSENT) -> bool:
@@ -97,7 +97,7 @@ class ForeignConfig:
         value = self._typed(name, default, str, "text")
         if value not in choices:
             raise CheckpointError(
-                f"config.json says {name} {short(value)}, which Headlight's model does not have: it knows "
+                f"config.json says {name} {shown(value)}, which Headlight's model does not have: it knows "
                 f"{', '.join(choices)}."
             )
         return choices[value]
@@ -111,7 +111,7 @@ class ForeignConfig:
         value = self.get(name, allowed[0])
         if value not in allowed:
             raise CheckpointError(
-                f"config.json says {name} {short(value)}: {why}. Headlight's model does not compute that, "
+                f"config.json says {name} {shown(value)}: {why}. Headlight's model does not compute that, "
                 "and a silently different model would mislead you."
             )
 
@@ -130,7 +130,7 @@ class ForeignConfig:
         known = self._read | HARMLESS | set(harmless) | {"model_type"}
         unknown = [name for name, value in self._values.items() if name not in known and value]
         if unknown:
-            listed = ", ".join(f"{short(name)} ({short(self._values[name])})" for name in unknown[:3])
+            listed = ", ".join(f"{shown(name)} ({shown(self._values[name])})" for name in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise CheckpointError(
                 f"config.json has attributes that Headlight does not know: {listed}{more}. They may change "
@@ -142,11 +142,5 @@ class ForeignConfig:
         if value is _ABSENT:
             raise CheckpointError(f"config.json has no {name}: copy the complete file.")
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise CheckpointError(f"config.json says {name} {short(value)}: it must be {words}.")
+            raise CheckpointError(f"config.json says {name} {shown(value)}: it must be {words}.")
         return value
-
-
-def short(value: Any) -> str:
-    """A value out of a file, in few enough characters for a sentence."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

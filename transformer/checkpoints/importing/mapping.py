@@ -12,8 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from transformer.checkpoints.importing.family import Family, StandIn
-from transformer.checkpoints.importing.renames import Patterns, Renames, Transform, targets
+from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.model.config import TransformerConfig

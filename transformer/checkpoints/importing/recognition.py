@@ -10,11 +10,11 @@ from typing import Any
 from transformer.checkpoints.importing.config_builder import LARGEST_SIZE
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
@@ -130,7 +130,7 @@ def _unknown(raw: RawCheckpoint) -> str:
     if label is not None:
         return _other_names_than(label, raw)
     return (
-        f"config.json says model_type {short(model_type)}, which Headlight does not open: choose a model of "
+        f"config.json says model_type {shown(model_type)}, which Headlight does not open: choose a model of "
         f"one of the kinds that it opens, {known}."
     )
 
@@ -150,7 +150,7 @@ def _other_names_than(label: str, raw: RawCheckpoint) -> str:
 
 
 def _first_names(raw: RawCheckpoint) -> str:
-    return ", ".join(short(name) for name in list(raw.tensors)[:3])
+    return ", ".join(shown(name) for name in list(raw.tensors)[:3])
 
 
 def _check_cost(config: TransformerConfig) -> None:
@@ -170,7 +170,7 @@ def _check_cost(config: TransformerConfig) -> None:
         value = getattr(config, name)
         if value > limit:
             raise CheckpointError(
-                f"The checkpoint describes a model with {name} {short(value)}; at most {limit:,} is opened."
+                f"The checkpoint describes a model with {name} {shown(value)}; at most {limit:,} is opened."
             )
 
 

@@ -14,8 +14,8 @@ from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
 from transformer.checkpoints.reading.formats.zip_file import ZIP_MAGIC, check_crc
 from transformer.checkpoints.reading.limits import Limits, check_count
 from transformer.checkpoints.reading.raw import Block, RawCheckpoint, StoredTensor, Texts, WeightsFile
-from transformer.checkpoints.reading.regular_file import RegularFile, named, open_regular_file, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.regular_file import RegularFile, named, open_regular_file
+from transformer.errors import CheckpointError, shown
 
 NUMBERS = "numbers.bin"
 """The file that validated tensors are copied into."""

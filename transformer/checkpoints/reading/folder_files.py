@@ -12,8 +12,8 @@ from typing import Any
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
 from transformer.checkpoints.reading.limits import Limits, check_count
 from transformer.checkpoints.reading.raw import Texts
-from transformer.checkpoints.reading.regular_file import open_regular_file, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.regular_file import open_regular_file
+from transformer.errors import CheckpointError, shown
 
 CARD = "README.md"
 TEXTS = (

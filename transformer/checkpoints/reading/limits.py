@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.checkpoints.reading.regular_file import shown
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 MEBIBYTE = 2**20
 _LARGEST = 2**48

@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from transformer.errors import CheckpointError
+
+LAYER_NUMBER = "(0|[1-9][0-9]{0,4})"
+"""What stands for a layer in the name of a tensor; a regular expression."""
 
 Texts = Mapping[str, str | bytes]
 """The small files of a folder: name -> content."""
@@ -118,6 +122,12 @@ class RawCheckpoint:
             CheckpointError: when the file holds anything else.
         """
         return json_object(self.texts, name)
+
+    def layer_count(self, prefix: str) -> int:
+        """One more than the highest layer's number after a prefix such as "encoder.layers."; 0 for none."""
+        number = re.compile(re.escape(prefix) + LAYER_NUMBER + r"\.")
+        found = map(number.match, self.tensors)
+        return max((int(match[1]) + 1 for match in found if match), default=0)
 
     def same_numbers(self, one: str, other: str) -> bool:
         """Whether both names are there and stand for the same numbers of the file."""

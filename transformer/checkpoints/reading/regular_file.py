@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 CHUNK = 2**20
 _LONGEST_SHOWN = 80
@@ -97,11 +97,6 @@ def open_regular_file(path: Path) -> Iterator[RegularFile]:
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
     with file:
         yield RegularFile(path, file)
-
-
-def shown(text: str) -> str:
-    """Text out of a file as it may stand in a message: in quotes, short, control characters escaped."""
-    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
 
 
 def named(path: Path) -> str:

@@ -24,7 +24,7 @@ from transformer.checkpoints.tokenizers.vocabulary_files import (
     build_byte_level,
     build_word_piece,
 )
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -152,7 +152,7 @@ def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:
 
 
 def _asking_for_json(name: str, files: str) -> str:
-    told = f"is {name!r:.80}, which" if name else "isn't named by any file, so it"
+    told = f"is {shown(name)}, which" if name else "isn't named by any file, so it"
     return (
         f"The model's tokenizer {told} can't be built of {files} alone: put its tokenizer.json into the "
         "folder (AutoTokenizer.from_pretrained(folder).save_pretrained(folder) of transformers writes it), "

@@ -1,12 +1,13 @@
-"""From the small files of a checkpoint to the coders of its model."""
+"""From the small files of a checkpoint to the coders of its model, and where its sentences begin and end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.raw import RawCheckpoint, Texts, json_object
 from transformer.checkpoints.tokenizers.building import build
-from transformer.checkpoints.tokenizers.generation import Generation, read_generation
 from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianCoder, MarianSide
 from transformer.checkpoints.tokenizers.probe import probe
@@ -21,6 +22,13 @@ Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
 """Of the source and of the target; what a target begins with, and what ends it."""
 
 OWN_VOCABULARY = "vocabulary.json"
+
+_START = "decoder_start_token_id"
+STARTS = {"bart": 2, "t5": 0}
+"""Family -> what its decoders were trained to begin with, where no file says it: BART's </s>, T5's padding.
+
+Marian's begin with the last id of their vocabulary and mBART's with a language, so no number is true of all.
+"""
 
 
 def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Coders:
@@ -51,10 +59,13 @@ def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Cod
     built = build(raw.texts, family)
     if built is None:
         return _id_coders(config, generation, rows, target_rows)
+    sides: list[tuple[LibraryTokenizer | MarianSide, str]]
     if isinstance(built, LibraryTokenizer):
-        source, target = _library_coders(built, generation, (rows, target_rows))
+        sides = [(built, language) for language in built.languages]
     else:
-        source, target = _marian_coders(built, generation, (rows, target_rows))
+        sides = [(side, side.language) for side in built]
+    source = _coder(*sides[0], generation, rows)
+    target = _coder(*sides[1], generation, target_rows)
     if not config.n_encoder_layers:
         source = target
     elif not config.n_decoder_layers:
@@ -71,30 +82,13 @@ def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
         raise CheckpointError(f"{OWN_VOCABULARY} is not valid ({error}): save the model again.") from error
 
 
-def _library_coders(built: LibraryTokenizer, generation: Generation, rows: tuple[int, int]) -> list[Coder]:
-    return [
-        LibraryCoder(
-            built,
-            rows=size,
-            specials=_specials(built.named, built.ids, generation, size),
-            language=_code(language),
-        )
-        for size, language in zip(rows, built.languages, strict=True)
-    ]
-
-
-def _marian_coders(
-    sides: tuple[MarianSide, MarianSide], generation: Generation, rows: tuple[int, int]
-) -> list[Coder]:
-    return [
-        MarianCoder(
-            side,
-            rows=size,
-            specials=_specials(side.named, side.ids, generation, size),
-            language=_code(side.language),
-        )
-        for side, size in zip(sides, rows, strict=True)
-    ]
+def _coder(
+    tokenizer: LibraryTokenizer | MarianSide, language: str, generation: Generation, rows: int
+) -> Coder:
+    specials = _specials(tokenizer.named, tokenizer.ids, generation, rows)
+    if isinstance(tokenizer, LibraryTokenizer):
+        return LibraryCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
+    return MarianCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
 
 
 def _id_coders(config: TransformerConfig, generation: Generation, rows: int, target_rows: int) -> Coders:
@@ -135,3 +129,68 @@ def _code(language: str) -> str | None:
     """The code of a language: en of en_XX; None for anything longer."""
     code = language.partition("_")[0]
     return code if code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3 else None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The ids of a model's sentences; those outside of its vocabulary are left out.
+
+    Attributes:
+        start: what a decoder that has a source begins with.
+        ends: what ends a sentence.
+        pad, bos: of the model's configuration, where it names them.
+        never: what no generated sentence goes on with.
+    """
+
+    start: tuple[int, ...]
+    ends: tuple[int, ...]
+    pad: int | None
+    bos: int | None
+    never: tuple[int, ...]
+
+
+def read_generation(texts: Texts, rows: int, family: str) -> Generation:
+    """Read the ids; those of generation_config.json go before those of config.json.
+
+    Args:
+        texts: the folder's small files.
+        rows: of the model's embedding.
+        family: of the model.
+
+    Raises:
+        CheckpointError: for a file that is no JSON object.
+    """
+    usual = {_START: STARTS[family]} if family in STARTS else {}
+    values = usual | json_object(texts, "config.json")  # one that says null has no start of its own
+    values |= {
+        name: value
+        for name, value in json_object(texts, "generation_config.json").items()
+        if value is not None
+    }
+
+    def ids(name: str) -> tuple[int, ...]:
+        return tuple(index for index in _as_list(values.get(name)) if _is_id(index, rows))
+
+    begin = ids(_START) or ids("bos_token_id")
+    banned = [sequence[0] for sequence in _as_list(values.get("bad_words_ids")) if _is_single(sequence, rows)]
+    return Generation(
+        start=(*begin[:1], *ids("forced_bos_token_id")[:1]),
+        ends=ids("eos_token_id"),
+        pad=next(iter(ids("pad_token_id")), None),
+        bos=next(iter(ids("bos_token_id")), None),
+        never=tuple(dict.fromkeys((*banned, *ids("suppress_tokens")))),
+    )
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None or isinstance(value, Mapping):
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _is_id(value: object, rows: int) -> bool:
+    return type(value) is int and 0 <= value < rows
+
+
+def _is_single(sequence: object, rows: int) -> bool:
+    return isinstance(sequence, list) and len(sequence) == 1 and _is_id(sequence[0], rows)

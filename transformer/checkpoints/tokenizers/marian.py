@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sentencepiece import SentencePieceProcessor
 
 from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.checkpoints.tokenizers.foreign_coder import ForeignCoder
 from transformer.checkpoints.tokenizers.piece_model import read_piece_model
 from transformer.checkpoints.tokenizers.settings import NAMED, TokenizerSettings
 from transformer.checkpoints.tokenizers.vocabulary_files import check_vocabulary
-from transformer.checkpoints.tokenizers.words import words_of_pieces, words_of_text
-from transformer.errors import CheckpointError
-from transformer.text.coder import EncodedSentence, Specials, Unit
-from transformer.text.ids import TokenIds
-from transformer.text.spelling import MARK, SURROGATES, legible
+from transformer.errors import CheckpointError, shown
+from transformer.text.coder import Specials
+from transformer.text.spelling import MARK, legible
 
 DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 _LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
@@ -47,6 +46,11 @@ class MarianSide:
     never_cut: re.Pattern[str]
     special: frozenset[int]
     language: str
+
+    @property
+    def unknown(self) -> int:
+        """The id of what the pieces don't cover."""
+        return self.ids[self.named["unk_token"]]
 
     def cut(self, text: str) -> Iterator[Cut]:
         """Cut a text into pieces, special tokens and language codes such as >>fra<< whole."""
@@ -110,7 +114,7 @@ def _side(
     whole = sorted({*special, *(token.content for token in settings.added.values())} - {""}, key=len)
     if named["unk_token"] not in vocabulary:
         raise CheckpointError(
-            f"vocab.json has no {named['unk_token']!r:.80}, the token for unknown pieces: copy it again."
+            f"vocab.json has no {shown(named['unk_token'])}, the token for unknown pieces: copy it again."
         )
     return MarianSide(
         pieces=pieces,
@@ -145,56 +149,20 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
         ) from error
 
 
-class MarianCoder:
-    """Sentences to ids and ids to sentences of one of Marian's languages.
+class MarianCoder(ForeignCoder):
+    """The coder of one of Marian's languages; the other arguments are as of `ForeignCoder`.
 
-    The special tokens are special as typed text too, as in Hugging Face's library. `decode` reads what the
-    model writes.
+    `decode` reads what the model writes.
 
     Args:
         side: the language's pieces and ids.
-        rows: of the model's embedding. Ids that it has no row for become the unknown token's.
-        specials: of the tokenizer and the model's configuration, each below `rows`.
-        language: the code, if it is known.
     """
 
-    unit: Unit = "sub-word"
-
     def __init__(self, side: MarianSide, *, rows: int, specials: Specials, language: str | None) -> None:
-        self.specials = specials
-        self.language = language
-        self.vocabulary = TokenIds(side.ids.values())
+        super().__init__(side.ids.values(), side.unknown, rows=rows, specials=specials, language=language)
         self._side = side
-        self._rows = rows
         self._tokens = {index: token for token, index in side.ids.items()}
-        self._unknown = side.ids[side.named["unk_token"]]
-        self._end = [self._within(side.ids[side.named["eos_token"]])]
-
-    def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without </s>. Never raises."""
-        text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", sentence)
-        cut = list(self._side.cut(text))
-        words, word_of = words_of_text(text, [start for _, start in cut])
-        own = [self._side.ids.get(piece, self._unknown) for piece, _ in cut]
-        ids = list(map(self._within, own))
-        return EncodedSentence(
-            tokens=list(map(self.token, ids)),
-            ids=ids,
-            unknown=[index == self._unknown or index >= self._rows for index in own],
-            words=words,
-            word_of=word_of,
-        )
-
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
-        words, word_of = words_of_pieces(map(self._spell, ids))
-        return EncodedSentence(
-            tokens=list(map(self.token, ids)),
-            ids=list(ids),
-            unknown=[index == self._unknown for index in ids],
-            words=words,
-            word_of=word_of,
-        )
+        self._after = [self._within(side.ids[side.named["eos_token"]])]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Make the sentence of ids: the special ones are left out."""
@@ -206,17 +174,10 @@ class MarianCoder:
         """Name the piece of an id; # and the id where the vocabulary has none."""
         return legible(self._tokens.get(index, f"#{index}").encode())
 
-    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put </s> behind the ids of a source."""
-        return (*ids, *self._end)
-
-    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put </s> behind the tokens of a source."""
-        return (*tokens, *map(self.token, self._end))
-
-    def _within(self, index: int) -> int:
-        unknown = self._unknown if self._unknown < self._rows else 0
-        return index if index < self._rows else unknown
+    def _cut(self, text: str) -> tuple[list[int], list[int]]:
+        pieces = list(self._side.cut(text))
+        ids = [self._side.ids.get(piece, self._side.unknown) for piece, _ in pieces]
+        return ids, [start for _, start in pieces]
 
     def _spell(self, index: int) -> bytes:
         piece = self._tokens.get(index)

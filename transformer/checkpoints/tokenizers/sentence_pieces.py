@@ -23,7 +23,7 @@ from transformer.checkpoints.tokenizers.settings import (
     frame_by_settings,
     frame_with,
 )
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 from transformer.text.spelling import MARK
 
 T5_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
@@ -41,7 +41,7 @@ def build_t5(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     model = open_pieces(texts, "spiece.model", UNIGRAM)
     n_extra = settings.values.get("extra_ids", _N_EXTRA)
     if type(n_extra) is not int or not 0 <= n_extra <= 10_000:
-        raise CheckpointError(f"tokenizer_config.json says extra_ids {n_extra!r:.80}: it must be a number.")
+        raise CheckpointError(f"tokenizer_config.json says extra_ids {shown(n_extra)}: it must be a number.")
     sentinels = [f"<extra_id_{number}>" for number in reversed(range(n_extra))]
     scores = [(piece.text, piece.score) for piece in model.pieces] + [(name, 0.0) for name in sentinels]
     tokenizer = Tokenizer(models.Unigram(scores, unk_id=2, byte_fallback=False))

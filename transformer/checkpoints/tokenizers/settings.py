@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import AddedToken, Tokenizer, processors
 
 from transformer.checkpoints.reading.raw import Texts, json_object
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FAIRSEQ_TOKENS = {
@@ -54,7 +54,7 @@ class TokenizerSettings:
         value = self.values.get(name)
         if value is not None and not isinstance(value, bool):
             raise CheckpointError(
-                f"tokenizer_config.json says {name} {value!r:.80}: it must be true or false."
+                f"tokenizer_config.json says {name} {shown(value)}: it must be true or false."
             )
         return default if value is None else value
 
@@ -102,7 +102,9 @@ def as_added_token(value: object, *, special: bool = False) -> AddedToken:
     if isinstance(value, str):
         value = {"content": value}
     if not isinstance(value, dict) or not isinstance(value.get("content"), str):
-        raise CheckpointError(f"The tokenizer's files add {value!r:.80}, which is no token: save them again.")
+        raise CheckpointError(
+            f"The tokenizer's files add {shown(value)}, which is no token: save them again."
+        )
     flags = {name: value[name] for name in _FLAGS if isinstance(value.get(name), bool)}
     return AddedToken(value["content"], **(flags | ({"special": True} if special else {})))
 
@@ -117,7 +119,7 @@ def _by_id(tokens: object) -> Iterator[tuple[int, AddedToken]]:
 def _id(value: object) -> int:
     if not _NUMBER.fullmatch(str(value)) or int(str(value)) >= MAX_TOKENS:
         raise CheckpointError(
-            f"The tokenizer's files give a token the id {value!r:.80}, which is no whole number below "
+            f"The tokenizer's files give a token the id {shown(value)}, which is no whole number below "
             f"{MAX_TOKENS:,}: save them again."
         )
     return int(str(value))

@@ -24,7 +24,7 @@ from transformer.checkpoints.tokenizers.settings import (
     frame_by_settings,
 )
 from transformer.checkpoints.tokenizers.vocabulary_files import file_text
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 """The kinds that are read."""
@@ -101,8 +101,8 @@ def _check_unknown(model: dict[str, Any]) -> None:
         return
     if isinstance(vocabulary, dict) and isinstance(unknown, str) and unknown not in vocabulary:
         raise CheckpointError(
-            f"tokenizer.json names {unknown!r:.80} as the token for unknown words, but its vocabulary hasn't "
-            "that: take it from where the model came from."
+            f"tokenizer.json names {shown(unknown)} as the token for unknown words, but its vocabulary lacks "
+            "it: take it from where the model came from."
         )
 
 
@@ -156,13 +156,13 @@ def _check_replacement(pattern: Mapping[str, Any], target: str) -> None:
     inserts = source == "" or (isinstance(expression, str) and not _TAKES_CHARACTERS.fullmatch(expression))
     if target and inserts:
         raise CheckpointError(
-            f"tokenizer.json puts {target!r:.80} where it finds {json.dumps(pattern):.80}, which may be "
+            f"tokenizer.json puts {shown(target)} where it finds {json.dumps(pattern):.80}, which may be "
             "between any two characters; no model's tokenizer does that: take it from where the model came "
             "from."
         )
     longest = len(source) if isinstance(source, str) else 1
     if len(target) > max(1, longest):
         raise CheckpointError(
-            f"tokenizer.json replaces {json.dumps(pattern):.80} by the longer {target!r:.80}, which no "
+            f"tokenizer.json replaces {json.dumps(pattern):.80} by the longer {shown(target)}, which no "
             "model's tokenizer does: take it from where the model came from."
         )

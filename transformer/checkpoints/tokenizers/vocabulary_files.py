@@ -17,7 +17,7 @@ from transformer.checkpoints.tokenizers.settings import (
     frame_by_settings,
     frame_with,
 )
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 WORD_PIECE_TOKENS = {
     "unk_token": "[UNK]",
@@ -67,7 +67,7 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokeni
     unknown = settings.named["unk_token"].content if "unk_token" in settings.named else "[UNK]"
     if unknown not in vocabulary:
         raise CheckpointError(
-            f"vocab.txt has no {unknown!r:.80}, the token for unknown words: copy the whole file again."
+            f"vocab.txt has no {shown(unknown)}, the token for unknown words: copy the whole file again."
         )
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
     tokenizer.normalizer = normalizers.BertNormalizer(
@@ -103,7 +103,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
     for left, right in merges:
         if not {left, right, left + right} <= vocabulary.keys():
             raise CheckpointError(
-                f"merges.txt makes {left + right!r:.80}, but vocab.json has not that or its parts: copy both "
+                f"merges.txt makes {shown(left + right)}, but vocab.json lacks that or its parts: copy both "
                 "files again."
             )
     model = models.BPE(vocabulary, merges, continuing_subword_prefix="", end_of_word_suffix="")

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
 from transformer.checkpoints.importing.config_builder import likely_heads
+from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.mapping import nearest
 from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
-from transformer.checkpoints.importing.renames import Patterns
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import json_object

@@ -23,6 +23,10 @@ _FIRST_IDS = 4
 """Where people put padding."""
 
 NOT_STORED = "It is an argument of the module and not stored with its weights."
+_NORM_POSITIONS = {
+    "post": "after, as in the paper (norm_first=False)",
+    "pre": "before (norm_first=True)",
+}
 _ACTIVATIONS = {
     "relu": "ReLU, as in the paper",
     "gelu": "GELU",
@@ -31,17 +35,14 @@ _ACTIVATIONS = {
 }
 
 
-def ask_norm_position(builder: ConfigBuilder) -> None:
-    """Whether norms stand before or behind the sublayers; the paper's way first."""
-    builder.ask(
-        "norm_position",
-        "Do the norms come before or behind the sublayers?",
-        f"{NOT_STORED} torch calls it norm_first.",
-        (
-            Option("post", "behind, as in the paper (norm_first=False)"),
-            Option("pre", "before (norm_first=True)"),
-        ),
-    )
+def ask_norm_position(
+    builder: ConfigBuilder,
+    labels: Mapping[str, str] = _NORM_POSITIONS,
+    why: str = f"{NOT_STORED} torch calls it norm_first.",
+) -> None:
+    """Whether norms come before or after the sublayers; arguments as of `ask_activation`."""
+    options = tuple(Option(name, label) for name, label in labels.items())
+    builder.ask("norm_position", "Do the norms come before or after the sublayers?", why, options)
 
 
 def ask_norm_eps(builder: ConfigBuilder, *likely: float) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import DerivedConfig
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.report import Setting
+from transformer.checkpoints.importing.report import DerivedConfig, Setting
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import ConfigError, TransformerConfig

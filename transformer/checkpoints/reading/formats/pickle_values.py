@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.checkpoints.reading.limits import Limits, check_not_empty, check_shape
-from transformer.checkpoints.reading.regular_file import shown
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 SAVE_WEIGHTS = "torch.save(model.state_dict(), 'weights.pt')"
 _LARGEST_KEY = 2**60

@@ -17,8 +17,8 @@ from transformer.checkpoints.reading.limits import (
     check_shape,
 )
 from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile
-from transformer.checkpoints.reading.regular_file import RegularFile, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.regular_file import RegularFile
+from transformer.errors import CheckpointError, shown
 
 METADATA = "__metadata__"
 _LENGTH_BYTES = 8

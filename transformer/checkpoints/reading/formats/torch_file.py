@@ -19,8 +19,8 @@ from transformer.checkpoints.reading.formats.pickle_values import (
 from transformer.checkpoints.reading.formats.zip_file import Entry, read_entries
 from transformer.checkpoints.reading.limits import Limits, check_count, check_name
 from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile
-from transformer.checkpoints.reading.regular_file import RegularFile, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.regular_file import RegularFile
+from transformer.errors import CheckpointError, shown
 
 PICKLE, BYTE_ORDER = "data.pkl", "byteorder"
 _AGAIN = f"save it again with {SAVE_WEIGHTS}"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.regular_file import RegularFile, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.regular_file import RegularFile
+from transformer.errors import CheckpointError, shown
 
 ZIP_MAGIC = b"PK\x03\x04"
 _END = struct.Struct("<4s4H2IH")  # magic, 2 disks, 2 counts, directory's size and offset, comment's length

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.importing.loading import fill
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.opening import fill
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.model.trace import Recorder, Trace
 from transformer.model.transformer import Transformer

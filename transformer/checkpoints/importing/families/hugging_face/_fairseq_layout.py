@@ -17,8 +17,8 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     put_no_generator,
     read_activation,
 )
+from transformer.checkpoints.importing.family import Into, Renames
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.renames import Into, Renames
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_builder import ConfigBuilder
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.errors import CheckpointError
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.errors import CheckpointError, shown
 
 UNSTRETCHED = ("default", "dynamic")
 """Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""
@@ -25,7 +25,7 @@ def put_rotary(builder: ConfigBuilder, config: ForeignConfig) -> None:
         return
     if kind not in ("linear", "llama3"):
         raise CheckpointError(
-            f"config.json says rope_type {short(kind)}: Headlight's model knows {', '.join(UNSTRETCHED)}, "
+            f"config.json says rope_type {shown(kind)}: Headlight's model knows {', '.join(UNSTRETCHED)}, "
             "linear and llama3."
         )
     builder.put(
@@ -41,8 +41,8 @@ def _put_range(builder: ConfigBuilder, rope: ForeignConfig, max_positions: int) 
     rare, often = rope.number("low_freq_factor"), rope.number("high_freq_factor")
     if not (0 < rare <= often and trained > 0):
         raise CheckpointError(
-            f"config.json says low_freq_factor {short(rare)}, high_freq_factor {short(often)} and "
-            f"original_max_position_embeddings {short(trained)}: they must be above 0, and the first no "
+            f"config.json says low_freq_factor {shown(rare)}, high_freq_factor {shown(often)} and "
+            f"original_max_position_embeddings {shown(trained)}: they must be above 0, and the first no "
             "larger than the second."
         )
     why = "config.json: original_max_position_embeddings / {}_freq_factor"
@@ -60,14 +60,14 @@ def _rope(config: ForeignConfig) -> ForeignConfig:
     for name in ("rope_parameters", "rope_scaling"):
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
-            raise CheckpointError(f"config.json says {name} {short(parameters)}: it must be an object.")
+            raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
         told |= parameters
         told["rope_type"] = parameters.get("rope_type") or parameters.get("type") or told.get("rope_type")
     rope = ForeignConfig(told)
     rotated = rope.get("partial_rotary_factor", 1.0)
     if rotated != 1:
         raise CheckpointError(
-            f"config.json says that {short(rotated)} of each head is rotated: Headlight's model turns "
+            f"config.json says that {shown(rotated)} of each head is rotated: Headlight's model turns "
             "whole heads."
         )
     return rope

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._common import note_on_lookalikes
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
@@ -21,8 +21,8 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.renames import Into, Renames, without_first_rows
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
@@ -47,12 +47,12 @@ PAD_ID = 1
 
 def is_bart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm behind the embeddings, and none behind the encoder."""
-    return _has_embedding_norm(raw) and not _is_pre_norm(raw) and _model_type(raw) in (None, "bart")
+    return _has_embedding_norm(raw) and not _is_pre_norm(raw) and may_be(raw, "bart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm behind the embeddings, and one behind the encoder."""
-    return _has_embedding_norm(raw) and _is_pre_norm(raw) and _model_type(raw) in (None, "bart", "mbart")
+    return _has_embedding_norm(raw) and _is_pre_norm(raw) and may_be(raw, "bart", "mbart")
 
 
 def _has_embedding_norm(raw: RawCheckpoint) -> bool:
@@ -61,10 +61,6 @@ def _has_embedding_norm(raw: RawCheckpoint) -> bool:
 
 def _is_pre_norm(raw: RawCheckpoint) -> bool:
     return "encoder.layer_norm.weight" in raw.tensors
-
-
-def _model_type(raw: RawCheckpoint) -> Any:
-    return raw.json("config.json").get("model_type")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:

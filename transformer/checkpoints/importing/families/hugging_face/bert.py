@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
     note_on_lookalikes,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, may_be
-from transformer.checkpoints.importing.renames import Into, Renames, without_first_rows
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 ENCODER: Renames = {

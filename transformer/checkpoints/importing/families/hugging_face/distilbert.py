@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, may_be
-from transformer.checkpoints.importing.renames import Renames
+from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {

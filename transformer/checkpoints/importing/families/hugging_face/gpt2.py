@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, may_be
-from transformer.checkpoints.importing.renames import (
+from transformer.checkpoints.importing.family import (
+    Family,
     Into,
     Renames,
+    may_be,
     three_blocks,
     three_blocks_of_columns,
     transposed,
 )
-from transformer.checkpoints.importing.report import SettingSource
+from transformer.checkpoints.importing.report import DerivedConfig, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig, likely_heads
+from transformer.checkpoints.importing.config_builder import ConfigBuilder, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
@@ -20,12 +20,18 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     read_activation,
 )
 from transformer.checkpoints.importing.families.hugging_face._rotary import put_rotary
-from transformer.checkpoints.importing.family import Family, StandIn, may_be
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.renames import Into, Renames, rotated_pairs_side_by_side
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    StandIn,
+    may_be,
+    rotated_pairs_side_by_side,
+)
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
@@ -158,7 +164,7 @@ def _take_length(builder: ConfigBuilder, config: ForeignConfig) -> None:
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
         raise CheckpointError(
-            f"config.json says layer_types {short(layers)}: Headlight does not know them all."
+            f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
         builder.put(
@@ -210,7 +216,7 @@ def _put_heads(builder: ConfigBuilder) -> None:
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
         raise CheckpointError(
-            f"{short(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
+            f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
             f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
         )
     builder.put("d_head", d_head, "shapes", "rows of q_proj over heads")

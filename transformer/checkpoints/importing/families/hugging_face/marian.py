@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
     LAYERS_AND_WORDS,
@@ -20,8 +20,8 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.renames import Renames
+from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = LAYERS_AND_WORDS
@@ -41,8 +41,7 @@ DEFAULT_PAD_ID = 58_100
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, and norms in the layers alone."""
     others = {"encoder.layernorm_embedding.weight", "encoder.layer_norm.weight"}
-    model_type = raw.json("config.json").get("model_type")
-    return has_both_stacks(raw) and not others & raw.tensors.keys() and model_type in (None, "marian")
+    return has_both_stacks(raw) and not others & raw.tensors.keys() and may_be(raw, "marian")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:

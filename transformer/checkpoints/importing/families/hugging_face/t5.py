@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
     CLASSIFIER,
     ask_usual_activation,
     put_no_generator,
 )
-from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.renames import Renames, layer_count
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 RENAMES: Renames = {
     "shared.weight": "src_embedding.weight",
@@ -85,10 +84,9 @@ _UNGATED = "encoder.block.0.layer.1.DenseReluDense.wi.weight"
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are T5's names, and the bias of the scores in the first layer alone."""
-    model_type = raw.json("config.json").get("model_type")
     _, _, bias = _BIAS.partition("block.0.")
     in_each_layer = any(name.endswith(bias) and "block.0." not in name for name in raw.tensors)
-    return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and model_type in (None, "t5", "mt5")
+    return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
@@ -128,7 +126,7 @@ def _read_feed_forward(builder: ConfigBuilder) -> None:
     known = first == ("gated" if gated else "") and name in ACTIVATIONS
     if not known:
         raise CheckpointError(
-            f"config.json says feed_forward_proj {short(told)}, but the files have a "
+            f"config.json says feed_forward_proj {shown(told)}, but the files have a "
             f"{'gated' if gated else 'plain'} feed-forward, and Headlight knows the activations "
             f"{', '.join(ACTIVATIONS)}: copy the config.json that belongs to the weights."
         )
@@ -153,7 +151,7 @@ def _read_distances(builder: ConfigBuilder) -> None:
 def _read_decoder(builder: ConfigBuilder) -> None:
     """Depths, and what comes behind the decoder; the encoder may be alone."""
     builder.layers("n_encoder_layers", "num_layers", "encoder.block.")
-    if not layer_count(builder.raw.tensors, "decoder.block."):
+    if not builder.raw.layer_count("decoder.block."):
         builder.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
         builder.note(
             "The files have T5's encoder alone: the model gives hidden states and proposes no words."

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from transformer.checkpoints.importing.families.torch_modules._norms import find_norms
 from transformer.checkpoints.importing.families.torch_modules._parts import Ask, Parts, find_parts, likeliest
-from transformer.checkpoints.importing.foreign_config import short
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
 """What torch.nn.MultiheadAttention has in place of in_proj_weight."""
@@ -37,7 +36,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     apart = next((name for name in raw.tensors if name.endswith(_OWN_PROJECTIONS)), None)
     if apart is not None:
         raise CheckpointError(
-            f"There is {short(apart)}: an attention whose keys and values have another width than the model "
+            f"There is {shown(apart)}: an attention whose keys and values have another width than the model "
             "(kdim, vdim). In Headlight's model a memory is as wide as what looks at it."
         )
     tensors, _ = _arranged(raw.tensors, likeliest)
@@ -55,7 +54,7 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
     tensors, homeless = _arranged(raw.before, ask)
     if homeless:
         raise CheckpointError(
-            f"There is no place for the norm {short(homeless[0])}: Headlight's model has one norm behind the "
+            f"There is no place for the norm {shown(homeless[0])}: Headlight's model has one norm behind the "
             "last layer of each stack and one behind the embeddings. If yours works without it, save the "
             "weights again without it."
         )

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
     ask_norm_eps,
+    ask_norm_position,
     ask_pad_id,
     ask_positions,
     put_final_norm,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.renames import Into, Renames, layer_count, table_of_positions
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.family import Family, Into, Renames, table_of_positions
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
@@ -95,6 +95,13 @@ IGNORED = {
     "src_positions": "A table of sinusoids; our model computes its own.",
     "tgt_positions": "A table of sinusoids; our model computes its own.",
 }
+_NORM_POSITIONS = {
+    "pre": "before, as in the tutorial: x + sublayer(norm(x))",
+    "post": "after, as in the paper: norm(x + sublayer(x))",
+}
+_BOTH_SAVED_ALIKE = (
+    "Both are saved with the same names and shapes. Look at forward of SublayerConnection in your code."
+)
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -116,7 +123,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     """From the shapes, and answers to what they don't tell."""
     builder = ConfigBuilder(raw, answers)
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
-        builder.put(name, layer_count(raw.tensors, f"{stack}.layers."), "shapes", f"layers of the {stack}")
+        builder.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
     builder.size("d_model", "d_model", "src_embedding", 1)
     builder.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
     builder.ask_heads(8)
@@ -124,7 +131,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
     builder.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
     ask_norm_eps(builder, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
-    _ask_norm_position(builder)
+    ask_norm_position(builder, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
     put_final_norm(builder, ("encoder", "decoder"), "a_2")
     ask_activation(builder)
     put_vocabularies(builder)
@@ -132,18 +139,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_embedding_scale(builder, likely=True)
     ask_pad_id(builder, "src_embedding", usual=2)
     return builder.build()
-
-
-def _ask_norm_position(builder: ConfigBuilder) -> None:
-    builder.ask(
-        "norm_position",
-        "Do the norms come before or behind the sublayers?",
-        "Both are saved with the same names and shapes. Look at forward of SublayerConnection in your code.",
-        (
-            Option("pre", "before, as in the tutorial: x + sublayer(norm(x))"),
-            Option("post", "behind, as in the paper: norm(x + sublayer(x))"),
-        ),
-    )
 
 
 FAMILY = Family(

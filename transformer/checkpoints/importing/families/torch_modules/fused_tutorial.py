@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -24,9 +24,8 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.renames import Into, Renames, interleaved_by_head, layer_count
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.family import Family, Into, Renames, interleaved_by_head
+from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
@@ -125,8 +124,8 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
     builder = ConfigBuilder(raw, answers)
-    encoder = layer_count(raw.tensors, "encoder.layers.")
-    decoder = layer_count(raw.tensors, "decoder.layers.")
+    encoder = raw.layer_count("encoder.layers.")
+    decoder = raw.layer_count("decoder.layers.")
     builder.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
     builder.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
     builder.size("d_model", "d_model", "src_embedding", 1)

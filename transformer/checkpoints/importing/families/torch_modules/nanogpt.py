@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face import gpt2
-from transformer.checkpoints.importing.family import Family, StandIn
-from transformer.checkpoints.importing.renames import Into, Renames, three_blocks
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, three_blocks
+from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {

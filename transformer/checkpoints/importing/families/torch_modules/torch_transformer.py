@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, DerivedConfig
+from transformer.checkpoints.importing.config_builder import ConfigBuilder
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -21,15 +21,15 @@ from transformer.checkpoints.importing.families._questions import (
     put_vocabularies,
 )
 from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
-from transformer.checkpoints.importing.family import Family, StandIn
-from transformer.checkpoints.importing.renames import (
+from transformer.checkpoints.importing.family import (
+    Family,
     Into,
     Renames,
-    layer_count,
+    StandIn,
     table_of_positions,
     three_blocks,
 )
-from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
@@ -122,7 +122,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     """From the shapes, and answers to what they don't tell."""
     builder = ConfigBuilder(raw, answers)
     raw = builder.raw = arrange_as_answered(raw, builder.ask)
-    depths = {side: layer_count(raw.tensors, f"{side}.layers.") for side in ("encoder", "decoder")}
+    depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     builder.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
     builder.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)

@@ -17,8 +17,8 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     trace_of,
 )
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import outputs, tiny
-from transformer.checkpoints.importing.loading import fill
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.opening import fill
 from transformer.errors import CheckpointError
 
 VOCAB = 41
