@@ -145,7 +145,7 @@ def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Te
 def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
     if kind in ("zeros", "ones"):
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
-    # The size that embeddings begin a training with; sublayers' matrices get about as much.
+    # The size that embeddings begin training with; sublayers' matrices get about as much.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
 
 

@@ -49,7 +49,7 @@ class ConfigBuilder:
 
     Args:
         raw: the checkpoint.
-        answers: of the person, by the names of questions.
+        answers: of the user, by the names of questions.
 
     Attributes:
         config: the checkpoint's own config.json, None without one.
@@ -244,7 +244,7 @@ class ConfigBuilder:
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:
-    """How a person may type an option: as its value, and yes or no where its label begins so."""
+    """How a user may type an option: as its value, and yes or no where its label begins so."""
     begins = _YES_OR_NO.match(option.label)
     return str(option.value).lower(), *(begins.groups() if begins else ())
 

@@ -65,7 +65,7 @@ class Family:
         name: short, without spaces.
         label: for people.
         matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
-        read_config: the configuration from the checkpoint and the person's answers; raises CheckpointError
+        read_config: the configuration from the checkpoint and the user's answers; raises CheckpointError
             for what our model does not compute.
         renames: foreign names to ours; None where the names are ours already.
         ignored: foreign names that the model does without, and why that changes nothing.

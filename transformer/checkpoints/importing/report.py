@@ -38,11 +38,11 @@ class Question:
 
     Attributes:
         name: under which an answer is given.
-        text: the question as a person reads it.
+        text: the question as a user reads it.
         why: why it can't be read from the files, and what depends on it.
         options: likely answers, the most likely first.
         value: what was taken.
-        answered: whether the person said so (else the most likely answer was assumed).
+        answered: whether the user said so (else the most likely answer was assumed).
     """
 
     name: str
@@ -129,7 +129,7 @@ class ImportReport:
         settings: where each of its values came from.
         questions: all that were asked, with the values taken.
         keys: how names and shapes fitted.
-        notes: whole sentences on what a person should know.
+        notes: whole sentences on what a user should know.
     """
 
     family: str

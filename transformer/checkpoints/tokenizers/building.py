@@ -75,7 +75,7 @@ _MBARTS = ("MBartTokenizer", "MBart50Tokenizer")
 def _refuse_dictionary(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     raise CheckpointError(
         "The model's tokenizer finds words by a dictionary that isn't among the files: remove vocab.txt from "
-        "a copy of the folder and type token numbers instead."
+        "a copy of the folder and type token ids instead."
     )
 
 
@@ -156,5 +156,5 @@ def _asking_for_json(name: str, files: str) -> str:
     return (
         f"The model's tokenizer {told} can't be built of {files} alone: put its tokenizer.json into the "
         "folder (AutoTokenizer.from_pretrained(folder).save_pretrained(folder) of transformers writes it), "
-        f"or remove {files} from a copy of the folder and type token numbers instead."
+        f"or remove {files} from a copy of the folder and type token ids instead."
     )

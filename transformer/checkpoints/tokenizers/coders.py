@@ -34,7 +34,7 @@ Marian's begin with the last id of their vocabulary and mBART's with a language,
 def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Coders:
     """Open what a model reads and writes sentences with.
 
-    The tokenizer's files are first tried in a process of their own (`probe`). Without such files, a person
+    The tokenizer's files are first tried in a process of their own (`probe`). Without such files, a user
     types ids (`IdCoder`). A tokenizer and a model of different sizes are no error here: the coders'
     `vocabulary` has as many rows as the tokenizer needs.
 
@@ -139,7 +139,7 @@ class Generation:
         start: what a decoder that has a source begins with.
         ends: what ends a sentence.
         pad, bos: of the model's configuration, where it names them.
-        never: what no generated sentence goes on with.
+        never: what no generated sentence may continue with.
     """
 
     start: tuple[int, ...]

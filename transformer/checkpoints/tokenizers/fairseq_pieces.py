@@ -1,6 +1,6 @@
 """Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, whose ids fairseq counted.
 
-The pieces are the file's, their ids are not: each model has special tokens of its own before and behind
+The pieces are the file's, their ids are not: each model has special tokens of its own before and after
 them. All is as in Hugging Face's library 5.
 """
 
@@ -49,7 +49,7 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Li
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
     languages = MBART_50_LANGUAGES if fifty else MBART_LANGUAGES
-    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
+    tokenizer = _unigram([*_after_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
     if fifty:
         _normalize_spaces(tokenizer, model)
     else:
@@ -66,7 +66,7 @@ def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryToken
         CheckpointError: for a file that is no such model.
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
-    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(tokens["mask_token"])])
+    tokenizer = _unigram([*_after_four(model, tokens), *_sure(tokens["mask_token"])])
     _normalize_characters(tokenizer, settings, model)
     built = _with_special_tokens(tokenizer, settings, control_pieces(model), wide_mask=False)
     frame_with(tokenizer, [tokens["bos_token"]], [tokens["eos_token"]])
@@ -96,7 +96,7 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokeniz
 def frame_with_language(
     built: LibraryTokenizer, settings: TokenizerSettings, *, fifty: bool
 ) -> LibraryTokenizer:
-    """Put mBART's </s> and the code of the source language behind a sentence, mBART-50's around it."""
+    """Put mBART's </s> and the code of the source language after a sentence, mBART-50's around it."""
     source = settings.text("src_lang") or "en_XX"
     target = settings.text("tgt_lang")
     end = built.named.get("eos_token", "</s>")
@@ -113,7 +113,7 @@ def _tokens(settings: TokenizerSettings) -> dict[str, str]:
     return FAIRSEQ_TOKENS | {name: token.content for name, token in settings.named.items()}
 
 
-def _behind_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
+def _after_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
     """The file's <unk>, <s> and </s> give way to four special tokens in fairseq's order."""
     four = _sure(*(tokens[name] for name in ("bos_token", "pad_token", "eos_token", "unk_token")))
     return [*four, *((piece.text, piece.score) for piece in model.pieces[3:])]

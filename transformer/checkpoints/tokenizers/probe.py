@@ -89,7 +89,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
     except subprocess.TimeoutExpired as error:
         raise CheckpointError(
             f"The tokenizer's files take more than {limits.seconds:.0f} s for a few short texts: copy them "
-            "again, or remove them from a copy of the folder and type token numbers instead."
+            "again, or remove them from a copy of the folder and type token ids instead."
         ) from error
     refused = _answer(done.stdout) if done.returncode == 0 else _CRASHED
     if refused is not None:
@@ -98,7 +98,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
 
 _CRASHED = (
     "The tokenizer's files crash the library that reads them, or take more memory than any tokenizer does: "
-    "copy them again, or remove them from a copy of the folder and type token numbers instead."
+    "copy them again, or remove them from a copy of the folder and type token ids instead."
 )
 
 
@@ -138,7 +138,7 @@ def _try(texts: Texts, family: str) -> None:
     except Exception as error:  # whatever a library raises on a text is a reason
         raise CheckpointError(
             f"The tokenizer's files don't work ({error}): copy them again, or remove them from a copy of the "
-            "folder and type token numbers instead."
+            "folder and type token ids instead."
         ) from error
 
 

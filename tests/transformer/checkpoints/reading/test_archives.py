@@ -29,7 +29,7 @@ from transformer.errors import CheckpointError
 GOOD = saved({"w": tensor()})
 CENTRAL, LOCAL, END = b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06"
 FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header": 42}
-"""Where the directory has what, behind the beginning of an entry."""
+"""Where the directory has what, after the beginning of an entry."""
 
 
 def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:

@@ -22,7 +22,7 @@ def copied(path: Path, target: Path, offset: int, n_bytes: int) -> bytes:
 
 
 @pytest.mark.parametrize("most", [None, 0, 1000], ids=["by the system", "by hand", "by both"])
-def test_bytes_are_copied_behind_those_that_are_there(
+def test_bytes_are_copied_after_those_that_are_there(
     most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_system = os.copy_file_range

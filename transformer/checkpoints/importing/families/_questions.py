@@ -1,4 +1,4 @@
-"""What the state dict of a person's own module does not tell: the questions, and what the numbers hint at."""
+"""What the state dict of a user's own module does not tell: the questions, and what the numbers hint at."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def put_final_norm(builder: ConfigBuilder, stacks: Sequence[str], weight: str) -
         "final_norm", ending[0] if is_of_one else bool(ending), "shapes", "whether a stack ends with a norm"
     )
     if is_of_one:
-        builder.note(f"Only the {ending[0]} ends with a norm: the files have none behind the other stack.")
+        builder.note(f"Only the {ending[0]} ends with a norm: the files have none after the other stack.")
 
 
 def ask_activation(

@@ -1,6 +1,6 @@
 """The zip archives that torch.save writes: their directory, held to far less than a zip may be.
 
-Entries are stored, not compressed, and lie one after the other in front of the directory. APPNOTE.TXT 6.3.10,
+Entries are stored, not compressed, and lie one after the other before the directory. APPNOTE.TXT 6.3.10,
 https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
 
@@ -210,7 +210,7 @@ def _check_listed(listed: _Listed) -> None:
 
 
 def _located(file: RegularFile, listed: _Listed, limit: int) -> Entry:
-    """Find an entry's bytes behind its local header, which must say what the directory says."""
+    """Find an entry's bytes after its local header, which must say what the directory says."""
     if listed.header + _LOCAL.size > limit:
         raise CheckpointError(_DAMAGED)
     found = _LOCAL.unpack(file.read(listed.header, _LOCAL.size))
@@ -224,7 +224,7 @@ def _located(file: RegularFile, listed: _Listed, limit: int) -> Entry:
         listed.method,
         listed.name.encode(),
     )
-    if not flags & _DESCRIPTOR:  # else they stand behind the bytes
+    if not flags & _DESCRIPTOR:  # else they stand after the bytes
         same = same and crc == listed.crc and {packed, n_bytes} <= {listed.n_bytes, _LONG}
     if not same:
         raise CheckpointError(

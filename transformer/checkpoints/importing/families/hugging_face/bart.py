@@ -1,7 +1,7 @@
 """BART (Lewis et al. 2019) and mBART (Liu et al. 2020) as Hugging Face's transformers saves them.
 
-Learned positions, which begin at row 2 of their table, and a norm behind the embeddings. BART's norms stand
-behind the sublayers; mBART's before them, with one more behind each stack.
+Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART's norms stand
+after the sublayers; mBART's before them, with one more after each stack.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ PAD_ID = 1
 
 
 def is_bart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm behind the embeddings, and none behind the encoder."""
+    """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
     return _has_embedding_norm(raw) and not _is_pre_norm(raw) and may_be(raw, "bart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm behind the embeddings, and one behind the encoder."""
+    """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
     return _has_embedding_norm(raw) and _is_pre_norm(raw) and may_be(raw, "bart", "mbart")
 
 
@@ -68,7 +68,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     builder = ConfigBuilder(raw, answers)
     pre_norm = _is_pre_norm(raw)
     read_stacks(builder, activation="gelu")
-    why = "whether there is a norm behind the encoder"
+    why = "whether there is a norm after the encoder"
     builder.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
     builder.put("final_norm", pre_norm, "shapes", why)
     builder.layout("every BART", positions="learned", embedding_norm=True)

@@ -1,6 +1,6 @@
 """BERT (Devlin et al. 2018) and RoBERTa (Liu et al. 2019) as Hugging Face's transformers saves them.
 
-An encoder with norms behind the sublayers and one behind the embeddings, learned positions and segments, and
+An encoder with norms after the sublayers and one after the embeddings, learned positions and segments, and
 with masked-language-model heads a dense layer and a norm before the generator. The oldest files call the
 weights of norms gamma and beta. RoBERTa's positions begin at row 2 of their table.
 """

@@ -132,7 +132,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Some models built like Llama have biases everywhere but behind the heads."""
+    """Some models built like Llama have biases everywhere but after the heads."""
     has_bias = "layers.0.self_attn.o_proj.bias" in raw.tensors
     return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
 

@@ -1,6 +1,6 @@
 """Marian's translators (Junczys-Dowmunt et al. 2018) as Hugging Face's transformers saves them: opus-mt.
 
-The paper's Transformer with norms behind the sublayers and sinusoidal positions, sines before cosines. The
+The paper's Transformer with norms after the sublayers and sinusoidal positions, sines before cosines. The
 vocabularies of both sides are usually one, and usually targets begin with the padding token.
 """
 

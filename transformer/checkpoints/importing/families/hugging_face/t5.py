@@ -149,7 +149,7 @@ def _read_distances(builder: ConfigBuilder) -> None:
 
 
 def _read_decoder(builder: ConfigBuilder) -> None:
-    """Depths, and what comes behind the decoder; the encoder may be alone."""
+    """Depths, and what comes after the decoder; the encoder may be alone."""
     builder.layers("n_encoder_layers", "num_layers", "encoder.block.")
     if not builder.raw.layer_count("decoder.block."):
         builder.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)

@@ -1,4 +1,4 @@
-"""A person's own torch.nn.Transformer module under the names that the rename table knows."""
+"""A user's own torch.nn.Transformer module under the names that the rename table knows."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
     tensors, homeless = _arranged(raw.before, ask)
     if homeless:
         raise CheckpointError(
-            f"There is no place for the norm {shown(homeless[0])}: Headlight's model has one norm behind the "
-            "last layer of each stack and one behind the embeddings. If yours works without it, save the "
+            f"There is no place for the norm {shown(homeless[0])}: Headlight's model has one norm after the "
+            "last layer of each stack and one after the embeddings. If yours works without it, save the "
             "weights again without it."
         )
     return replace(raw, tensors=tensors)

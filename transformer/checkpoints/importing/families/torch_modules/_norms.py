@@ -1,4 +1,4 @@
-"""Where norms outside of the layers of a person's own module stand: behind a stack, or behind embeddings."""
+"""Where norms outside of the layers of a user's own module stand: after a stack, or after embeddings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from transformer.checkpoints.reading.raw import StoredTensor
 _OF_HEADS = ("head", "cls", "classif", "pool")
 _FINAL = frozenset(("final", "last", "f"))
 _LABELS = {
-    "last": "behind the last layer",
-    "decoder": "behind the decoder's last layer",
-    "encoder": "behind the encoder's last layer",
-    "embeddings": "behind the embeddings",
+    "last": "after the last layer",
+    "decoder": "after the decoder's last layer",
+    "encoder": "after the encoder's last layer",
+    "embeddings": "after the embeddings",
     "elsewhere": "elsewhere, and the model is to run without it",
 }
 
@@ -122,7 +122,7 @@ def _spots(module: str, stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]
 
 
 def _final_places(side: str, stacks: Mapping[str, str]) -> tuple[str, ...]:
-    """Where the norm behind a stack goes: a lone encoder may turn out to be a decoder under a causal mask."""
+    """Where the norm after a stack goes: a lone encoder may turn out to be a decoder under a causal mask."""
     return ("encoder.norm", "decoder.norm") if [*stacks] == ["encoder"] else (f"{side}.norm",)
 
 

@@ -1,4 +1,4 @@
-"""Where the stacks, embeddings, positions and generator of a person's own torch.nn.Transformer module are."""
+"""Where the stacks, embeddings, positions and generator of a user's own torch.nn.Transformer module are."""
 
 from __future__ import annotations
 

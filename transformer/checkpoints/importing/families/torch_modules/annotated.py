@@ -1,8 +1,8 @@
 """The Annotated Transformer (Rush et al., nlp.seas.harvard.edu/annotated-transformer).
 
-Norms before the sublayers and one behind each stack. Its LayerNorm divides by the unbiased deviation plus
+Norms before the sublayers and one after each stack. Its LayerNorm divides by the unbiased deviation plus
 eps; the four matrices of an attention are a list. Copies of it with torch's own norm, and without the norm
-behind each stack, are read too; those with norms behind the sublayers are saved alike, so that is asked.
+after each stack, are read too; those with norms after the sublayers are saved alike, so that is asked.
 """
 
 from __future__ import annotations

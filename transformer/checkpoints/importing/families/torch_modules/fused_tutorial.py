@@ -1,7 +1,7 @@
 """The layout of a widespread tutorial, in which one linear layer makes queries, keys and values head by head.
 
 `qkv_layer` of self-attention has for each head its queries, then its keys, then its values; cross-attention
-has `q_layer` and `kv_layer`. Norms have gamma and beta, usually behind the sublayers; sinusoids are computed.
+has `q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
 
 In one version of the tutorial the heads' outputs are put side by side again before `linear_layer`; in another
 they are only reshaped, without transposing back, which deals them out over other tokens. Both are trained and

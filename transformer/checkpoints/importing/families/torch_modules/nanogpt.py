@@ -47,7 +47,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
-    """From the shapes and answers; from a config.json where a person put one."""
+    """From the shapes and answers; from a config.json where a user put one."""
     builder = ConfigBuilder(raw, answers)
     builder.size("d_model", "n_embd", _WORDS, 1)
     builder.size("tgt_vocab_size", "vocab_size", _WORDS, 0)

@@ -1,4 +1,4 @@
-"""torch.nn.Transformer, and its encoder or decoder alone, as they are or inside a person's own module.
+"""torch.nn.Transformer, and its encoder or decoder alone, as they are or inside a user's own module.
 
 Queries, keys and values are packed into one matrix. How many heads cut it, whether norms come first and which
 activation there is are arguments of the module and not in its state dict: they are asked for.
@@ -132,7 +132,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_activation(builder)
     put_final_norm(builder, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
-    builder.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands behind the embeddings")
+    builder.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
     ask_norm_eps(builder, 1e-5, 1e-6)
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
     builder.put("bias", has_bias, "shapes", "whether linear layers have biases")

@@ -214,7 +214,7 @@ def test_norms_before_the_sublayers_are_assumed_and_asked_for(tmp_path: Path) ->
     assert (question.value, question.answered) == ("pre", False)
 
 
-def test_a_norm_behind_one_stack_alone_stays_alone(tmp_path: Path) -> None:
+def test_a_norm_after_one_stack_alone_stays_alone(tmp_path: Path) -> None:
     state_dict = EncoderDecoder().state_dict()
     del state_dict["encoder.norm.a_2"], state_dict["encoder.norm.b_2"]
     ours, _ = imported(raw_of(tmp_path, state_dict))

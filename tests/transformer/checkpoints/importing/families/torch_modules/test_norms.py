@@ -1,4 +1,4 @@
-"""Norms outside of the layers of people's own modules: behind a stack or embeddings, never left out."""
+"""Norms outside of the layers of people's own modules: after a stack or embeddings, never left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYER: dict[str, Any] = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": 
 
 
 class LanguageModel(nn.Module):
-    """Two encoder layers under a causal mask; a norm of any name before them, behind them, or both."""
+    """Two encoder layers under a causal mask; a norm of any name before them, after them, or both."""
 
     def __init__(self, before: str = "", behind: str = "", *, in_list: bool = True) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class LanguageModel(nn.Module):
 
 
 class Translator(nn.Module):
-    """Two lists of layers, each with a norm behind its embedding or behind its last layer."""
+    """Two lists of layers, each with a norm after its embedding or after its last layer."""
 
     def __init__(self, src_norm: str, tgt_norm: str, *, behind: bool) -> None:
         super().__init__()

@@ -196,7 +196,7 @@ def test_parity_where_one_stack_alone_ends_with_a_norm(tmp_path: Path, ending: s
     answers = POST | {"norm_position": "pre", "norm_eps": eps}
     ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
     assert ours.config.final_norm == ending
-    assert f"Only the {ending} ends with a norm: the files have none behind the other stack." in report.notes
+    assert f"Only the {ending} ends with a norm: the files have none after the other stack." in report.notes
     x, y = torch.randn(2, 5, D_MODEL), torch.randn(2, 7, D_MODEL)
     memory = ours.encoder(x, torch.ones(2, 1, 1, 5, dtype=torch.bool))
     out = ours.decoder(y, causal_mask(7), memory, torch.ones(2, 1, 1, 5, dtype=torch.bool))
