@@ -83,7 +83,7 @@ def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
 
 
 def _coder(
-    tokenizer: LibraryTokenizer | MarianSide, language: str, generation: Generation, rows: int
+    tokenizer: LibraryTokenizer | MarianSide, language: str, generation: GenerationIds, rows: int
 ) -> Coder:
     specials = _specials(tokenizer.named, tokenizer.ids, generation, rows)
     if isinstance(tokenizer, LibraryTokenizer):
@@ -91,7 +91,7 @@ def _coder(
     return MarianCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
 
 
-def _id_coders(config: TransformerConfig, generation: Generation, rows: int, target_rows: int) -> Coders:
+def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, target_rows: int) -> Coders:
     """Where nothing says how sentences begin and end, it is as in our own vocabularies, if there is room."""
     start = generation.start or (min(BOS_ID, target_rows - 1),)
     ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
@@ -103,7 +103,7 @@ def _id_coders(config: TransformerConfig, generation: Generation, rows: int, tar
 
 
 def _specials(
-    named: Mapping[str, str], ids: Mapping[str, int], generation: Generation, rows: int
+    named: Mapping[str, str], ids: Mapping[str, int], generation: GenerationIds, rows: int
 ) -> Specials:
     def of(role: str) -> int | None:
         index = ids.get(named.get(role, ""))
@@ -132,7 +132,7 @@ def _code(language: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Generation:
+class GenerationIds:
     """The ids of a model's sentences; those outside of its vocabulary are left out.
 
     Attributes:
@@ -149,7 +149,7 @@ class Generation:
     never: tuple[int, ...]
 
 
-def read_generation(texts: Texts, rows: int, family: str) -> Generation:
+def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
     """Read the ids; those of generation_config.json go before those of config.json.
 
     Args:
@@ -173,7 +173,7 @@ def read_generation(texts: Texts, rows: int, family: str) -> Generation:
 
     begin = ids(_START) or ids("bos_token_id")
     banned = [sequence[0] for sequence in _as_list(values.get("bad_words_ids")) if _is_single(sequence, rows)]
-    return Generation(
+    return GenerationIds(
         start=(*begin[:1], *ids("forced_bos_token_id")[:1]),
         ends=ids("eos_token_id"),
         pad=next(iter(ids("pad_token_id")), None),

@@ -35,7 +35,7 @@ CAMEMBERT_UNUSED = ("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED")
 _UNK_ID = 3
 _NEVER_CHOSEN = -100.0
 
-Scores = list[tuple[str, float]]
+ScoredPieces = list[tuple[str, float]]
 """Pieces by id, and how likely each is (the logarithm of its probability)."""
 
 
@@ -113,17 +113,17 @@ def _tokens(settings: TokenizerSettings) -> dict[str, str]:
     return FAIRSEQ_TOKENS | {name: token.content for name, token in settings.named.items()}
 
 
-def _after_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
+def _after_four(model: PieceModel, tokens: dict[str, str]) -> ScoredPieces:
     """The file's <unk>, <s> and </s> give way to four special tokens in fairseq's order."""
     four = _sure(*(tokens[name] for name in ("bos_token", "pad_token", "eos_token", "unk_token")))
     return [*four, *((piece.text, piece.score) for piece in model.pieces[3:])]
 
 
-def _sure(*names: str) -> Scores:
+def _sure(*names: str) -> ScoredPieces:
     return [(name, 0.0) for name in names]
 
 
-def _unigram(scores: Scores) -> Tokenizer:
+def _unigram(scores: ScoredPieces) -> Tokenizer:
     return Tokenizer(models.Unigram(scores, unk_id=_UNK_ID, byte_fallback=False))
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
-from transformer.checkpoints.importing.config_builder import likely_heads
+from transformer.checkpoints.importing.config_draft import likely_heads
 from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.mapping import nearest

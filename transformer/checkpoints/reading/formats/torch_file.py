@@ -16,7 +16,7 @@ from transformer.checkpoints.reading.formats.pickle_values import (
     Storage,
     check_dense,
 )
-from transformer.checkpoints.reading.formats.zip_file import Entry, read_entries
+from transformer.checkpoints.reading.formats.zip_file import ZipEntry, read_entries
 from transformer.checkpoints.reading.limits import Limits, check_count, check_name
 from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile
 from transformer.checkpoints.reading.regular_file import RegularFile
@@ -69,7 +69,7 @@ def read_torch(file: RegularFile, limits: Limits) -> WeightsFile:
     return WeightsFile(file.path, "torch zip", tensors, saved.extras, saved.left_out)
 
 
-def _of_torch(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _of_torch(entries: Mapping[str, ZipEntry]) -> dict[str, ZipEntry]:
     """The entries by their names inside the one folder that an archive of torch.save has."""
     folders = {name.partition("/")[0] for name in entries if "/" in name}
     folder = next(iter(folders), "")
@@ -79,12 +79,12 @@ def _of_torch(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return inner
 
 
-def _check_byte_order(entry: Entry, file: RegularFile) -> None:
+def _check_byte_order(entry: ZipEntry, file: RegularFile) -> None:
     if entry.n_bytes > len("little") or entry.read(file) != b"little":
         raise CheckpointError(f"has numbers in another byte order than little-endian: {_AGAIN} on a PC.")
 
 
-def _block(storage: Storage, entries: Mapping[str, Entry]) -> Block:
+def _block(storage: Storage, entries: Mapping[str, ZipEntry]) -> Block:
     entry = entries.get(f"data/{storage.key}")
     if entry is None:
         raise CheckpointError(

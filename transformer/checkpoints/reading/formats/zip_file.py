@@ -32,7 +32,7 @@ _AGAIN = "save it again with torch.save(model.state_dict(), 'weights.pt')"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ZipEntry:
     """A stored file in the archive: its name, where its bytes are in the archive, and their CRC-32."""
 
     name: str
@@ -77,7 +77,7 @@ def check_crc(found: int, expected: int, name: str) -> None:
         )
 
 
-def read_entries(file: RegularFile, limits: Limits) -> dict[str, Entry]:
+def read_entries(file: RegularFile, limits: Limits) -> dict[str, ZipEntry]:
     """Read the directory of an archive and find every entry's bytes.
 
     Raises:
@@ -92,7 +92,7 @@ def read_entries(file: RegularFile, limits: Limits) -> dict[str, Entry]:
         raise CheckpointError(
             f"has a directory of {size:,} bytes, where {limits.max_header_bytes:,} are allowed: {_AGAIN}."
         )
-    entries: dict[str, Entry] = {}
+    entries: dict[str, ZipEntry] = {}
     end = 0
     for listed in sorted(_listed(file.read(start, size), n_entries), key=lambda one: one.header):
         _check_listed(listed)
@@ -209,7 +209,7 @@ def _check_listed(listed: _Listed) -> None:
         raise CheckpointError(f"has an entry with the name {shown(name)}, which is no plain path: {_AGAIN}.")
 
 
-def _located(file: RegularFile, listed: _Listed, limit: int) -> Entry:
+def _located(file: RegularFile, listed: _Listed, limit: int) -> ZipEntry:
     """Find an entry's bytes after its local header, which must say what the directory says."""
     if listed.header + _LOCAL.size > limit:
         raise CheckpointError(_DAMAGED)
@@ -230,4 +230,4 @@ def _located(file: RegularFile, listed: _Listed, limit: int) -> Entry:
         raise CheckpointError(
             f"says two different things about its entry {shown(listed.name)}: copy or download it again."
         )
-    return Entry(listed.name, offset, listed.n_bytes, listed.crc)
+    return ZipEntry(listed.name, offset, listed.n_bytes, listed.crc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -25,10 +25,10 @@ POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
 """Reasons why a tensor is not needed."""
 
 
-def note_on_lookalikes(builder: ConfigBuilder, others: str) -> None:
+def note_on_lookalikes(draft: ConfigDraft, others: str) -> None:
     """Say that other models have the same names, where no config.json tells which one it is."""
-    if builder.config is None:
-        builder.note(
+    if draft.config is None:
+        draft.note(
             f"{others} have weights of the same names and compute something else. If this is one of them the "
             "numbers are wrong: open the whole folder with its config.json to be sure."
         )
@@ -42,29 +42,29 @@ _LABELS = {
 }
 
 
-def read_activation(builder: ConfigBuilder, key: str, usual: str) -> None:
+def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
     """Fill in the activation: config.json's, or else the answer to a question.
 
     Args:
-        builder: to be filled in.
+        draft: to be filled in.
         key: the attribute of config.json.
         usual: the family's usual one, in Hugging Face's words.
     """
-    if builder.config is None:
-        ask_usual_activation(builder, ACTIVATIONS[usual])
+    if draft.config is None:
+        ask_usual_activation(draft, ACTIVATIONS[usual])
     else:
-        told = builder.config.choice(key, ACTIVATIONS, usual)
-        builder.put("activation", told, "config", f"config.json: {key}")
+        told = draft.config.choice(key, ACTIVATIONS, usual)
+        draft.put("activation", told, "config", f"config.json: {key}")
 
 
-def ask_usual_activation(builder: ConfigBuilder, usual: str) -> None:
+def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
     """Ask for the activation, the family's usual one first."""
     labels = {usual: _LABELS[usual]} | _LABELS
     why = (
         "config.json tells it, and it is not stored with the weights. With another one nearly all numbers "
         "are wrong."
     )
-    ask_activation(builder, labels, why)
+    ask_activation(draft, labels, why)
 
 
 _OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -84,11 +84,11 @@ def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
     return name not in bare and not of_another_task
 
 
-def put_no_generator(builder: ConfigBuilder) -> None:
+def put_no_generator(draft: ConfigDraft) -> None:
     """Write down that the files have the model alone, without what would make words of its states."""
-    builder.put("has_generator", False, "shapes", "there is no lm_head.weight")
-    builder.put("tie_generator", False, "shapes", "there is no lm_head.weight")
-    builder.note(
+    draft.put("has_generator", False, "shapes", "there is no lm_head.weight")
+    draft.put("tie_generator", False, "shapes", "there is no lm_head.weight")
+    draft.note(
         "There is no language-model head in the files: the model gives hidden states and attention, and "
         "proposes no words."
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     put_no_generator,
@@ -137,56 +137,56 @@ def _target_words(raw: RawCheckpoint) -> str:
     return _TARGET_WORDS if _TARGET_WORDS in raw.tensors else _source_words(raw)
 
 
-def read_stacks(builder: ConfigBuilder, *, activation: str) -> None:
+def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
     """Widths, depths and heads; in config.json both stacks have theirs, which must be the same.
 
     Args:
-        builder: to be filled in.
+        draft: to be filled in.
         activation: the family's usual one, in Hugging Face's words.
     """
-    builder.size("d_model", "d_model", _source_words(builder.raw), 1)
-    builder.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
-    builder.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
-    builder.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
-    builder.heads("encoder_attention_heads")
-    builder.layout("every model of this layout", bias=True, norm_eps=1e-5)
-    if builder.config is not None:
-        builder.config.only(
+    draft.size("d_model", "d_model", _source_words(draft.raw), 1)
+    draft.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
+    draft.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
+    draft.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
+    draft.heads("encoder_attention_heads")
+    draft.layout("every model of this layout", bias=True, norm_eps=1e-5)
+    if draft.config is not None:
+        draft.config.only(
             "decoder_attention_heads",
-            builder["n_heads"],
-            why=f"another number of heads than the encoder's {builder['n_heads']}",
+            draft["n_heads"],
+            why=f"another number of heads than the encoder's {draft['n_heads']}",
         )
-        builder.config.only(
-            "decoder_ffn_dim", builder["d_ff"], why=f"another width than the encoder's {builder['d_ff']}"
+        draft.config.only(
+            "decoder_ffn_dim", draft["d_ff"], why=f"another width than the encoder's {draft['d_ff']}"
         )
-    read_activation(builder, "activation_function", activation)
+    read_activation(draft, "activation_function", activation)
 
 
-def read_words(builder: ConfigBuilder, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+def read_words(draft: ConfigDraft, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
     """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
 
     Args:
-        builder: to be filled in.
+        draft: to be filled in.
         one_vocabulary: whether both sides have the same words.
         target_key: the attribute of config.json with the size of the target's vocabulary.
     """
-    raw, config = builder.raw, builder.config
+    raw, config = draft.raw, draft.config
     source, target = _source_words(raw), _target_words(raw)
-    builder.size("src_vocab_size", "vocab_size", source, 0)
-    builder.size("tgt_vocab_size", target_key, target, 0)
+    draft.size("src_vocab_size", "vocab_size", source, 0)
+    draft.size("tgt_vocab_size", target_key, target, 0)
     tied = config is not None and config.flag("tie_word_embeddings", True)
     told: SettingSource = "config" if tied else "shapes"
     shared = one_vocabulary and (tied or source == target or raw.same_numbers(source, target))
-    builder.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
+    draft.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
     generator = "lm_head.weight"
     alone = config is not None and not tied and generator not in raw.tensors
     if alone:
-        put_no_generator(builder)
+        put_no_generator(draft)
     else:
         tied_generator = tied or generator not in raw.tensors or raw.same_numbers(generator, target)
-        builder.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
+        draft.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
     has_bias = not alone and "final_logits_bias" in raw.tensors
-    builder.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
+    draft.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
 
 
 def refuse_other_computations(

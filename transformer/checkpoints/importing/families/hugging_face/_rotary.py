@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.errors import CheckpointError, shown
 
@@ -12,14 +12,14 @@ UNSTRETCHED = ("default", "dynamic")
 """Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""
 
 
-def put_rotary(builder: ConfigBuilder, config: ForeignConfig) -> None:
+def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
     """Fill in position_base, and how wavelengths are stretched where they are.
 
     Raises:
         CheckpointError: for a way of stretching that Headlight's model does not have.
     """
     rope = _rope(config)
-    builder.put("position_base", rope.number("rope_theta", 10_000.0), "config", "config.json: rope_theta")
+    draft.put("position_base", rope.number("rope_theta", 10_000.0), "config", "config.json: rope_theta")
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
         return
@@ -28,14 +28,14 @@ def put_rotary(builder: ConfigBuilder, config: ForeignConfig) -> None:
             f"config.json says rope_type {shown(kind)}: Headlight's model knows {', '.join(UNSTRETCHED)}, "
             "linear and llama3."
         )
-    builder.put(
+    draft.put(
         "rotary_stretch", rope.number("factor"), "config", "config.json: factor of the rotary positions"
     )
     if kind == "llama3":
-        _put_range(builder, rope, config.integer("max_position_embeddings", 2048))
+        _put_range(draft, rope, config.integer("max_position_embeddings", 2048))
 
 
-def _put_range(builder: ConfigBuilder, rope: ForeignConfig, max_positions: int) -> None:
+def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
     """Which wavelengths are stretched: told by how often they fit into the texts first trained on."""
     trained = rope.number("original_max_position_embeddings", max_positions)
     rare, often = rope.number("low_freq_factor"), rope.number("high_freq_factor")
@@ -46,8 +46,8 @@ def _put_range(builder: ConfigBuilder, rope: ForeignConfig, max_positions: int) 
             "larger than the second."
         )
     why = "config.json: original_max_position_embeddings / {}_freq_factor"
-    builder.put("stretch_start", trained / often, "config", why.format("high"))
-    builder.put("stretch_full", trained / rare, "config", why.format("low"))
+    draft.put("stretch_start", trained / often, "config", why.format("high"))
+    draft.put("stretch_full", trained / rare, "config", why.format("low"))
 
 
 def _rope(config: ForeignConfig) -> ForeignConfig:

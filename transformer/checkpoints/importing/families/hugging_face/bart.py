@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._common import note_on_lookalikes
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
@@ -65,29 +65,29 @@ def _is_pre_norm(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    builder = ConfigBuilder(raw, answers)
+    draft = ConfigDraft(raw, answers)
     pre_norm = _is_pre_norm(raw)
-    read_stacks(builder, activation="gelu")
+    read_stacks(draft, activation="gelu")
     why = "whether there is a norm after the encoder"
-    builder.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
-    builder.put("final_norm", pre_norm, "shapes", why)
-    builder.layout("every BART", positions="learned", embedding_norm=True)
-    read_words(builder, one_vocabulary=True)
-    builder.pad_id(usual=PAD_ID)
-    config = builder.config
+    draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
+    draft.put("final_norm", pre_norm, "shapes", why)
+    draft.layout("every BART", positions="learned", embedding_norm=True)
+    read_words(draft, one_vocabulary=True)
+    draft.pad_id(usual=PAD_ID)
+    config = draft.config
     if config is None:
-        rows = builder.length("encoder.embed_positions.weight", 0)
+        rows = draft.length("encoder.embed_positions.weight", 0)
         why = f"rows of the table of positions, without the first {UNUSED_ROWS}, which stand for none"
-        builder.put("max_len", rows - UNUSED_ROWS, "shapes", why)
-        ask_embedding_scale(builder, likely=pre_norm)
-        note_on_lookalikes(builder, "Models like Blenderbot, whose positions begin at row 0,")
-        return builder.build()
-    builder.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+        draft.put("max_len", rows - UNUSED_ROWS, "shapes", why)
+        ask_embedding_scale(draft, likely=pre_norm)
+        note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
+        return draft.finish()
+    draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)
-    builder.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+    draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
     config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
-    return builder.build()
+    return draft.finish()
 
 
 BART = Family(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
@@ -160,78 +160,76 @@ def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[s
 
     def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
         """From config.json, or from the shapes and answers."""
-        builder = ConfigBuilder(raw, answers)
-        builder.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
-        builder.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-        builder.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
-        builder.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
-        rows = builder.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+        draft = ConfigDraft(raw, answers)
+        draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
+        draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+        draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
+        draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
+        rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
         if unused_rows:
-            _check_first_row(builder)
+            _check_first_row(draft)
             why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
-            builder.put("max_len", rows - unused_rows, "config" if builder.config else "shapes", why)
-        builder.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
-        builder.heads("num_attention_heads")
-        read_activation(builder, "hidden_act", "gelu")
+            draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
+        draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
+        draft.heads("num_attention_heads")
+        read_activation(draft, "hidden_act", "gelu")
         likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
-        if builder.config is None and unused_rows:
+        if draft.config is None and unused_rows:
             likely = likely[::-1]
-        builder.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
-        builder.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-        builder.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-        builder.layout("every BERT", positions="learned", final_norm=False)
-        _read_head(builder, head)
+        draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
+        draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+        draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+        draft.layout("every BERT", positions="learned", final_norm=False)
+        _read_head(draft, head)
         if unused_rows:
-            _check_head(builder)
-        builder.pad_id(usual=unused_rows - 1 if unused_rows else 0)
-        if not builder["has_generator"]:
-            note_on_lookalikes(builder, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
-        _refuse_other_computations(builder)
-        return builder.build()
+            _check_head(draft)
+        draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+        if not draft["has_generator"]:
+            note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
+        _refuse_other_computations(draft)
+        return draft.finish()
 
     return read_config
 
 
-def _read_head(builder: ConfigBuilder, head: str) -> None:
+def _read_head(draft: ConfigDraft, head: str) -> None:
     """Whether there is a masked-language-model head, and whether its matrix is the embedding's."""
-    has_head = f"{head}.weight" in builder.raw.tensors
-    builder.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
-    builder.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
-    tied = builder.config is None or builder.config.flag("tie_word_embeddings", True)
-    builder.put(
+    has_head = f"{head}.weight" in draft.raw.tensors
+    draft.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
+    draft.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
+    tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
+    draft.put(
         "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
     )
     if not has_head:
-        builder.note(
+        draft.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "
             "attention, and proposes no words."
         )
 
 
-def _check_first_row(builder: ConfigBuilder) -> None:
+def _check_first_row(draft: ConfigDraft) -> None:
     """RoBERTa's numbering of positions depends on its padding token."""
-    if builder.config is not None:
-        builder.config.only(
-            "pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row"
-        )
+    if draft.config is not None:
+        draft.config.only("pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row")
 
 
-def _check_head(builder: ConfigBuilder) -> None:
+def _check_head(draft: ConfigDraft) -> None:
     """RoBERTa's head always takes GELU."""
-    if builder.config is not None and builder["has_generator"]:
-        builder.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
+    if draft.config is not None and draft["has_generator"]:
+        draft.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
 
 
-def _refuse_other_computations(builder: ConfigBuilder) -> None:
-    if builder.config is None:
+def _refuse_other_computations(draft: ConfigDraft) -> None:
+    if draft.config is None:
         return
-    config = builder.config
+    config = draft.config
     config.only(
         "position_embedding_type", "absolute", why="positions that are relative inside each attention"
     )
     config.only("is_decoder", False, why="a BERT whose later words are hidden from earlier ones")
     config.only("add_cross_attention", False, why="BERT layers that look at another model's memory")
-    config.only("embedding_size", builder["d_model"], why="embeddings that are not as wide as the model")
+    config.only("embedding_size", draft["d_model"], why="embeddings that are not as wide as the model")
     config.refuse_unknown({"gradient_checkpointing", "output_past"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     POSITION_IDS,
@@ -62,32 +62,30 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    builder = ConfigBuilder(raw, answers)
-    builder.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
-    builder.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-    builder.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
-    builder.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
-    builder.layers("n_encoder_layers", "n_layers", "transformer.layer.")
-    builder.heads("n_heads")
-    read_activation(builder, "activation", "gelu")
-    builder.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-    builder.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-    builder.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
+    draft = ConfigDraft(raw, answers)
+    draft.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
+    draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+    draft.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
+    draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+    draft.layers("n_encoder_layers", "n_layers", "transformer.layer.")
+    draft.heads("n_heads")
+    read_activation(draft, "activation", "gelu")
+    draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+    draft.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+    draft.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
     has_head = "vocab_transform.weight" in raw.tensors
     for name in ("has_generator", "generator_transform"):
-        builder.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
-    builder.pad_id(usual=0)
-    tied = builder.config is None or builder.config.flag("tie_word_embeddings", True)
-    builder.put(
+        draft.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
+    draft.pad_id(usual=0)
+    tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
+    draft.put(
         "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
     )
     if not has_head:
-        builder.note("There is no masked-language-model head in the files: the model proposes no words.")
-    if builder.config is not None:
-        builder.config.refuse_unknown(
-            {"sinusoidal_pos_embds", "tie_weights_"}
-        )  # they only began as sinusoids
-    return builder.build()
+        draft.note("There is no masked-language-model head in the files: the model proposes no words.")
+    if draft.config is not None:
+        draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # they only began as sinusoids
+    return draft.finish()
 
 
 FAMILY = Family(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
@@ -85,26 +85,26 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    builder = ConfigBuilder(raw, answers)
-    d_model = builder.size("d_model", "n_embd", "wte.weight", 1)
-    builder.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
-    builder.size("max_len", "n_positions", "wpe.weight", 0)
-    builder.layers("n_decoder_layers", "n_layer", "h.")
-    builder.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
-    builder.heads("n_head")
-    read_activation(builder, "activation_function", "gelu_new")
-    builder.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
-    builder.layout(
+    draft = ConfigDraft(raw, answers)
+    d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
+    draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
+    draft.size("max_len", "n_positions", "wpe.weight", 0)
+    draft.layers("n_decoder_layers", "n_layer", "h.")
+    draft.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
+    draft.heads("n_head")
+    read_activation(draft, "activation_function", "gelu_new")
+    draft.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout(
         "every GPT-2", norm_position="pre", final_norm=True, positions="learned", embedding_scale=False
     )
-    builder.layout("every GPT-2", attention_bias=True, generator_bias=False)
-    builder.pad_id()
-    builder.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
-    _read_generator(builder)
-    config = builder.config
+    draft.layout("every GPT-2", attention_bias=True, generator_bias=False)
+    draft.pad_id()
+    draft.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
+    _read_generator(draft)
+    config = draft.config
     if config is None:
-        return builder.build()
-    builder.put(
+        return draft.finish()
+    draft.put(
         "attention_scale",
         config.flag("scale_attn_weights", True),
         "config",
@@ -114,19 +114,19 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
-    return builder.build()
+    return draft.finish()
 
 
-def _read_generator(builder: ConfigBuilder) -> None:
+def _read_generator(draft: ConfigDraft) -> None:
     """Whether it is the embedding; a model alone and a classifier have none."""
-    apart, config = _HEAD in builder.raw.tensors, builder.config
+    apart, config = _HEAD in draft.raw.tensors, draft.config
     tied = not apart if config is None else config.flag("tie_word_embeddings", True)
-    if apart or (tied and is_for_words(builder.raw, _CLASSIFIERS, "GPT2Model")):
+    if apart or (tied and is_for_words(draft.raw, _CLASSIFIERS, "GPT2Model")):
         told: SettingSource = "shapes" if config is None else "config"
         why = f"whether there is {_HEAD}" if config is None else "config.json: tie_word_embeddings"
-        builder.put("tie_generator", tied, told, why)
+        draft.put("tie_generator", tied, told, why)
     else:
-        put_no_generator(builder)
+        put_no_generator(draft)
 
 
 FAMILY = Family(

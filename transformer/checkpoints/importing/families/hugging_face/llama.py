@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder, likely_heads
+from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
     is_for_words,
@@ -107,28 +107,28 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    builder = ConfigBuilder(raw, answers)
-    builder.size("d_model", "hidden_size", "embed_tokens.weight", 1)
-    builder.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
-    builder.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
-    builder.layers("n_decoder_layers", "num_hidden_layers", "layers.")
-    builder.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
-    builder.layout(
+    draft = ConfigDraft(raw, answers)
+    draft.size("d_model", "hidden_size", "embed_tokens.weight", 1)
+    draft.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
+    draft.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
+    draft.layers("n_decoder_layers", "num_hidden_layers", "layers.")
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout(
         "every model built like Llama", norm="rms", norm_position="pre", final_norm=True, positions="rotary"
     )
-    builder.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
+    draft.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        builder.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
+        draft.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
     has_norms = _Q_NORM in raw.tensors
-    builder.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
-    read_activation(builder, "hidden_act", "silu")
-    builder.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
-    builder.pad_id()
-    if builder.config is None:
-        _ask(builder)
+    draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
+    read_activation(draft, "hidden_act", "silu")
+    draft.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
+    draft.pad_id()
+    if draft.config is None:
+        _ask(draft)
     else:
-        _take(builder, builder.config)
-    return builder.build()
+        _take(draft, draft.config)
+    return draft.finish()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
@@ -137,29 +137,29 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
 
 
-def _take(builder: ConfigBuilder, config: ForeignConfig) -> None:
-    n_heads = builder.heads("num_attention_heads")
-    usual = builder["d_model"] // n_heads if n_heads > 0 else 0
-    if builder["query_key_norm"]:
-        usual = builder.length(_Q_NORM, 0)
+def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
+    n_heads = draft.heads("num_attention_heads")
+    usual = draft["d_model"] // n_heads if n_heads > 0 else 0
+    if draft["query_key_norm"]:
+        usual = draft.length(_Q_NORM, 0)
     d_head = config.integer("head_dim", usual)
-    builder.put("d_head", d_head, "config", "config.json: head_dim")
+    draft.put("d_head", d_head, "config", "config.json: head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
-    builder.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
-    _take_length(builder, config)
-    put_rotary(builder, config)
+    draft.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
+    _take_length(draft, config)
+    put_rotary(draft, config)
     tied = config.flag("tie_word_embeddings", False)
-    if _HEAD in builder.raw.tensors or (tied and is_for_words(builder.raw, _CLASSIFIERS, *_BARE)):
-        builder.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+    if _HEAD in draft.raw.tensors or (tied and is_for_words(draft.raw, _CLASSIFIERS, *_BARE)):
+        draft.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
     else:
-        put_no_generator(builder)
+        put_no_generator(draft)
     config.refuse_unknown(_HARMLESS)
 
 
-def _take_length(builder: ConfigBuilder, config: ForeignConfig) -> None:
+def _take_length(draft: ConfigDraft, config: ForeignConfig) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", 2048)
-    builder.put("max_len", positions, "config", "config.json: max_position_embeddings")
+    draft.put("max_len", positions, "config", "config.json: max_position_embeddings")
     window = config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
@@ -167,47 +167,47 @@ def _take_length(builder: ConfigBuilder, config: ForeignConfig) -> None:
             f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        builder.put(
+        draft.put(
             "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
         )
 
 
-def _ask(builder: ConfigBuilder) -> None:
+def _ask(draft: ConfigDraft) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
-    note_on_lookalikes(builder, "Gemma, Granite and other models")
-    _put_heads(builder)
-    builder.ask(
+    note_on_lookalikes(draft, "Gemma, Granite and other models")
+    _put_heads(draft)
+    draft.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
         "The angles are computed and not stored.",
         (Option(10_000.0, "10,000 (Llama 2)"), Option(500_000.0, "500,000 (Llama 3)")),
     )
-    builder.ask(
+    draft.ask(
         "max_len",
         "How many tokens may a text have?",
         "Rotary positions have no table whose length could be read.",
         (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
     )
-    if _HEAD in builder.raw.tensors or _is_language_model(builder.raw):
-        builder.put("tie_generator", _HEAD not in builder.raw.tensors, "shapes", f"whether there is {_HEAD}")
+    if _HEAD in draft.raw.tensors or _is_language_model(draft.raw):
+        draft.put("tie_generator", _HEAD not in draft.raw.tensors, "shapes", f"whether there is {_HEAD}")
     else:
-        put_no_generator(builder)
+        put_no_generator(draft)
 
 
-def _put_heads(builder: ConfigBuilder) -> None:
+def _put_heads(draft: ConfigDraft) -> None:
     """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
 
     Raises:
         CheckpointError: when they can't be cut so.
     """
-    q_rows = builder.length("layers.0.self_attn.q_proj.weight", 0)
-    k_rows = builder.length("layers.0.self_attn.k_proj.weight", 0)
+    q_rows = draft.length("layers.0.self_attn.q_proj.weight", 0)
+    k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
     possible = _possible_heads(q_rows, k_rows)
-    if builder["query_key_norm"]:
-        n_heads = q_rows // max(1, builder.length(_Q_NORM, 0))
-        builder.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
+    if draft["query_key_norm"]:
+        n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
+        draft.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
     else:
-        n_heads = builder.ask(
+        n_heads = draft.ask(
             "n_heads",
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
@@ -219,8 +219,8 @@ def _put_heads(builder: ConfigBuilder) -> None:
             f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
             f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
         )
-    builder.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    builder.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
+    draft.put("d_head", d_head, "shapes", "rows of q_proj over heads")
+    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:

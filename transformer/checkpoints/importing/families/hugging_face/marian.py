@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
     LAYERS_AND_WORDS,
@@ -46,37 +46,37 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and answers."""
-    builder = ConfigBuilder(raw, answers)
-    read_stacks(builder, activation="swish")
-    builder.layout("every Marian", norm_position="post", final_norm=False)
-    builder.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
-    shared = builder.config is None or builder.config.flag("share_encoder_decoder_embeddings", True)
-    read_words(builder, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
-    _read_pad_id(builder)
-    _read_length(builder)
-    config = builder.config
+    draft = ConfigDraft(raw, answers)
+    read_stacks(draft, activation="swish")
+    draft.layout("every Marian", norm_position="post", final_norm=False)
+    draft.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
+    shared = draft.config is None or draft.config.flag("share_encoder_decoder_embeddings", True)
+    read_words(draft, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
+    _read_pad_id(draft)
+    _read_length(draft)
+    config = draft.config
     if config is None:
-        ask_embedding_scale(builder, likely=True)
+        ask_embedding_scale(draft, likely=True)
     else:
         scaled = config.flag("scale_embedding", False)
-        builder.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
-    return builder.build()
+    return draft.finish()
 
 
-def _read_pad_id(builder: ConfigBuilder) -> None:
+def _read_pad_id(draft: ConfigDraft) -> None:
     """Padding is the last word, which transformers takes for 58,100 where nothing is said."""
-    last = builder["src_vocab_size"] - 1
-    builder.pad_id(usual=last if builder.config is None else min(last, DEFAULT_PAD_ID))
+    last = draft["src_vocab_size"] - 1
+    draft.pad_id(usual=last if draft.config is None else min(last, DEFAULT_PAD_ID))
 
 
-def _read_length(builder: ConfigBuilder) -> None:
-    if builder.config is not None or "encoder.embed_positions.weight" in builder.raw.tensors:
-        builder.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+def _read_length(draft: ConfigDraft) -> None:
+    if draft.config is not None or "encoder.embed_positions.weight" in draft.raw.tensors:
+        draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     else:
-        builder.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
+        draft.put("max_len", USUAL_LENGTH, "assumed", "the usual one of this family")
 
 
 FAMILY = Family(

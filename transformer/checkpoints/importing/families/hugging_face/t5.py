@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
     CLASSIFIER,
@@ -91,37 +91,37 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From config.json, or from the shapes and an answer."""
-    builder = ConfigBuilder(raw, answers)
-    builder.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
-    builder.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
+    draft = ConfigDraft(raw, answers)
+    draft.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
+    draft.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
     embedding = "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
-    builder.size("d_model", "d_model", embedding, 1)
-    builder.size("src_vocab_size", "vocab_size", embedding, 0)
-    n_heads = builder.size("n_heads", "num_heads", _BIAS, 1)
-    if builder.config is None:
-        builder.put("d_head", builder.length(_Q, 0) // max(n_heads, 1), "shapes", "rows of q over heads")
+    draft.size("d_model", "d_model", embedding, 1)
+    draft.size("src_vocab_size", "vocab_size", embedding, 0)
+    n_heads = draft.size("n_heads", "num_heads", _BIAS, 1)
+    if draft.config is None:
+        draft.put("d_head", draft.length(_Q, 0) // max(n_heads, 1), "shapes", "rows of q over heads")
     else:
-        builder.size("d_head", "d_kv", _Q, 0)
-    builder.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
-    builder.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
-    _read_feed_forward(builder)
-    _read_distances(builder)
-    builder.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
-    _read_decoder(builder)
-    builder.pad_id(usual=0)
-    if builder.config is not None:
-        _refuse_other_computations(builder.config)
-    return builder.build()
+        draft.size("d_head", "d_kv", _Q, 0)
+    draft.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
+    draft.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
+    _read_feed_forward(draft)
+    _read_distances(draft)
+    draft.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
+    _read_decoder(draft)
+    draft.pad_id(usual=0)
+    if draft.config is not None:
+        _refuse_other_computations(draft.config)
+    return draft.finish()
 
 
-def _read_feed_forward(builder: ConfigBuilder) -> None:
+def _read_feed_forward(draft: ConfigDraft) -> None:
     """Whether it is gated, and its activation: "relu", "gated-gelu" and others of that kind."""
-    gated = _GATED in builder.raw.tensors
-    builder.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
-    if builder.config is None:
-        ask_usual_activation(builder, "gelu_tanh" if gated else "relu")
+    gated = _GATED in draft.raw.tensors
+    draft.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
+    if draft.config is None:
+        ask_usual_activation(draft, "gelu_tanh" if gated else "relu")
         return
-    told = builder.config.get("feed_forward_proj", "relu")
+    told = draft.config.get("feed_forward_proj", "relu")
     first, _, name = str(told).rpartition("-")
     known = first == ("gated" if gated else "") and name in ACTIVATIONS
     if not known:
@@ -132,53 +132,51 @@ def _read_feed_forward(builder: ConfigBuilder) -> None:
         )
     # "gated-gelu" has always meant the approximation: models were trained so.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
-    builder.put("activation", activation, "config", "config.json: feed_forward_proj")
+    draft.put("activation", activation, "config", "config.json: feed_forward_proj")
 
 
-def _read_distances(builder: ConfigBuilder) -> None:
+def _read_distances(draft: ConfigDraft) -> None:
     """How far the bias tells distances apart; no table bounds the length of a text."""
-    config = builder.config
+    config = draft.config
     if config is None:
-        builder.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
-        builder.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
+        draft.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
+        draft.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
         return
     distance = config.integer("relative_attention_max_distance", USUAL_DISTANCE)
-    builder.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
+    draft.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
     length = config.integer("n_positions", USUAL_LENGTH)
-    builder.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
+    draft.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
 
 
-def _read_decoder(builder: ConfigBuilder) -> None:
+def _read_decoder(draft: ConfigDraft) -> None:
     """Depths, and what comes after the decoder; the encoder may be alone."""
-    builder.layers("n_encoder_layers", "num_layers", "encoder.block.")
-    if not builder.raw.layer_count("decoder.block."):
-        builder.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
-        builder.note(
-            "The files have T5's encoder alone: the model gives hidden states and proposes no words."
-        )
+    draft.layers("n_encoder_layers", "num_layers", "encoder.block.")
+    if not draft.raw.layer_count("decoder.block."):
+        draft.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
+        draft.note("The files have T5's encoder alone: the model gives hidden states and proposes no words.")
         return
-    told = builder.config is not None and "num_decoder_layers" in builder.config
-    builder.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")
-    words = builder["src_vocab_size"]
-    builder.put("tgt_vocab_size", words, "layout", "one vocabulary for both sides")
-    builder.layout("one vocabulary for both sides", share_embeddings=True)
-    _read_generator(builder)
+    told = draft.config is not None and "num_decoder_layers" in draft.config
+    draft.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")
+    words = draft["src_vocab_size"]
+    draft.put("tgt_vocab_size", words, "layout", "one vocabulary for both sides")
+    draft.layout("one vocabulary for both sides", share_embeddings=True)
+    _read_generator(draft)
 
 
-def _read_generator(builder: ConfigBuilder) -> None:
+def _read_generator(draft: ConfigDraft) -> None:
     """Version 1.0 ties the generator and scales its input; 1.1 does neither."""
-    raw, config = builder.raw, builder.config
+    raw, config = draft.raw, draft.config
     apart = "lm_head.weight" in raw.tensors and not raw.same_numbers("lm_head.weight", "shared.weight")
     if config is None:
         scaled = Option(value=True, label="yes: version 1.0, whose generator is the embedding")
         plain = Option(value=False, label="no: version 1.1")
-        builder.ask(
+        draft.ask(
             "logits_scale",
             "Are hidden states divided by the square root of d_model before the generator?",
             "It is done in the program and not stored. A wrong answer makes the model too sure or unsure.",
             (plain, scaled) if apart else (scaled, plain),
         )
-        builder.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
+        draft.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
     tied = config.flag("tie_word_embeddings", True)
     # Newer files say it themselves; in older ones an untied generator stands for version 1.1. mT5 is a 1.1.
@@ -186,12 +184,12 @@ def _read_generator(builder: ConfigBuilder) -> None:
     # Newer versions of transformers write that all models are tied, also those that were not.
     bare = config.get("architectures") in (["T5Model"], ["MT5Model"]) and not scales
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
-        put_no_generator(builder)
+        put_no_generator(draft)
         return
-    builder.put(
+    draft.put(
         "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
     )
-    builder.put(
+    draft.put(
         "tie_generator",
         not apart or (tied and scales),
         "config",

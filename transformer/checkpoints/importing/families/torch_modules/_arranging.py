@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from transformer.checkpoints.importing.families.torch_modules._norms import find_norms
-from transformer.checkpoints.importing.families.torch_modules._parts import Ask, Parts, find_parts, likeliest
+from transformer.checkpoints.importing.families.torch_modules._parts import (
+    Ask,
+    PartNames,
+    find_parts,
+    likeliest,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 
@@ -85,7 +90,7 @@ def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, S
     return tensors, norms.homeless
 
 
-def _parts_by_name(parts: Parts) -> dict[str, list[str]]:
+def _parts_by_name(parts: PartNames) -> dict[str, list[str]]:
     """Names in the files of what is outside of the stacks -> the names of RENAMES."""
     renamed: dict[str, list[str]] = {}
     if parts.generator is not None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Side = Literal["src", "tgt"]
+SideName = Literal["src", "tgt"]
 
 _LONGEST = 100
 """Characters of a name that are looked at, from its end: a hostile file may have very long names."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _BEHIND_SIDE = r"((emb|tok|pos|norm).*)?"
-_SIDES: tuple[tuple[Side, re.Pattern[str]], ...] = (
+_SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
     ("src", re.compile(rf"(src|source){_BEHIND_SIDE}")),
     ("tgt", re.compile(rf"(tgt|trg|target){_BEHIND_SIDE}")),
 )
-_WEAK_SIDES: tuple[tuple[Side, re.Pattern[str]], ...] = (
+_WEAK_SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
     ("src", re.compile(rf"(enc|encoder|inp|input){_BEHIND_SIDE}")),
     ("tgt", re.compile(rf"(dec|decoder|out|output){_BEHIND_SIDE}")),
 )
@@ -63,7 +63,7 @@ def is_decoder(name: str) -> bool:
     return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
 
 
-def side_of(name: str) -> Side | None:
+def side_of(name: str) -> SideName | None:
     """Which side a name tells, None where it tells none or both: src and tgt count before encoder and out."""
     of_name = words(name)
     # "pos_enc" is an encoding of positions, on either side.

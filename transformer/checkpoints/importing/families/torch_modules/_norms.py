@@ -27,7 +27,7 @@ _LABELS = {
 
 
 @dataclass
-class Norms:
+class NormPlaces:
     """Which norm stands where.
 
     Attributes:
@@ -41,7 +41,7 @@ class Norms:
 
 def find_norms(
     tensors: Mapping[str, StoredTensor], stacks: Mapping[str, str], d_model: int, ask: Ask
-) -> Norms:
+) -> NormPlaces:
     """Look through names, and ask where they don't tell.
 
     Args:
@@ -56,7 +56,7 @@ def find_norms(
         for name, stored in tensors.items()
         if stored.shape == (d_model,) and name.endswith(".weight") and not name.startswith(inside)
     ]
-    norms = Norms()
+    norms = NormPlaces()
     for side, stack in stacks.items():
         own = _own_norm(stack, tensors)
         if own is not None:
@@ -78,7 +78,7 @@ def _own_norm(stack: str, tensors: Mapping[str, StoredTensor]) -> str | None:
     return own if all(name.startswith(known) for name in tensors if name.startswith(beside)) else None
 
 
-def _place(module: str, norms: Norms, stacks: Mapping[str, str], ask: Ask) -> None:
+def _place(module: str, norms: NormPlaces, stacks: Mapping[str, str], ask: Ask) -> None:
     spots = {
         what: places
         for what, places in _spots(module, stacks).items()

@@ -24,7 +24,7 @@ _MOST_OPTIONS = 16
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
 Ask = Callable[[str, str, str, tuple[Option, ...]], Any]
-"""What gives the answer to a question, as `ConfigBuilder.ask` does: name, text, why, options."""
+"""What gives the answer to a question, as `ConfigDraft.ask` does: name, text, why, options."""
 
 
 def likeliest(name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
@@ -33,7 +33,7 @@ def likeliest(name: str, text: str, why: str, options: tuple[Option, ...]) -> An
 
 
 @dataclass(frozen=True)
-class Parts:
+class PartNames:
     """What was found; each a name of a tensor or, for stacks, what their names begin with.
 
     Nothing where there are several encoders or decoders.
@@ -57,16 +57,16 @@ class Parts:
     generator: str | None = None
 
 
-def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> Parts:
+def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> PartNames:
     """Look through names and shapes, and ask where several readings are left."""
     layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
     stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
     stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
     decoders = {stack for stack in stacks if f"{stack}0.multihead_attn.in_proj_weight" in tensors}
     if not stacks or len(decoders) > 1 or len(stacks) - len(decoders) > 1:
-        return Parts()
+        return PartNames()
     if any(len(tensors[name].shape) != 2 for name in stacks.values()):
-        return Parts()
+        return PartNames()
     inside = tuple(stacks)
     d_model = tensors[next(iter(stacks.values()))].shape[1]
     outside = {
@@ -82,7 +82,7 @@ def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> Parts:
     generator = finder.generator(matrices)
     src, tgt = finder.embeddings([name for name in matrices if name != generator], generator)
     src_positions, tgt_positions = finder.positions(list(tables))
-    return Parts(
+    return PartNames(
         encoder=next(iter(stacks.keys() - decoders), None),
         decoder=next(iter(decoders), None),
         d_model=d_model,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -121,24 +121,24 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    builder = ConfigBuilder(raw, answers)
+    draft = ConfigDraft(raw, answers)
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
-        builder.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
-    builder.size("d_model", "d_model", "src_embedding", 1)
-    builder.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
-    builder.ask_heads(8)
+        draft.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
+    draft.ask_heads(8)
     own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
-    builder.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
-    ask_norm_eps(builder, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
-    ask_norm_position(builder, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
-    put_final_norm(builder, ("encoder", "decoder"), "a_2")
-    ask_activation(builder)
-    put_vocabularies(builder)
-    ask_positions(builder, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
-    ask_embedding_scale(builder, likely=True)
-    ask_pad_id(builder, "src_embedding", usual=2)
-    return builder.build()
+    draft.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
+    ask_norm_eps(draft, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
+    ask_norm_position(draft, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
+    put_final_norm(draft, ("encoder", "decoder"), "a_2")
+    ask_activation(draft)
+    put_vocabularies(draft)
+    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    ask_embedding_scale(draft, likely=True)
+    ask_pad_id(draft, "src_embedding", usual=2)
+    return draft.finish()
 
 
 FAMILY = Family(

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -123,28 +123,28 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    builder = ConfigBuilder(raw, answers)
+    draft = ConfigDraft(raw, answers)
     encoder = raw.layer_count("encoder.layers.")
     decoder = raw.layer_count("decoder.layers.")
-    builder.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
-    builder.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
-    builder.size("d_model", "d_model", "src_embedding", 1)
-    builder.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
-    builder.ask_heads(8)
-    _ask_merge(builder)
-    ask_norm_position(builder)
-    builder.layout("the tutorial", final_norm=False)
-    ask_norm_eps(builder, 1e-5, 1e-6)
-    ask_activation(builder)
-    put_vocabularies(builder)
-    ask_positions(builder, [])
-    ask_embedding_scale(builder, likely=False)
-    ask_pad_id(builder, None, usual=1)
-    return builder.build()
+    draft.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
+    draft.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
+    draft.ask_heads(8)
+    _ask_merge(draft)
+    ask_norm_position(draft)
+    draft.layout("the tutorial", final_norm=False)
+    ask_norm_eps(draft, 1e-5, 1e-6)
+    ask_activation(draft)
+    put_vocabularies(draft)
+    ask_positions(draft, [])
+    ask_embedding_scale(draft, likely=False)
+    ask_pad_id(draft, None, usual=1)
+    return draft.finish()
 
 
-def _ask_merge(builder: ConfigBuilder) -> None:
-    merge = builder.ask(
+def _ask_merge(draft: ConfigDraft) -> None:
+    merge = draft.ask(
         "merge_heads",
         "Does the attention transpose its heads back before it merges them?",
         "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
@@ -155,7 +155,7 @@ def _ask_merge(builder: ConfigBuilder) -> None:
         ),
     )
     if merge == "untransposed":
-        builder.note(
+        draft.note(
             "The heads are merged without transposing back: each token gets pieces of other tokens, later "
             "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
             "just that."

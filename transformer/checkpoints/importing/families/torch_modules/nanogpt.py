@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face import gpt2
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, three_blocks
@@ -48,25 +48,25 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes and answers; from a config.json where a user put one."""
-    builder = ConfigBuilder(raw, answers)
-    builder.size("d_model", "n_embd", _WORDS, 1)
-    builder.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
-    builder.size("max_len", "block_size", "wpe.weight", 0)
-    builder.put("d_ff", builder.length("h.0.mlp.c_fc.weight", 0), "shapes", "axis 0 of c_fc.weight")
-    builder.layers("n_decoder_layers", "n_layer", "h.")
-    if builder.config is not None and "n_head" in builder.config:
-        builder.heads("n_head")
+    draft = ConfigDraft(raw, answers)
+    draft.size("d_model", "n_embd", _WORDS, 1)
+    draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
+    draft.size("max_len", "block_size", "wpe.weight", 0)
+    draft.put("d_ff", draft.length("h.0.mlp.c_fc.weight", 0), "shapes", "axis 0 of c_fc.weight")
+    draft.layers("n_decoder_layers", "n_layer", "h.")
+    if draft.config is not None and "n_head" in draft.config:
+        draft.heads("n_head")
     else:
-        builder.ask_heads()
-    ask_activation(builder, _ACTIVATIONS, "It is written in the program and not stored with the weights.")
-    builder.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
-    builder.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
-    builder.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
+        draft.ask_heads()
+    ask_activation(draft, _ACTIVATIONS, "It is written in the program and not stored with the weights.")
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
+    draft.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "h.0.mlp.c_fc.bias"), ("attention_bias", "h.0.attn.c_attn.bias")):
-        builder.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
+        draft.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
     tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
-    builder.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
-    return builder.build()
+    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    return draft.finish()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

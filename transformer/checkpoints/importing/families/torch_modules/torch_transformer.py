@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoints.importing.config_builder import ConfigBuilder
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     ask_activation,
     ask_embedding_scale,
@@ -120,39 +120,39 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """From the shapes, and answers to what they don't tell."""
-    builder = ConfigBuilder(raw, answers)
-    raw = builder.raw = arrange_as_answered(raw, builder.ask)
+    draft = ConfigDraft(raw, answers)
+    raw = draft.raw = arrange_as_answered(raw, draft.ask)
     depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
-    builder.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
-    builder.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
-    _read_depths(builder, depths["encoder"], depths["decoder"])
-    builder.ask_heads(USUAL_HEADS)
-    ask_norm_position(builder)
-    ask_activation(builder)
-    put_final_norm(builder, [side for side, depth in depths.items() if depth], "weight")
+    draft.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
+    draft.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
+    _read_depths(draft, depths["encoder"], depths["decoder"])
+    draft.ask_heads(USUAL_HEADS)
+    ask_norm_position(draft)
+    ask_activation(draft)
+    put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
-    builder.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
-    ask_norm_eps(builder, 1e-5, 1e-6)
+    draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
+    ask_norm_eps(draft, 1e-5, 1e-6)
     has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
-    builder.put("bias", has_bias, "shapes", "whether linear layers have biases")
-    put_vocabularies(builder, stand_in=STAND_IN_VOCABULARY)
-    ask_positions(builder, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    draft.put("bias", has_bias, "shapes", "whether linear layers have biases")
+    put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)
+    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     embedding = next((name for name in ("src_embedding", "tgt_embedding") if name in raw.tensors), None)
-    ask_embedding_scale(builder, likely=builder["positions"] == "sinusoidal")
-    ask_pad_id(builder, embedding, usual=0)
-    if not builder["has_generator"]:
-        builder.note("The files have no layer that turns hidden states into words: the model proposes none.")
-    return builder.build()
+    ask_embedding_scale(draft, likely=draft["positions"] == "sinusoidal")
+    ask_pad_id(draft, embedding, usual=0)
+    if not draft["has_generator"]:
+        draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
+    return draft.finish()
 
 
-def _read_depths(builder: ConfigBuilder, n_encoder: int, n_decoder: int) -> None:
+def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
         causal = Option(value=True, label="yes: it continues texts")
         both_ways = Option(value=False, label="no: it sees whole texts")
-        continues = "generator.weight" in builder.raw.tensors
-        if builder.ask(
+        continues = "generator.weight" in draft.raw.tensors
+        if draft.ask(
             "causal",
             "Are later tokens hidden from earlier ones?",
             "The mask is given to the module at each call and not stored. Language models are often built of "
@@ -160,18 +160,14 @@ def _read_depths(builder: ConfigBuilder, n_encoder: int, n_decoder: int) -> None
             (causal, both_ways) if continues else (both_ways, causal),
         ):
             n_encoder, n_decoder = 0, n_encoder
-    if (
-        n_decoder
-        and "decoder.layers.0.multihead_attn.out_proj.weight" in builder.raw.tensors
-        and not n_encoder
-    ):
+    if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1
-        builder.note(
+        draft.note(
             "The decoder's cross-attention looks at a memory, and the files have no encoder: one layer drawn "
             "at random stands in for it."
         )
-    builder.put("n_encoder_layers", n_encoder, "shapes", "layers of the stack")
-    builder.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
+    draft.put("n_encoder_layers", n_encoder, "shapes", "layers of the stack")
+    draft.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

@@ -44,7 +44,7 @@ _DEEPEST = 4
 _YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
-class ConfigBuilder:
+class ConfigDraft:
     """The values of a configuration, filled in one after the other.
 
     Args:
@@ -192,7 +192,7 @@ class ConfigBuilder:
         """What the files call a tensor."""
         return self.raw.tensors[tensor].name
 
-    def build(self) -> DerivedConfig:
+    def finish(self) -> DerivedConfig:
         """What was filled in, as a configuration.
 
         Raises:
