@@ -129,7 +129,7 @@ def _once(opener: Opener, folder: Path) -> _Once:
     """Open a folder in this process and run one sentence; the libraries are imported before."""
     ids = torch.arange(5, 21)[None]
     if opener == "Headlight":
-        from transformer.checkpoints.importing.opening import open_checkpoint
+        from transformer.checkpoints.opening import open_checkpoint
 
         with PeakMemory() as memory:
             started = time.perf_counter()

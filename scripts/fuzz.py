@@ -26,10 +26,10 @@ import torch
 from safetensors.torch import save
 from torch import nn
 
-from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.contents import read_contents, to_checkpoint
 from transformer.checkpoints.reading.limits import MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.table import copy_blocks, from_table, to_table
+from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 Files = Mapping[str, bytes]
@@ -85,9 +85,9 @@ def attempt(files: Files, place: Path) -> bool:
         for name, content in files.items():
             (chosen / name).write_bytes(content)
         path = chosen / next(iter(files)) if len(files) == 1 else chosen
-        contents = read_contents(path, UPLOAD_LIMITS)
-        table = json.loads(json.dumps(to_table(contents, copy_blocks(contents, copies))))
-        for name, stored in from_table(table, path).tensors.items():
+        checkpoint = to_checkpoint(read_contents(path, UPLOAD_LIMITS), copies)
+        plain = json.loads(json.dumps(checkpoint.to_plain()))
+        for name, stored in RawCheckpoint.from_plain(plain).tensors.items():
             if map_tensor(stored).shape != stored.shape:
                 raise FuzzError(f"{name} has another shape than it says")
         opened = True

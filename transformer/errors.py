@@ -13,3 +13,12 @@ class SentenceError(ValueError):
 
 class CheckpointError(ValueError):
     """A model that can't be opened; the message says why and what to do."""
+
+
+_LONGEST_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """A value out of a file as it may stand in a message: short, control characters escaped."""
+    text = repr(value[: _LONGEST_SHOWN + 1] if isinstance(value, str) else value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS
-from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.opening import open_checkpoint
 from viz.opened_models import Opened
 from viz.session import shelf
 

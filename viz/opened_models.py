@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import torch
 
 from transformer.checkpoints.folder import LoadedModel, freeze
-from transformer.checkpoints.importing.opening import open_checkpoint
 from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import BINARIES, SUFFIXES, TEXTS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
 from transformer.errors import CheckpointError

@@ -12,7 +12,7 @@ from tests.devices.comparing import MODELS, assert_same, moved
 from tests.models import tiny_model
 from tests.transformer.analysis.patients import examine, imported
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
-from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.opening import open_checkpoint
 from transformer.run import run_sentence
 from transformer.training.snapshots import History, Snapshots, save_snapshot
 from viz.opened_models import Opened

@@ -65,7 +65,7 @@ class HeadView:
 
 
 @dataclass
-class Resting:
+class RestingWeight:
     """How much of an attention's weight lies on one kind of place, summed over queries, and their number."""
 
     weight: float = 0.0
@@ -88,14 +88,14 @@ class AttentionView:
     """All heads of a model over all probes: by path and index, and what rests on which kind of place."""
 
     heads: dict[tuple[str, int], HeadView]
-    resting: dict[tuple[str, str], Resting]
+    resting: dict[tuple[str, str], RestingWeight]
 
 
 @torch.inference_mode()
 def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView:
     """Run the probes and look at every head; nothing but the weights and masks is kept, a probe at a time."""
     heads: dict[tuple[str, int], HeadView] = defaultdict(HeadView)
-    resting: dict[tuple[str, str], Resting] = defaultdict(Resting)
+    resting: dict[tuple[str, str], RestingWeight] = defaultdict(RestingWeight)
     for probe in probes:
         recorder = Recorder(keep=lambda path: path.endswith((".weights", ".mask")))
         probe.run(model, recorder)
@@ -182,7 +182,9 @@ def sink_findings(view: AttentionView) -> list[Finding]:
     ]
 
 
-def _sink(check: str, kind: str, name: str, found: Resting, heads: Sequence[tuple[str, int]]) -> Finding:
+def _sink(
+    check: str, kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str, int]]
+) -> Finding:
     title = f"Attention that rests on {name}"
     number = f"{share(found.part)} of the {kind}'s weight, {share(found.even_part)} if it were even"
     if found.part > ONLY_SINK:
@@ -220,7 +222,7 @@ def _view(
     allowed: Tensor,
     keys: Side,
     heads: dict[tuple[str, int], HeadView],
-    resting: dict[tuple[str, str], Resting],
+    resting: dict[tuple[str, str], RestingWeight],
 ) -> None:
     """Add one attention (H, Q, K) of one probe; queries that had no choice are left out."""
     n_open = allowed.sum(dim=-1)

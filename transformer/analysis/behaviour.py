@@ -12,7 +12,15 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.findings import Finding, fine, rounded
-from transformer.analysis.inputs import N_PADDING, Probe, Side, Words, ids_tensor, source_words, target_words
+from transformer.analysis.inputs import (
+    N_PADDING,
+    Probe,
+    Side,
+    SideVocabulary,
+    ids_tensor,
+    source_words,
+    target_words,
+)
 from transformer.checkpoints.folder import LoadedModel
 
 ROUNDING = 1e-5
@@ -54,7 +62,7 @@ def causality_findings(difference: float) -> list[Finding]:
 
 @torch.inference_mode()
 def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Whether padding behind the sentence changes the output for its words."""
+    """Whether padding after the sentence changes the output for its words."""
     check = "padding"
     model = loaded.model
     if not any(_pads(words, model.config.pad_id) for words in (source_words(loaded), target_words(loaded))):
@@ -145,16 +153,16 @@ def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     ]
 
 
-def _padded(side: Side, words: Words, closed: int) -> Side:
+def _padded(side: Side, words: SideVocabulary, closed: int) -> Side:
     return side.padded(N_PADDING, _pad_id(words, closed))
 
 
-def _pad_id(words: Words, closed: int) -> int:
+def _pad_id(words: SideVocabulary, closed: int) -> int:
     """The tokenizer's own padding; what the model takes for it where the tokenizer has none."""
     return max(closed, 0) if words.pad is None else words.pad
 
 
-def _pads(words: Words, closed: int) -> bool:
+def _pads(words: SideVocabulary, closed: int) -> bool:
     return words.rows > 0 and (closed >= 0 or words.pad is not None)
 
 

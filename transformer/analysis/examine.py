@@ -31,7 +31,7 @@ from transformer.analysis.keys import key_findings, tied_findings
 from transformer.analysis.norms import norm_findings
 from transformer.analysis.parts import parts_of
 from transformer.analysis.vocabulary import size_findings, special_findings, unknown_findings
-from transformer.analysis.weights import Numbers, constant_findings, finite_findings, measure
+from transformer.analysis.weights import TensorSummary, constant_findings, finite_findings, measure
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -63,7 +63,7 @@ class Patient:
         return self.imported.loaded
 
     @cached_property
-    def numbers(self) -> list[Numbers]:
+    def numbers(self) -> list[TensorSummary]:
         """Of every tensor: the model's, or the files' where no model could be built."""
         return [measure(name, tensor) for name, tensor in self._tensors() if tensor.is_floating_point()]
 
@@ -74,7 +74,7 @@ class Patient:
 
     @cached_property
     def probes(self) -> list[Probe]:
-        """What the model is run on, of the person's text."""
+        """What the model is run on, of the user's text."""
         return text_probes(self.loaded, self.text)
 
     @cached_property
@@ -84,7 +84,7 @@ class Patient:
 
     @cached_property
     def view(self) -> AttentionView:
-        """The attention of the person's text."""
+        """The attention of the user's text."""
         return view_attention(self.loaded.model, self.probes)
 
     @cached_property
@@ -230,7 +230,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 @dataclass(frozen=True)
-class Progress:
+class NextCheck:
     """The next check: so many are done, of how many, and what is asked now."""
 
     done: int
@@ -239,7 +239,7 @@ class Progress:
 
 
 @torch.inference_mode()
-def examination(imported: Imported, text: str = "") -> Generator[Progress, None, Diagnosis]:
+def examination(imported: Imported, text: str = "") -> Generator[NextCheck, None, Diagnosis]:
     """Examine a checkpoint check by check; the generator's return value is the diagnosis.
 
     The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
@@ -253,7 +253,7 @@ def examination(imported: Imported, text: str = "") -> Generator[Progress, None,
     run = []
     not_made: dict[str, list[str]] = {}
     for done, check in enumerate(CHECKS):
-        yield Progress(done, len(CHECKS), check.asks)
+        yield NextCheck(done, len(CHECKS), check.asks)
         why_not = patient.why_not(check.needs)
         if why_not:
             not_made.setdefault(why_not, []).append(check.asks)

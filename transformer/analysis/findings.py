@@ -25,7 +25,7 @@ class Finding:
         check: the check that found it, a name of `examine.CHECKS`; or `examine.NOT_MADE`.
         severity: how bad it is.
         title: what was found, a few words.
-        number: the figure behind it, with what it is compared with; empty where there is none.
+        number: the number that it rests on, with what it is compared with; empty where there is none.
         meaning: what it does to the model.
         advice: what to do; empty for "ok".
         where: tensors, layers and heads; empty where it is about the whole model.

@@ -1,4 +1,4 @@
-"""What a model is run on to be looked at: the person's text, or some plain sentences, or drawn tokens."""
+"""What a model is run on to be looked at: the user's text, or some plain sentences, or drawn tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENTENCES = (
 LONGEST = 128
 """Tokens of a sentence that are looked at."""
 N_PADDING = 5
-"""Positions that are kept free behind a sentence, for padding."""
+"""Positions that are kept free after a sentence, for padding."""
 _LONGEST_TARGET = 24
 _FEWEST = 4
 """Words that a sentence must have for its attention to say anything."""
@@ -55,7 +55,7 @@ class Side:
         return replace(self, ids=tuple(changes.get(place, old) for place, old in enumerate(self.ids)))
 
     def padded(self, n: int, pad_id: int) -> Side:
-        """The same with padding behind it."""
+        """The same with padding after it."""
         return Side((*self.ids, *[pad_id] * n), (*self.special, *[True] * n), (*self.names, *["padding"] * n))
 
 
@@ -101,7 +101,7 @@ def drawn_probes(loaded: LoadedModel) -> list[Probe]:
 
 
 @dataclass(frozen=True)
-class Words:
+class SideVocabulary:
     """The words of one side: what has a row in the embedding and is no special token.
 
     Attributes:
@@ -147,19 +147,19 @@ class Words:
         return side.replaced(changes)
 
 
-def read_vocabulary(loaded: LoadedModel) -> Words:
+def read_vocabulary(loaded: LoadedModel) -> SideVocabulary:
     """The words of the side that a model reads a text on."""
     return source_words(loaded) if loaded.model.config.n_encoder_layers else target_words(loaded)
 
 
-def source_words(loaded: LoadedModel) -> Words:
+def source_words(loaded: LoadedModel) -> SideVocabulary:
     """The words of the encoder's side."""
-    return Words(loaded.source, loaded.model.config.src_vocab_size)
+    return SideVocabulary(loaded.source, loaded.model.config.src_vocab_size)
 
 
-def target_words(loaded: LoadedModel) -> Words:
+def target_words(loaded: LoadedModel) -> SideVocabulary:
     """The words of the decoder's side."""
-    return Words(loaded.target, loaded.model.config.tgt_vocab_size)
+    return SideVocabulary(loaded.target, loaded.model.config.tgt_vocab_size)
 
 
 def _probe(loaded: LoadedModel, words: Sequence[int]) -> Probe:

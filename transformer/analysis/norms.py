@@ -100,7 +100,7 @@ def _zeros(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "warning" if worst > MANY_ZERO else "note",
             "Gammas that are zero",
             f"{sum(norm.n_zero for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
-            "The sublayers behind such a norm don't see these dimensions.",
+            "The sublayers after such a norm don't see these dimensions.",
             "A few may come from pruning. Many point to a checkpoint that was cut, or to weights never "
             "loaded.",
             places(f"{norm.path} ({norm.n_zero:,} of {norm.n:,})" for norm in some),
@@ -137,7 +137,7 @@ def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "warning",
             "Gammas that are huge",
             f"up to {max(norm.largest for norm in some):,.3g} in {len(some):,} of {len(norms):,} norms",
-            "One dimension drowns all others behind the norm.",
+            "One dimension drowns all others after the norm.",
             "Look for a learning rate that was too high, and include the norms in gradient clipping.",
             places(f"{norm.path} ({norm.largest:,.3g})" for norm in some),
         )

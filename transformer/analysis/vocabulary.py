@@ -1,4 +1,4 @@
-"""Whether a model and its tokenizer belong together, and whether the tokenizer knows the person's words."""
+"""Whether a model and its tokenizer belong together, and whether the tokenizer knows the user's words."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
                 "note",
                 "No token ends a sentence",
                 "",
-                "What the model generates goes on until it is as long as it may be.",
+                "What the model generates continues until it is as long as it may be.",
                 "Put the tokenizer's files, or an eos_token_id, beside the weights if the model was "
                 "trained with one.",
             )
@@ -110,7 +110,7 @@ def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
 
 
 def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
-    """How much of the person's text the tokenizer does not know; the text is of the side that is read."""
+    """How much of the user's text the tokenizer does not know; the text is of the side that is read."""
     check = "unknown tokens"
     side = coded_sides(loaded)[0]
     encoded = side.coder.encode(text)

@@ -18,7 +18,7 @@ _PIECE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Numbers:
+class TensorSummary:
     """What a tensor holds.
 
     Attributes:
@@ -41,7 +41,7 @@ class Numbers:
         return not self.n_nan and not self.n_infinite
 
 
-def measure(name: str, tensor: Tensor) -> Numbers:
+def measure(name: str, tensor: Tensor) -> TensorSummary:
     """Look at every number of a floating-point tensor once."""
     low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
     for piece in _pieces(tensor.detach()):
@@ -51,10 +51,10 @@ def measure(name: str, tensor: Tensor) -> Numbers:
             n_infinite += int(piece.isinf().sum())
         low = lowest if lowest < low or lowest != lowest else low
         high = highest if highest > high or highest != highest else high
-    return Numbers(name, tuple(tensor.shape), low, high, n_nan, n_infinite)
+    return TensorSummary(name, tuple(tensor.shape), low, high, n_nan, n_infinite)
 
 
-def finite_findings(numbers: Sequence[Numbers], whose: str = "model") -> list[Finding]:
+def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> list[Finding]:
     """Whether there are weights that are NaN or infinite: one is enough to spoil every output.
 
     Args:
@@ -78,7 +78,7 @@ def finite_findings(numbers: Sequence[Numbers], whose: str = "model") -> list[Fi
                     "problem",
                     f"Weights that are {kind}",
                     f"{sum(counts.values()):,} of them in {len(counts):,} of {len(numbers):,} tensors",
-                    "Whatever is computed with one of them is no number either: every output behind it is "
+                    "Whatever is computed with one of them is no number either: every output after it is "
                     "lost.",
                     "Take an earlier checkpoint. In training, look at the loss before this one: a learning "
                     "rate that is too high, or float16 without loss scaling, overflows like this.",
@@ -88,7 +88,7 @@ def finite_findings(numbers: Sequence[Numbers], whose: str = "model") -> list[Fi
     return findings
 
 
-def constant_findings(numbers: Iterable[Numbers]) -> list[Finding]:
+def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
     """Whether a matrix holds one number throughout: zeros, or any other.
 
     Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.

@@ -15,10 +15,8 @@ from tqdm import tqdm
 from transformer.analysis.examine import CHECKS, examination
 from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.opening import at_home, open_checkpoint
-from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.reading.opening import survey
+from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
@@ -62,11 +60,9 @@ def run_inspection(command: Inspect) -> int:
     if command.quick and asked:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = _answers(list(chain.from_iterable(command.answers)))
-    path = MODELS / command.path if command.path in shipped_models() else at_home(command.path)
-    raw = survey(path)
-    planned = plan_import(raw, answers)
-    imported, diagnosis = Imported(None, planned.report, raw), None
-    if asked or (raw.n_bytes <= SMALL and not command.quick):
+    path = MODELS / command.path if command.path in shipped_models() else command.path
+    imported, diagnosis = survey_checkpoint(path, answers=answers), None
+    if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
         imported = open_checkpoint(path, answers=answers)
         diagnosis = _examined(imported, command.text)
     if command.json:

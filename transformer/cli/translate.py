@@ -12,7 +12,7 @@ import torch
 import tyro
 
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, default_model, open_model, shipped_models
-from transformer.checkpoints.importing.opening import at_home, open_checkpoint
+from transformer.checkpoints.opening import at_home, open_checkpoint
 from transformer.cli.command import CommandError, check_search
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device

@@ -31,7 +31,7 @@ def imported(
 
 
 def pre_norm_model(seed: int = 0, **changes: Any) -> LoadedModel:
-    """A tiny model in which one norm can be broken without breaking what comes behind it."""
+    """A tiny model in which one norm can be broken without breaking what comes after it."""
     return tiny_model(seed, **({"norm_position": "pre", "final_norm": True} | changes))
 
 

@@ -19,7 +19,7 @@ from tests.transformer.analysis.patients import (
     pre_norm_model,
     with_model,
 )
-from transformer.analysis.examine import CHECKS, NOT_MADE, Progress, examination
+from transformer.analysis.examine import CHECKS, NOT_MADE, NextCheck, examination
 from transformer.analysis.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
@@ -307,7 +307,7 @@ def test_progress_is_told_and_the_model_stays_as_it_was() -> None:
     before = {name: weight.clone() for name, weight in loaded.model.state_dict().items()}
     asked = list(examination(imported(loaded)))
     assert [step.done for step in asked] == list(range(len(CHECKS)))
-    assert asked[0] == Progress(0, len(CHECKS), CHECKS[0].asks)
+    assert asked[0] == NextCheck(0, len(CHECKS), CHECKS[0].asks)
     assert all(torch.equal(weight, before[name]) for name, weight in loaded.model.state_dict().items())
 
 

@@ -21,7 +21,7 @@ from transformers import (
 
 from tests.transformer.analysis.patients import examine
 from transformer.analysis.findings import Diagnosis
-from transformer.checkpoints.importing.opening import open_checkpoint
+from transformer.checkpoints.opening import open_checkpoint
 
 SPREAD = 0.3
 """Of random weights: with the libraries' own 0.02 all heads of so small a model look at everything alike."""

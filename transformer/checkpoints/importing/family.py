@@ -1,17 +1,29 @@
-"""What a family of checkpoints is: how to know one, how to read its configuration and its names."""
+"""What a family of checkpoints is: how to know one, to read its configuration, and to rename its tensors.
+
+A rename table says which of our weights each foreign tensor becomes, and in which layout it is stored: a
+layout is a small named function of one tensor and the model's configuration, which gives as many tensors as
+the table names targets. None copies numbers where a view will do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
-from transformer.checkpoints.importing.sheet import ConfigReading
-from transformer.checkpoints.importing.transforms import Transform, as_it_is
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from torch import Tensor
+
+from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
+from transformer.model.config import TransformerConfig
 
 StandIn = Literal["zeros", "ones", "drawn"]
 """What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
+
+Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
 
 
 class Into:
@@ -53,7 +65,7 @@ class Family:
         name: short, without spaces.
         label: for people.
         matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
-        read_config: the configuration from the checkpoint and the person's answers; raises CheckpointError
+        read_config: the configuration from the checkpoint and the user's answers; raises CheckpointError
             for what our model does not compute.
         renames: foreign names to ours; None where the names are ours already.
         ignored: foreign names that the model does without, and why that changes nothing.
@@ -66,7 +78,7 @@ class Family:
     name: str
     label: str
     matches: Callable[[RawCheckpoint], bool]
-    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], ConfigReading]
+    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
@@ -91,3 +103,88 @@ def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
     """
     told = raw.json("config.json").get("model_type")
     return told is None or told in model_types
+
+
+class Patterns:
+    """Finds which of some patterns a name fits; in a pattern each {} stands for a layer's number."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._plain: set[str] = set()
+        self._numbered: dict[str, list[tuple[str, re.Pattern[str]]]] = defaultdict(list)
+        for pattern in patterns:
+            if "{}" in pattern:
+                self._numbered[_shape(pattern)].append((pattern, _regex(pattern)))
+            else:
+                self._plain.add(pattern)
+
+    def find(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """The pattern and the numbers in the places of its {}; None where the name fits none."""
+        if name in self._plain:
+            return name, ()
+        for pattern, regex in self._numbered.get(_shape(name), ()):
+            match = regex.fullmatch(name)
+            if match:
+                return pattern, match.groups()
+        return None
+
+
+def _shape(name: str) -> str:
+    """The name with every number, and every place of one, replaced by {}."""
+    return re.sub(r"[0-9]+|{}", "{}", name)
+
+
+@lru_cache(maxsize=4096)
+def _regex(pattern: str) -> re.Pattern[str]:
+    return re.compile(LAYER_NUMBER.join(map(re.escape, pattern.split("{}"))))
+
+
+def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """One tensor, unchanged."""
+    return (tensor,)
+
+
+def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(in, out) -> (out, in)."""
+    return (tensor.transpose(0, 1),)
+
+
+def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
+    return tensor.chunk(3)
+
+
+def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(in, 3 * out) -> three of (out, in)."""
+    return tensor.transpose(0, 1).chunk(3)
+
+
+def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(n * D, ...) -> n of (D, ...): the rows are head by head, and within a head part by part.
+
+    Parts are queries, keys and values (n = 3), or keys and values (n = 2).
+    """
+    n_parts = tensor.shape[0] // config.d_model
+    if n_parts not in (2, 3):
+        raise RuntimeError(f"{tensor.shape[0]} rows are neither 2 nor 3 times {config.d_model}")
+    by_head = tensor.unflatten(0, (config.n_heads, n_parts, -1))  # (H, n, d_head, ...)
+    return [by_head[:, part].flatten(0, 1) for part in range(n_parts)]
+
+
+def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(length, D), (1, length, D) or (length, 1, D) -> (max_len, D)."""
+    return (tensor.reshape(-1, tensor.shape[-1])[: config.max_len],)
+
+
+def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + d_head / 2) of each head become (2i, 2i + 1)."""
+    pairs = tensor.unflatten(0, (-1, 2, config.d_head // 2))  # (H, 2, d_head / 2, ...)
+    return (pairs.transpose(1, 2).flatten(0, 2),)
+
+
+def without_first_rows(n: int) -> Transform:
+    """(n + length, D) -> (length, D): for tables whose first rows stand for no position."""
+
+    def transform(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+        return (tensor[n:],)
+
+    return transform

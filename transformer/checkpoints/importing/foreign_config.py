@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 HARMLESS = frozenset(
     """
@@ -47,31 +46,13 @@ class ForeignConfig:
         self._read: set[str] = set()
 
     @classmethod
-    def parse(cls, text: str | bytes) -> ForeignConfig:
-        """The values in the file's text.
-
-        Raises:
-            CheckpointError: when it is no JSON object.
-        """
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise CheckpointError(
-                f"config.json can't be read ({error}): copy it again from where the model came from."
-            ) from error
-        if not isinstance(values, dict):
-            raise CheckpointError("config.json holds no JSON object: copy it again.")
-        return cls(values)
-
-    @classmethod
     def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
         """The checkpoint's; None without one.
 
         Raises:
             CheckpointError: when it is no JSON object.
         """
-        text = raw.texts.get("config.json")
-        return None if text is None else cls.parse(text)
+        return cls(raw.json("config.json")) if "config.json" in raw.texts else None
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -100,7 +81,7 @@ class ForeignConfig:
             return float(self._typed(name, default, (int, float), "a number"))
         except OverflowError as error:
             raise CheckpointError(
-                f"config.json says {name} {short(self.get(name))}: that is too large."
+                f"config.json says {name} {shown(self.get(name))}: that is too large."
             ) from error
 
     def flag(self, name: str, default: Any = _ABSENT) -> bool:
@@ -116,7 +97,7 @@ class ForeignConfig:
         value = self._typed(name, default, str, "text")
         if value not in choices:
             raise CheckpointError(
-                f"config.json says {name} {short(value)}, which Headlight's model does not have: it knows "
+                f"config.json says {name} {shown(value)}, which Headlight's model does not have: it knows "
                 f"{', '.join(choices)}."
             )
         return choices[value]
@@ -130,7 +111,7 @@ class ForeignConfig:
         value = self.get(name, allowed[0])
         if value not in allowed:
             raise CheckpointError(
-                f"config.json says {name} {short(value)}: {why}. Headlight's model does not compute that, "
+                f"config.json says {name} {shown(value)}: {why}. Headlight's model does not compute that, "
                 "and a silently different model would mislead you."
             )
 
@@ -149,7 +130,7 @@ class ForeignConfig:
         known = self._read | HARMLESS | set(harmless) | {"model_type"}
         unknown = [name for name, value in self._values.items() if name not in known and value]
         if unknown:
-            listed = ", ".join(f"{short(name)} ({short(self._values[name])})" for name in unknown[:3])
+            listed = ", ".join(f"{shown(name)} ({shown(self._values[name])})" for name in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise CheckpointError(
                 f"config.json has attributes that Headlight does not know: {listed}{more}. They may change "
@@ -161,11 +142,5 @@ class ForeignConfig:
         if value is _ABSENT:
             raise CheckpointError(f"config.json has no {name}: copy the complete file.")
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise CheckpointError(f"config.json says {name} {short(value)}: it must be {words}.")
+            raise CheckpointError(f"config.json says {name} {shown(value)}: it must be {words}.")
         return value
-
-
-def short(value: Any) -> str:
-    """A value out of a file, in few enough characters for a sentence."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from transformer.checkpoints.importing.family import Family, Renames, StandIn, targets
-from transformer.checkpoints.importing.names import Patterns, nearest
+from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
-from transformer.checkpoints.importing.transforms import Transform
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
@@ -21,6 +21,8 @@ from transformer.model.transformer import Transformer
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40
 """Problems whose nearest names are looked for; a checkpoint with more is another model altogether."""
+_LONGEST_SEARCH = 4_000
+"""Other names that a name is compared with at most."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Assignment:
 
 
 @dataclass
-class Plan:
+class WeightPlan:
     """How to fill the model.
 
     Attributes:
@@ -63,12 +65,12 @@ def ties(model: nn.Module) -> dict[str, str]:
     return tied
 
 
-def make_plan(raw: RawCheckpoint, family: Family, model: Transformer) -> Plan:
+def plan_weights(raw: RawCheckpoint, family: Family, model: Transformer) -> WeightPlan:
     """Compare a checkpoint, its tensors arranged by the family, with the model's skeleton."""
     return _Planner(raw, family, model).plan()
 
 
-class _Place(NamedTuple):
+class _Match(NamedTuple):
     """Where a stored tensor belongs: the name in the table that it fits, and our weights."""
 
     stored: StoredTensor
@@ -86,21 +88,23 @@ class _Planner:
         self.shapes = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
         self.renames = family.renames if family.renames is not None else {name: name for name in self.shapes}
         self.filled: dict[str, StoredTensor] = {}
-        self.result = Plan()
+        self.result = WeightPlan()
         self.unexpected: list[KeyProblem] = []
         self.misshaped: list[KeyProblem] = []
         self.unused: list[UnusedKey] = []
         self.copies: list[TiedKey] = []
 
-    def plan(self) -> Plan:
+    def plan(self) -> WeightPlan:
         # A weight that the files have twice is filled by the name that comes first in the table, a tied one
         # by its first name in the model.
         order = {theirs: index for index, theirs in enumerate(self.renames)}
-        placed = sorted(self._placed(), key=lambda place: (place.names[0] in self.tied, order[place.pattern]))
-        for place in placed:
-            self._assign(place)
+        matches = sorted(
+            self._matches(), key=lambda match: (match.names[0] in self.tied, order[match.pattern])
+        )
+        for match in matches:
+            self._assign(match)
         missing = list(self._missing())
-        used = {place.stored.name for place in placed}
+        used = {match.stored.name for match in matches}
         # A family may give one tensor several names; each is told once.
         self.unexpected = list({key.name: key for key in self.unexpected if key.name not in used}.values())
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
@@ -115,30 +119,30 @@ class _Planner:
         )
         return self.result
 
-    def _placed(self) -> Iterator[_Place]:
+    def _matches(self) -> Iterator[_Match]:
         """Stored tensors with their targets, as far as the model has them; the others are written down."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
         for name, stored in self.raw.tensors.items():
             found, reason = renames.find(name), ignored.find(name)
-            place = None if found is None else self._place(stored, *found)
-            if place is not None and any(n in self.shapes for n in place.names):
-                yield place
+            match = None if found is None else self._match(stored, *found)
+            if match is not None and any(n in self.shapes for n in match.names):
+                yield match
             elif reason is not None:
                 self.unused.append(UnusedKey(stored.name, self.family.ignored[reason[0]]))
             elif stored.name in self.raw.aliases:
                 first = self.raw.aliases[stored.name]
                 self.unused.append(UnusedKey(stored.name, f"It is {first} under another name."))
             else:
-                detail = "no part of this model" if place is None else "no part of it in this configuration"
+                detail = "no part of this model" if match is None else "no part of it in this configuration"
                 self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {detail}"))
 
-    def _place(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> _Place:
+    def _match(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> _Match:
         into = targets(self.renames[pattern])
-        return _Place(stored, pattern, into.by, tuple(name.format(*numbers) for name in into.names))
+        return _Match(stored, pattern, into.by, tuple(name.format(*numbers) for name in into.names))
 
-    def _assign(self, place: _Place) -> None:
-        stored, wrong = place.stored, self._misfit(place)
-        names = tuple(self.tied.get(name, name) for name in place.names)
+    def _assign(self, match: _Match) -> None:
+        stored, wrong = match.stored, self._misfit(match)
+        names = tuple(self.tied.get(name, name) for name in match.names)
         if names[0] in self.filled:
             first = self.filled[names[0]].name
             if first != stored.name:
@@ -147,17 +151,17 @@ class _Planner:
             self.misshaped.append(KeyProblem(stored.name, wrong))
             self.filled |= dict.fromkeys(names, stored)
         else:
-            self.result.assignments.append(Assignment(stored, names, place.transform))
+            self.result.assignments.append(Assignment(stored, names, match.transform))
             self.filled |= dict.fromkeys(names, stored)
 
-    def _misfit(self, place: _Place) -> str:
+    def _misfit(self, match: _Match) -> str:
         """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
-        stored, names = place.stored, place.names
+        stored, names = match.stored, match.names
         if stored.dtype not in FLOATS:
             return f"holds {stored.dtype}, no numbers with a fraction"
         due = [self.shapes.get(name) for name in names]
         try:
-            parts = place.transform(torch.empty(stored.shape, device="meta"), self.config)
+            parts = match.transform(torch.empty(stored.shape, device="meta"), self.config)
         except (RuntimeError, IndexError) as error:
             return f"{shape_text(stored.shape)} can't be taken apart ({str(error).splitlines()[0]})"
         got = [tuple(part.shape) for part in parts]
@@ -177,11 +181,11 @@ class _Planner:
         for name, shape in self.shapes.items():
             if name in self.filled or name in self.tied:
                 continue
-            stand_in, place = stand_ins.find(name), known.find(name)
+            stand_in, pattern = stand_ins.find(name), known.find(name)
             if stand_in is not None:
                 self.result.stand_ins[name] = standing_in[stand_in[0]]
                 continue
-            theirs = prefix + (name if place is None else ours[place[0]].format(*place[1]))
+            theirs = prefix + (name if pattern is None else ours[pattern[0]].format(*pattern[1]))
             if theirs not in told:
                 told.add(theirs)
                 yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
@@ -211,6 +215,25 @@ def _with_nearest(problems: list[KeyProblem], others: list[str]) -> tuple[KeyPro
         for problem in problems[:_MOST_COMPARED]
     ]
     return (*compared, *problems[_MOST_COMPARED:])
+
+
+def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:
+    """The other names that share the most parts with a name, best first; none that shares under half."""
+    parts = _parts(name)
+    scored = []
+    for index, other in enumerate(others):
+        if index >= _LONGEST_SEARCH:
+            break
+        theirs = _parts(other)
+        shared = 2 * (parts & theirs).total() / (parts.total() + theirs.total() or 1)
+        if shared >= 0.5:
+            scored.append((-shared, other))
+    return tuple(other for _, other in sorted(scored)[:n])
+
+
+@lru_cache(maxsize=8192)
+def _parts(name: str) -> Counter[str]:
+    return Counter(re.split(r"[._]", name.lower()))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

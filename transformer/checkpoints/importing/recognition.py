@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.foreign_config import ForeignConfig, short
-from transformer.checkpoints.importing.mapping import Plan, make_plan, skeleton
-from transformer.checkpoints.importing.names import shared_prefixes, unwrapped
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.importing.sheet import LARGEST_SIZE, ConfigReading
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
+
+WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
+"""Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
@@ -26,44 +29,48 @@ _LONGEST_DISTANCE = 2**20
 
 
 @dataclass(frozen=True)
-class PlannedImport:
+class ImportPlan:
     """All that is known before a weight is read.
 
     Attributes:
         report: on configuration and names.
-        plan: what is to be read into the skeleton.
+        weights: what is to be read into the skeleton.
         skeleton: the model without memory for its weights.
     """
 
     report: ImportReport
-    plan: Plan
+    weights: WeightPlan
     skeleton: Transformer
 
 
-def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> PlannedImport:
+def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     """Find out what a checkpoint is and how it becomes our model.
 
     Raises:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
-    found = recognise(raw)
-    reading = found.family.read_config(found.raw, answers)
-    _check_cost(reading.config)
-    model = skeleton(reading.config)
-    plan = make_plan(reading.raw or found.raw, found.family, model)
-    return PlannedImport(_report(found, reading, plan), plan, model)
+    family, arranged = recognise(raw)
+    derived = family.read_config(arranged, answers)
+    _check_cost(derived.config)
+    model = skeleton(derived.config)
+    weights = plan_weights(derived.raw or arranged, family, model)
+    report = ImportReport(
+        family=family.name,
+        family_label=family.label,
+        config=derived.config,
+        settings=derived.settings,
+        questions=derived.questions,
+        keys=weights.keys,
+        notes=(*_notes_on_config(raw), *derived.notes, *_notes_on_stand_ins(weights)),
+    )
+    return ImportPlan(report, weights, model)
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """A family, and the checkpoint with its tensors under the names that the family knows."""
-
-    family: Family
-    raw: RawCheckpoint
-
-
-def recognise(raw: RawCheckpoint) -> Recognised:
+def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
     """Find the family of a checkpoint, looking at its names without what wraps the model.
+
+    Returns:
+        The family, and the checkpoint with its tensors under the names that the family knows.
 
     Raises:
         CheckpointError: when there is none.
@@ -78,8 +85,31 @@ def recognise(raw: RawCheckpoint) -> Recognised:
         for family in FAMILIES:
             view = family.arranged(replace(raw, tensors=tensors))
             if family.matches(view):
-                return Recognised(family, view)
+                return family, view
     raise CheckpointError(_unknown(raw))
+
+
+def unwrapped(name: str) -> str:
+    """The name without the wrappers that computed nothing, wherever they stood."""
+    return ".".join(part for part in name.split(".") if part not in WRAPPERS)
+
+
+def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
+    """Prefixes that names may be looked at without, the most careful first.
+
+    First none; then those that all names have, one part after the other ("model.", "model.net."); then those
+    of more than half of the names, for files that hold more than the model.
+    """
+    yield ""
+    counts: Counter[str] = Counter()
+    total = 0
+    for name in names:
+        total += 1
+        parts = name.split(".")[:-1]
+        counts.update(".".join(parts[:n]) + "." for n in range(1, min(len(parts), 4) + 1))
+    by_length = sorted(counts, key=len)
+    yield from (prefix for prefix in by_length if counts[prefix] == total)
+    yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
 _SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
@@ -100,7 +130,7 @@ def _unknown(raw: RawCheckpoint) -> str:
     if label is not None:
         return _other_names_than(label, raw)
     return (
-        f"config.json says model_type {short(model_type)}, which Headlight does not open: choose a model of "
+        f"config.json says model_type {shown(model_type)}, which Headlight does not open: choose a model of "
         f"one of the kinds that it opens, {known}."
     )
 
@@ -120,7 +150,7 @@ def _other_names_than(label: str, raw: RawCheckpoint) -> str:
 
 
 def _first_names(raw: RawCheckpoint) -> str:
-    return ", ".join(short(name) for name in list(raw.tensors)[:3])
+    return ", ".join(shown(name) for name in list(raw.tensors)[:3])
 
 
 def _check_cost(config: TransformerConfig) -> None:
@@ -140,20 +170,8 @@ def _check_cost(config: TransformerConfig) -> None:
         value = getattr(config, name)
         if value > limit:
             raise CheckpointError(
-                f"The checkpoint describes a model with {name} {short(value)}; at most {limit:,} is opened."
+                f"The checkpoint describes a model with {name} {shown(value)}; at most {limit:,} is opened."
             )
-
-
-def _report(found: Recognised, reading: ConfigReading, plan: Plan) -> ImportReport:
-    return ImportReport(
-        family=found.family.name,
-        family_label=found.family.label,
-        config=reading.config,
-        settings=reading.settings,
-        questions=reading.questions,
-        keys=plan.keys,
-        notes=(*_notes_on_config(found.raw), *reading.notes, *_notes_on_stand_ins(plan)),
-    )
 
 
 def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
@@ -162,9 +180,9 @@ def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
     return ("A config.json lies beside this file and was not read: open the folder, and it tells much more.",)
 
 
-def _notes_on_stand_ins(plan: Plan) -> tuple[str, ...]:
-    drawn = [name for name, kind in plan.stand_ins.items() if kind == "drawn"]
-    zeros = [name for name, kind in plan.stand_ins.items() if kind == "zeros" and not drawn]
+def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:
+    drawn = [name for name, kind in weights.stand_ins.items() if kind == "drawn"]
+    zeros = [name for name, kind in weights.stand_ins.items() if kind == "zeros" and not drawn]
     notes = []
     if drawn:
         notes.append(

@@ -9,8 +9,8 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
-Source = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""A value is told by the checkpoint's configuration, seen in the tensors, given by the person, a
+SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
+"""A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a
 guess that nobody confirmed, or the same in every model of the family."""
 
 
@@ -20,7 +20,7 @@ class Setting:
 
     name: str
     value: Any
-    source: Source
+    source: SettingSource
     why: str
 
 
@@ -38,11 +38,11 @@ class Question:
 
     Attributes:
         name: under which an answer is given.
-        text: the question as a person reads it.
+        text: the question as a user reads it.
         why: why it can't be read from the files, and what depends on it.
         options: likely answers, the most likely first.
         value: what was taken.
-        answered: whether the person said so (else the most likely answer was assumed).
+        answered: whether the user said so (else the most likely answer was assumed).
     """
 
     name: str
@@ -51,6 +51,17 @@ class Question:
     options: tuple[Option, ...]
     value: Any
     answered: bool
+
+
+@dataclass(frozen=True)
+class DerivedConfig:
+    """A configuration, how it came about, whole sentences about it, and the tensors as answers name them."""
+
+    config: TransformerConfig
+    settings: tuple[Setting, ...]
+    questions: tuple[Question, ...]
+    notes: tuple[str, ...] = ()
+    raw: RawCheckpoint | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ class ImportReport:
         settings: where each of its values came from.
         questions: all that were asked, with the values taken.
         keys: how names and shapes fitted.
-        notes: whole sentences on what a person should know.
+        notes: whole sentences on what a user should know.
     """
 
     family: str

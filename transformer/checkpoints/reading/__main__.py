@@ -1,7 +1,7 @@
 """The process that reads a checkpoint, with the standard library alone.
 
 `python -m transformer.checkpoints.reading` takes {"path", "folder", "limits"} as JSON from its standard input
-and writes {"table": ...} or {"refused": sentence}. With a folder, the tensors' numbers are copied into it.
+and writes {"checkpoint": ...} or {"refused": sentence}. With a folder, the tensors' numbers are copied there.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.contents import read_contents, to_checkpoint
 from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import named
-from transformer.checkpoints.reading.table import copy_blocks, to_table
+from transformer.checkpoints.reading.regular_file import named
 from transformer.errors import CheckpointError
 
 _FORBIDDEN = (
@@ -37,12 +36,13 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def answer(path: Path, folder: Path | None, limits: Limits) -> str:
-    """Read a checkpoint; with a folder, copy its numbers there. What `table` describes, or why not, as JSON.
+    """Read a checkpoint; with a folder, copy its numbers there. The checkpoint, or why not, as JSON.
 
     It is made whole before any of it is sent, so that it is no larger than the memory of this process.
     """
     try:
-        return json.dumps({"table": _read(path, folder, limits)})
+        checkpoint = to_checkpoint(read_contents(path, limits), folder)
+        return json.dumps({"checkpoint": checkpoint.to_plain()})
     except CheckpointError as error:
         refused = str(error)
     except (MemoryError, RecursionError):
@@ -56,11 +56,6 @@ def answer(path: Path, folder: Path | None, limits: Limits) -> str:
             "the disk has room."
         )
     return json.dumps({"refused": refused})
-
-
-def _read(path: Path, folder: Path | None, limits: Limits) -> dict[str, Any]:
-    contents = read_contents(path, limits)
-    return to_table(contents, None if folder is None else copy_blocks(contents, folder))
 
 
 def take_limits(limits: Limits, folder: Path | None) -> None:

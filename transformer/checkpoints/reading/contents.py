@@ -1,17 +1,26 @@
-"""A checkpoint's file or folder: what its files of weights and its small files hold."""
+"""What is at a path: a file of weights, or a folder of them with its small files; and its numbers copied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
-from transformer.checkpoints.reading.found import Found, check_count
-from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import named, shown
-from transformer.checkpoints.reading.weights_file import read_weights
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.formats.safetensors_file import looks_like_safetensors, read_safetensors
+from transformer.checkpoints.reading.formats.torch_file import read_torch
+from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
+from transformer.checkpoints.reading.formats.zip_file import ZIP_MAGIC, check_crc
+from transformer.checkpoints.reading.limits import Limits, check_count
+from transformer.checkpoints.reading.raw import Block, RawCheckpoint, StoredTensor, Texts, WeightsFile
+from transformer.checkpoints.reading.regular_file import RegularFile, named, open_regular_file
+from transformer.errors import CheckpointError, shown
+
+NUMBERS = "numbers.bin"
+"""The file that validated tensors are copied into."""
+_ALIGNED = 64
+"""Each block begins at a multiple of so many bytes, so that any kind of number can be looked at in place."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +28,16 @@ class Contents:
     """What is in the chosen file or folder; no weight has been read.
 
     Attributes:
+        path: that was chosen.
         format: as in RawCheckpoint.
         files: the files of weights with their tensors.
         texts: the folder's small files.
     """
 
+    path: Path
     format: str
-    files: tuple[tuple[Path, Found], ...]
-    texts: Mapping[str, str | bytes]
+    files: tuple[WeightsFile, ...]
+    texts: Texts
 
 
 def read_contents(path: Path, limits: Limits) -> Contents:
@@ -39,8 +50,8 @@ def read_contents(path: Path, limits: Limits) -> Contents:
         if "\0" in str(path):
             raise CheckpointError("is no path: check it.")
         if not path.is_dir():
-            kind, found = read_weights(path, limits)
-            return Contents(kind, ((path, found),), {})
+            file = _read_file(path, limits)
+            return Contents(path, file.format, (file,), {})
         folder = look_into(path, limits)
     except CheckpointError as error:
         raise CheckpointError(f"{named(path)} {error}") from error
@@ -50,14 +61,40 @@ def read_contents(path: Path, limits: Limits) -> Contents:
         ) from error
     _check_size(folder.weights, limits)
     files = []
-    for file in folder.weights:
+    for weights in folder.weights:
         try:
-            kind, found = read_weights(file, limits)
+            files.append(_read_file(weights, limits))
         except CheckpointError as error:
-            raise CheckpointError(f"{named(file)} {error}") from error
-        files.append((file, found))
+            raise CheckpointError(f"{named(weights)} {error}") from error
     _check_homes(path, folder, files, limits)
-    return Contents(folder.format or kind, tuple(files), folder.texts)
+    return Contents(path, folder.format or files[-1].format, tuple(files), folder.texts)
+
+
+def _read_file(path: Path, limits: Limits) -> WeightsFile:
+    """Read the head of a file of weights in the format that its first bytes tell.
+
+    Raises:
+        CheckpointError: says what it is instead, or what is wrong with it, as the rest of a sentence.
+    """
+    with open_regular_file(path) as file:
+        if limits.max_file_bytes is not None and file.size > limits.max_file_bytes:
+            raise CheckpointError(
+                f"has {file.size:,} bytes, where {limits.max_file_bytes:,} are allowed: choose a smaller "
+                "model, or give its path to Headlight on the machine that has it."
+            )
+        head = file.read(0, min(HEAD_BYTES, file.size))
+        if head.startswith(ZIP_MAGIC):
+            return read_torch(file, limits)
+        if looks_like_safetensors(head):
+            return read_safetensors(file, limits)
+        instead = describe(head)
+        if instead is not None:
+            raise CheckpointError(instead)
+        if path.suffix == ".safetensors":  # for its reader's sentence on what is wrong with it
+            return read_safetensors(file, limits)
+    raise CheckpointError(
+        "is neither safetensors nor a file of torch.save: choose a file of weights, or a model's folder."
+    )
 
 
 def _check_size(files: tuple[Path, ...], limits: Limits) -> None:
@@ -74,17 +111,17 @@ def _check_size(files: tuple[Path, ...], limits: Limits) -> None:
         )
 
 
-def _check_homes(path: Path, folder: FolderFiles, files: list[tuple[Path, Found]], limits: Limits) -> None:
+def _check_homes(path: Path, folder: FolderFiles, files: list[WeightsFile], limits: Limits) -> None:
     """Each tensor is in one file, and that is the one which the index says."""
     homes: dict[str, Path] = {}
-    for file, found in files:
-        for name in found.tensors:
+    for file in files:
+        for name in file.tensors:
             if name in homes:
                 raise CheckpointError(
                     f"{named(path)} has the tensor {shown(name)} in two files: copy or download all of them "
                     "again."
                 )
-            homes[name] = file
+            homes[name] = file.path
     check_count(len(homes), limits)
     for name, home in folder.homes.items():
         if name not in homes or homes[name] != home:
@@ -92,3 +129,69 @@ def _check_homes(path: Path, folder: FolderFiles, files: list[tuple[Path, Found]
                 f"{named(path)} does not have {shown(name)} in the file that its index says: copy or "
                 "download all its files."
             )
+
+
+def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
+    """Bring together what the files hold, with a folder to copy the tensors' numbers into, or where they are.
+
+    Raises:
+        CheckpointError: when a checksum is wrong or a file changes meanwhile.
+        OSError: when the folder can't be written.
+    """
+    moved = {} if folder is None else _copied(contents, folder / NUMBERS)
+    tensors: dict[str, StoredTensor] = {}
+    first: dict[tuple[Path, int, int, tuple[int, ...]], str] = {}
+    aliases: dict[str, str] = {}
+    for file in contents.files:
+        for name, view in file.tensors.items():
+            block = view.block
+            home, offset = moved.get((file.path, block.offset), (file.path, block.offset))
+            tensors[name] = StoredTensor(
+                name, block.dtype, view.shape, home, offset + view.start, view.n_bytes
+            )
+            same = first.setdefault((file.path, block.offset, view.start, view.shape), name)
+            if same != name:
+                aliases[name] = same
+    return RawCheckpoint(
+        path=contents.path,
+        format=contents.format,
+        tensors=tensors,
+        aliases=aliases,
+        extras={key: value for file in contents.files for key, value in file.extras.items()},
+        left_out={key: n for file in contents.files for key, n in file.left_out.items()},
+        texts=contents.texts,
+        n_bytes=sum(stored.n_bytes for name, stored in tensors.items() if name not in aliases),
+        files=tuple(file.path for file in contents.files),
+    )
+
+
+def _copied(contents: Contents, target: Path) -> dict[tuple[Path, int], tuple[Path, int]]:
+    """Copy every block into one file: a block's file and offset -> the file and offset that it is at now."""
+    moved: dict[tuple[Path, int], tuple[Path, int]] = {}
+    with target.open("xb") as out:
+        for weights in contents.files:
+            blocks = {view.block.offset: view.block for view in weights.tensors.values()}
+            try:
+                with open_regular_file(weights.path) as file:
+                    for block in blocks.values():
+                        out.write(bytes(-out.tell() % _ALIGNED))
+                        moved[weights.path, block.offset] = target, out.tell()
+                        _copy(block, file, out)
+            except CheckpointError as error:
+                raise CheckpointError(f"{named(weights.path)} {error}") from error
+    return moved
+
+
+def _copy(block: Block, file: RegularFile, out: BinaryIO) -> None:
+    if block.crc is None and block.dtype != "BOOL":
+        file.copy(block.offset, block.n_bytes, out)
+        return
+    checksum = 0
+    for chunk in file.chunks(block.offset, block.n_bytes):
+        if block.dtype == "BOOL" and chunk.translate(None, b"\0\1"):
+            raise CheckpointError("has truth values that are neither 0 nor 1: copy or save it again.")
+        if block.crc is not None:
+            checksum = zlib.crc32(chunk, checksum)
+        out.write(chunk)
+    if block.crc is not None:
+        check_crc(checksum, block.crc, "a tensor")

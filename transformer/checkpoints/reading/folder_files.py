@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.reading.found import check_count
-from transformer.checkpoints.reading.kinds import HEAD_BYTES, describe, is_lfs_pointer
-from transformer.checkpoints.reading.limits import Limits
-from transformer.checkpoints.reading.source import open_source, shown
-from transformer.errors import CheckpointError
+from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
+from transformer.checkpoints.reading.limits import Limits, check_count
+from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.reading.regular_file import open_regular_file
+from transformer.errors import CheckpointError, shown
 
 CARD = "README.md"
 TEXTS = (
@@ -62,7 +62,7 @@ class FolderFiles:
     format: str
     weights: tuple[Path, ...]
     homes: Mapping[str, Path]
-    texts: Mapping[str, str | bytes]
+    texts: Texts
 
 
 def look_into(folder: Path, limits: Limits) -> FolderFiles:
@@ -149,10 +149,10 @@ def _texts(root: Path, folder: Path, names: set[str], limits: Limits) -> Iterato
 
 def _small(path: Path, name: str, limit: int) -> bytes:
     try:
-        with open_source(path) as source:
-            if source.size > limit:
-                raise CheckpointError(f"has {source.size:,} bytes, where {limit:,} are allowed: check it.")
-            content = source.read(0, source.size)
+        with open_regular_file(path) as file:
+            if file.size > limit:
+                raise CheckpointError(f"has {file.size:,} bytes, where {limit:,} are allowed: check it.")
+            content = file.read(0, file.size)
         if is_lfs_pointer(content):
             raise CheckpointError(describe(content[:HEAD_BYTES]) or "")
     except CheckpointError as error:
@@ -160,7 +160,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
     return content
 
 
-def _refuse_code(texts: Mapping[str, str | bytes]) -> None:
+def _refuse_code(texts: Texts) -> None:
     """Refuse a model that is to be run by code beside it, as transformers' trust_remote_code does."""
     for name in ("config.json", "tokenizer_config.json"):
         if name not in texts:

@@ -1,10 +1,14 @@
-"""How much of everything a checkpoint may ask for."""
+"""How much of everything a checkpoint may ask for, and the refusals of what asks for more."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from transformer.errors import CheckpointError, shown
+
 MEBIBYTE = 2**20
+_LARGEST = 2**48
+"""Items of a tensor: more than any machine holds, and far from where products overflow anywhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,3 +49,67 @@ UPLOAD_LIMITS = Limits(
     memory_bytes=1024 * MEBIBYTE,
 )
 """For files that come through the browser."""
+
+
+def check_name(name: str, limits: Limits) -> None:
+    """Refuse what is no name of a tensor.
+
+    Raises:
+        CheckpointError: says why.
+    """
+    if not name:
+        raise CheckpointError("has a tensor without a name: save it again, a name for each.")
+    if len(name) > limits.max_name_length:
+        raise CheckpointError(
+            f"has a tensor whose name has {len(name)} characters, where {limits.max_name_length} are "
+            f"allowed ({shown(name)}): save it again with shorter names."
+        )
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise CheckpointError(
+            f"has a tensor whose name is no valid text ({shown(name)}): save it again."
+        ) from error
+
+
+def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
+    """Refuse shapes that no tensor should have; an empty one may be, though not as a weight.
+
+    Raises:
+        CheckpointError: says why, with `what` in the place of the tensor.
+    """
+    if len(shape) > limits.max_dimensions:
+        raise CheckpointError(
+            f"gives {what} {len(shape)} dimensions, where {limits.max_dimensions} are allowed: save it again."
+        )
+    if any(size < 0 for size in shape):
+        raise CheckpointError(f"gives {what} a negative size: copy or save it again.")
+    n_items = 1
+    for size in shape:
+        n_items *= max(size, 1)
+        if n_items > _LARGEST:
+            raise CheckpointError(f"gives {what} an absurd size: copy or save it again.")
+
+
+def check_not_empty(shape: tuple[int, ...], what: str) -> None:
+    """Refuse a weight without numbers.
+
+    Raises:
+        CheckpointError: says so, with `what` in the place of the tensor.
+    """
+    if 0 in shape:
+        raise CheckpointError(
+            f"gives {what} a size of zero, so it holds nothing: save it without that tensor."
+        )
+
+
+def check_count(n_tensors: int, limits: Limits) -> None:
+    """Refuse more tensors than are allowed.
+
+    Raises:
+        CheckpointError: says how many.
+    """
+    if n_tensors > limits.max_tensors:
+        raise CheckpointError(
+            f"has {n_tensors:,} tensors, where {limits.max_tensors:,} are allowed: save the weights alone."
+        )

@@ -1,6 +1,6 @@
 """Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, whose ids fairseq counted.
 
-The pieces are the file's, their ids are not: each model has special tokens of its own before and behind
+The pieces are the file's, their ids are not: each model has special tokens of its own before and after
 them. All is as in Hugging Face's library 5.
 """
 
@@ -10,10 +10,16 @@ from collections.abc import Iterable
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.piece_model import UNIGRAM, PieceModel
 from transformer.checkpoints.tokenizers.sentence_pieces import control_pieces, cut_at_spaces, open_pieces
-from transformer.checkpoints.tokenizers.settings import FAIRSEQ_TOKENS, Texts, TokenizerSettings
+from transformer.checkpoints.tokenizers.settings import (
+    FAIRSEQ_TOKENS,
+    TokenizerSettings,
+    add_special_tokens,
+    frame_with,
+)
 from transformer.text.spelling import MARK
 
 FILE = "sentencepiece.bpe.model"
@@ -29,11 +35,11 @@ CAMEMBERT_UNUSED = ("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED")
 _UNK_ID = 3
 _NEVER_CHOSEN = -100.0
 
-Scores = list[tuple[str, float]]
+ScoredPieces = list[tuple[str, float]]
 """Pieces by id, and how likely each is (the logarithm of its probability)."""
 
 
-def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Built:
+def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> LibraryTokenizer:
     """Build mBART's tokenizer, or mBART-50's, which alone normalizes characters.
 
     <s>, <pad>, </s>, <unk>, then the pieces from the fourth on, the language codes, and <mask>.
@@ -43,7 +49,7 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Bu
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
     languages = MBART_50_LANGUAGES if fifty else MBART_LANGUAGES
-    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
+    tokenizer = _unigram([*_after_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
     if fifty:
         _normalize_spaces(tokenizer, model)
     else:
@@ -53,21 +59,21 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Bu
     return frame_with_language(built, settings, fifty=fifty)
 
 
-def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build XLM-R's tokenizer: mBART's without the language codes, and with RoBERTa's frame.
 
     Raises:
         CheckpointError: for a file that is no such model.
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
-    tokenizer = _unigram([*_behind_four(model, tokens), *_sure(tokens["mask_token"])])
+    tokenizer = _unigram([*_after_four(model, tokens), *_sure(tokens["mask_token"])])
     _normalize_characters(tokenizer, settings, model)
     built = _with_special_tokens(tokenizer, settings, control_pieces(model), wide_mask=False)
     frame_with(tokenizer, [tokens["bos_token"]], [tokens["eos_token"]])
     return built
 
 
-def build_camembert(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build CamemBERT's tokenizer.
 
     <s>NOTUSED, <pad>, </s>NOTUSED, <unk>, <unk>NOTUSED, then the pieces from the second on, which are <s> and
@@ -87,8 +93,10 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> Built:
     return built
 
 
-def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: bool) -> Built:
-    """Put mBART's </s> and the code of the source language behind a sentence, mBART-50's around it."""
+def frame_with_language(
+    built: LibraryTokenizer, settings: TokenizerSettings, *, fifty: bool
+) -> LibraryTokenizer:
+    """Put mBART's </s> and the code of the source language after a sentence, mBART-50's around it."""
     source = settings.text("src_lang") or "en_XX"
     target = settings.text("tgt_lang")
     end = built.named.get("eos_token", "</s>")
@@ -96,34 +104,36 @@ def frame_with_language(built: Built, settings: TokenizerSettings, *, fifty: boo
         frame_with(built.tokenizer, [source], [end])
     else:
         frame_with(built.tokenizer, [], [end, source])
-    return Built(built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target))
+    return LibraryTokenizer(
+        built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target)
+    )
 
 
 def _tokens(settings: TokenizerSettings) -> dict[str, str]:
     return FAIRSEQ_TOKENS | {name: token.content for name, token in settings.named.items()}
 
 
-def _behind_four(model: PieceModel, tokens: dict[str, str]) -> Scores:
+def _after_four(model: PieceModel, tokens: dict[str, str]) -> ScoredPieces:
     """The file's <unk>, <s> and </s> give way to four special tokens in fairseq's order."""
     four = _sure(*(tokens[name] for name in ("bos_token", "pad_token", "eos_token", "unk_token")))
     return [*four, *((piece.text, piece.score) for piece in model.pieces[3:])]
 
 
-def _sure(*names: str) -> Scores:
+def _sure(*names: str) -> ScoredPieces:
     return [(name, 0.0) for name in names]
 
 
-def _unigram(scores: Scores) -> Tokenizer:
+def _unigram(scores: ScoredPieces) -> Tokenizer:
     return Tokenizer(models.Unigram(scores, unk_id=_UNK_ID, byte_fallback=False))
 
 
 def _with_special_tokens(
     tokenizer: Tokenizer, settings: TokenizerSettings, extra: Iterable[AddedToken], *, wide_mask: bool
-) -> Built:
+) -> LibraryTokenizer:
     """Add the special tokens; a wide mask takes the spaces before it along."""
     mask = AddedToken(_tokens(settings)["mask_token"], lstrip=wide_mask, special=True)
     named = add_special_tokens(tokenizer, settings, FAIRSEQ_TOKENS | {"mask_token": mask}, extra)
-    return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+    return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
 
 def _normalize_characters(tokenizer: Tokenizer, settings: TokenizerSettings, model: PieceModel) -> None:

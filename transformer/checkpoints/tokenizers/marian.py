@@ -1,4 +1,4 @@
-"""Marian's tokenizer: a sentencepiece model for each language, and ids of its own for their pieces."""
+"""Marian's tokenizer and its coder: a sentencepiece model for each language, and ids of its own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from sentencepiece import SentencePieceProcessor
 
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.checkpoints.tokenizers.foreign_coder import ForeignCoder
 from transformer.checkpoints.tokenizers.piece_model import read_piece_model
-from transformer.checkpoints.tokenizers.settings import NAMED, Texts, TokenizerSettings, json_object
+from transformer.checkpoints.tokenizers.settings import NAMED, TokenizerSettings
 from transformer.checkpoints.tokenizers.vocabulary_files import check_vocabulary
-from transformer.errors import CheckpointError
-from transformer.text.spelling import MARK
+from transformer.errors import CheckpointError, shown
+from transformer.text.coder import Specials
+from transformer.text.spelling import MARK, legible
 
 DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 _LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
@@ -43,6 +46,11 @@ class MarianSide:
     never_cut: re.Pattern[str]
     special: frozenset[int]
     language: str
+
+    @property
+    def unknown(self) -> int:
+        """The id of what the pieces don't cover."""
+        return self.ids[self.named["unk_token"]]
 
     def cut(self, text: str) -> Iterator[Cut]:
         """Cut a text into pieces, special tokens and language codes such as >>fra<< whole."""
@@ -106,7 +114,7 @@ def _side(
     whole = sorted({*special, *(token.content for token in settings.added.values())} - {""}, key=len)
     if named["unk_token"] not in vocabulary:
         raise CheckpointError(
-            f"vocab.json has no {named['unk_token']!r:.80}, the token for unknown pieces: copy it again."
+            f"vocab.json has no {shown(named['unk_token'])}, the token for unknown pieces: copy it again."
         )
     return MarianSide(
         pieces=pieces,
@@ -139,3 +147,40 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
         raise CheckpointError(
             f"{name} is a damaged sentencepiece model: copy or download it again."
         ) from error
+
+
+class MarianCoder(ForeignCoder):
+    """The coder of one of Marian's languages; the other arguments are as of `ForeignCoder`.
+
+    `decode` reads what the model writes.
+
+    Args:
+        side: the language's pieces and ids.
+    """
+
+    def __init__(self, side: MarianSide, *, rows: int, specials: Specials, language: str | None) -> None:
+        super().__init__(side.ids.values(), side.unknown, rows=rows, specials=specials, language=language)
+        self._side = side
+        self._tokens = {index: token for token, index in side.ids.items()}
+        self._after = [self._within(side.ids[side.named["eos_token"]])]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Make the sentence of ids: the special ones are left out."""
+        return self._side.join(
+            self._tokens.get(index, "") for index in ids if index not in self._side.special
+        )
+
+    def token(self, index: int) -> str:
+        """Name the piece of an id; # and the id where the vocabulary has none."""
+        return legible(self._tokens.get(index, f"#{index}").encode())
+
+    def _cut(self, text: str) -> tuple[list[int], list[int]]:
+        pieces = list(self._side.cut(text))
+        ids = [self._side.ids.get(piece, self._side.unknown) for piece, _ in pieces]
+        return ids, [start for _, start in pieces]
+
+    def _spell(self, index: int) -> bytes:
+        piece = self._tokens.get(index)
+        if piece is None or (index in self._side.special and index != self._unknown):
+            return f" {self.token(index)} ".encode()
+        return piece.replace(MARK, " ").encode()

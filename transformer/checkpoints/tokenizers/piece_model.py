@@ -56,7 +56,7 @@ def read_piece_model(content: bytes) -> PieceModel:
 
     Raises:
         CheckpointError: when it is none, or of an algorithm other than unigram and BPE; the message is to be
-            put behind the file's name.
+            put after the file's name.
     """
     pieces: list[Piece] = []
     algorithm, unk_id, charsmap = UNIGRAM, 0, b""

@@ -8,7 +8,6 @@ crashes it, crashes no one else.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -22,11 +21,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.tokenizers.built import ORDINARY, Built
-from transformer.checkpoints.tokenizers.files import TOKENIZER_FILES, build
+from transformer.checkpoints.reading.raw import Texts, from_plain_texts, json_object, to_plain_texts
+from transformer.checkpoints.tokenizers.building import TOKENIZER_FILES, build
+from transformer.checkpoints.tokenizers.library import ORDINARY, LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianSide
-from transformer.checkpoints.tokenizers.settings import Texts, json_object
-from transformer.checkpoints.tokenizers.steps import patterns_of
+from transformer.checkpoints.tokenizers.tokenizer_json import patterns_of
 from transformer.errors import CheckpointError
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -74,7 +73,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
         CheckpointError: when they are refused, or the process crashes or takes too long or too much memory.
     """
     limits = limits or ProbeLimits()
-    files = {name: _packed(content) for name, content in texts.items() if name in TOKENIZER_FILES}
+    files = to_plain_texts({name: texts[name] for name in TOKENIZER_FILES if name in texts})
     task = {"family": family, "texts": files, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds}
     environment = {"PATH": os.defpath, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     try:
@@ -90,7 +89,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
     except subprocess.TimeoutExpired as error:
         raise CheckpointError(
             f"The tokenizer's files take more than {limits.seconds:.0f} s for a few short texts: copy them "
-            "again, or remove them from a copy of the folder and type token numbers instead."
+            "again, or remove them from a copy of the folder and type token ids instead."
         ) from error
     refused = _answer(done.stdout) if done.returncode == 0 else _CRASHED
     if refused is not None:
@@ -99,14 +98,8 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
 
 _CRASHED = (
     "The tokenizer's files crash the library that reads them, or take more memory than any tokenizer does: "
-    "copy them again, or remove them from a copy of the folder and type token numbers instead."
+    "copy them again, or remove them from a copy of the folder and type token ids instead."
 )
-
-
-def _packed(content: str | bytes) -> dict[str, str]:
-    if isinstance(content, str):
-        return {"text": content}
-    return {"base64": base64.b64encode(content).decode()}
 
 
 def _answer(output: bytes) -> str | None:
@@ -124,12 +117,8 @@ def _main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(task["seconds"]) + 1,) * 2)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    texts = {
-        name: file["text"] if "text" in file else base64.b64decode(file["base64"])
-        for name, file in task["texts"].items()
-    }
     try:
-        _try(texts, task["family"])
+        _try(from_plain_texts(task["texts"]), task["family"])
         refused = None
     except CheckpointError as error:
         refused = str(error)
@@ -139,7 +128,7 @@ def _main() -> None:
 def _try(texts: Texts, family: str) -> None:
     built = build(texts, family)
     try:
-        if isinstance(built, Built):
+        if isinstance(built, LibraryTokenizer):
             _try_library(built, (*SAMPLES, *_runs(texts)))
         elif built is not None:
             for side in built:
@@ -149,11 +138,11 @@ def _try(texts: Texts, family: str) -> None:
     except Exception as error:  # whatever a library raises on a text is a reason
         raise CheckpointError(
             f"The tokenizer's files don't work ({error}): copy them again, or remove them from a copy of the "
-            "folder and type token numbers instead."
+            "folder and type token ids instead."
         ) from error
 
 
-def _try_library(built: Built, samples: Iterable[str]) -> None:
+def _try_library(built: LibraryTokenizer, samples: Iterable[str]) -> None:
     tokenizer = built.tokenizer
     if tokenizer.normalizer is not None:
         codes = (code for code in range(0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn"))

@@ -7,7 +7,8 @@ from typing import Literal
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.piece_model import (
     BPE,
     CONTROL,
@@ -16,9 +17,13 @@ from transformer.checkpoints.tokenizers.piece_model import (
     PieceModel,
     read_piece_model,
 )
-from transformer.checkpoints.tokenizers.settings import Texts, TokenizerSettings
-from transformer.checkpoints.tokenizers.vocabulary_files import frame_by_settings
-from transformer.errors import CheckpointError
+from transformer.checkpoints.tokenizers.settings import (
+    TokenizerSettings,
+    add_special_tokens,
+    frame_by_settings,
+    frame_with,
+)
+from transformer.errors import CheckpointError, shown
 from transformer.text.spelling import MARK
 
 T5_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
@@ -27,7 +32,7 @@ _N_EXTRA = 100
 _FEWEST_PIECES = 4
 
 
-def build_t5(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_t5(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build T5's tokenizer of spiece.model: the pieces, then <extra_id_99> to <extra_id_0>.
 
     Raises:
@@ -36,7 +41,7 @@ def build_t5(texts: Texts, settings: TokenizerSettings) -> Built:
     model = open_pieces(texts, "spiece.model", UNIGRAM)
     n_extra = settings.values.get("extra_ids", _N_EXTRA)
     if type(n_extra) is not int or not 0 <= n_extra <= 10_000:
-        raise CheckpointError(f"tokenizer_config.json says extra_ids {n_extra!r:.80}: it must be a number.")
+        raise CheckpointError(f"tokenizer_config.json says extra_ids {shown(n_extra)}: it must be a number.")
     sentinels = [f"<extra_id_{number}>" for number in reversed(range(n_extra))]
     scores = [(piece.text, piece.score) for piece in model.pieces] + [(name, 0.0) for name in sentinels]
     tokenizer = Tokenizer(models.Unigram(scores, unk_id=2, byte_fallback=False))
@@ -46,10 +51,10 @@ def build_t5(texts: Texts, settings: TokenizerSettings) -> Built:
     extra = [*control_pieces(model), *(AddedToken(name, special=True) for name in sentinels)]
     named = add_special_tokens(tokenizer, settings, T5_TOKENS, extra)
     frame_with(tokenizer, [], ["</s>"])
-    return Built(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+    return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
 
-def build_llama(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_llama(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build Llama's tokenizer of tokenizer.model: byte-pair encoding, unknown characters in their bytes.
 
     With `legacy` in the settings, a space is put before each part of a text that special tokens cut off;
@@ -70,7 +75,7 @@ def build_llama(texts: Texts, settings: TokenizerSettings) -> Built:
     tokenizer.decoder = decoders.Sequence([*steps, *([decoders.Strip(content=" ", left=1)] if space else [])])
     named = add_special_tokens(tokenizer, settings, LLAMA_TOKENS, control_pieces(model))
     frame_by_settings(tokenizer, settings, named)
-    return Built(tokenizer, "marks", named, clean_up=False)
+    return LibraryTokenizer(tokenizer, "marks", named, clean_up=False)
 
 
 def open_pieces(texts: Texts, name: str, algorithm: int) -> PieceModel:

@@ -1,19 +1,16 @@
-"""What lies beside a Hugging Face tokenizer's vocabulary: its settings and its added and special tokens."""
+"""What lies beside a Hugging Face tokenizer's vocabulary: its settings, its added and special tokens."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizers import AddedToken
+from tokenizers import AddedToken, Tokenizer, processors
 
-from transformer.errors import CheckpointError
-
-Texts = Mapping[str, str | bytes]
-"""The small files of a folder: name -> content."""
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.errors import CheckpointError, shown
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FAIRSEQ_TOKENS = {
@@ -57,7 +54,7 @@ class TokenizerSettings:
         value = self.values.get(name)
         if value is not None and not isinstance(value, bool):
             raise CheckpointError(
-                f"tokenizer_config.json says {name} {value!r:.80}: it must be true or false."
+                f"tokenizer_config.json says {name} {shown(value)}: it must be true or false."
             )
         return default if value is None else value
 
@@ -96,21 +93,6 @@ def read_settings(texts: Texts) -> TokenizerSettings:
     return TokenizerSettings(values, named, extra, added)
 
 
-def json_object(texts: Texts, name: str) -> dict[str, Any]:
-    """Read the JSON object in a file; an empty one where there is no such file.
-
-    Raises:
-        CheckpointError: when it holds anything else.
-    """
-    try:
-        values = json.loads(texts.get(name, "{}"))
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{name} is no valid JSON ({error}): copy or save it again.") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{name} holds no JSON object: copy or save it again.")
-    return values
-
-
 def as_added_token(value: object, *, special: bool = False) -> AddedToken:
     """Make a token of how a file writes it: its text, or an object with `content`.
 
@@ -120,7 +102,9 @@ def as_added_token(value: object, *, special: bool = False) -> AddedToken:
     if isinstance(value, str):
         value = {"content": value}
     if not isinstance(value, dict) or not isinstance(value.get("content"), str):
-        raise CheckpointError(f"The tokenizer's files add {value!r:.80}, which is no token: save them again.")
+        raise CheckpointError(
+            f"The tokenizer's files add {shown(value)}, which is no token: save them again."
+        )
     flags = {name: value[name] for name in _FLAGS if isinstance(value.get(name), bool)}
     return AddedToken(value["content"], **(flags | ({"special": True} if special else {})))
 
@@ -135,7 +119,7 @@ def _by_id(tokens: object) -> Iterator[tuple[int, AddedToken]]:
 def _id(value: object) -> int:
     if not _NUMBER.fullmatch(str(value)) or int(str(value)) >= MAX_TOKENS:
         raise CheckpointError(
-            f"The tokenizer's files give a token the id {value!r:.80}, which is no whole number below "
+            f"The tokenizer's files give a token the id {shown(value)}, which is no whole number below "
             f"{MAX_TOKENS:,}: save them again."
         )
     return int(str(value))
@@ -149,3 +133,75 @@ def _extra_tokens(values: Mapping[str, Any], named: dict[str, AddedToken]) -> It
             named.update((role, as_added_token(token, special=True)) for role, token in tokens.items())
         elif isinstance(tokens, list):
             yield from (as_added_token(token, special=True) for token in tokens)
+
+
+def add_special_tokens(
+    tokenizer: Tokenizer,
+    settings: TokenizerSettings,
+    defaults: Mapping[str, AddedToken | str],
+    extra: Iterable[AddedToken] = (),
+) -> dict[str, str]:
+    """Add the special and the never cut tokens, those that have no ids yet in the order that gives them.
+
+    Args:
+        tokenizer: gets them.
+        settings: what the files say.
+        defaults: role -> the token of this kind of tokenizer where they say nothing.
+        extra: special tokens that this kind of tokenizer has besides.
+
+    Returns:
+        Role -> token.
+    """
+    named = {
+        name: AddedToken(token, special=True) if isinstance(token, str) else token
+        for name, token in defaults.items()
+        if name not in settings.values or settings.values[name] is not None
+    } | dict(settings.named)
+    existing = {token.content: token for token in tokenizer.get_added_tokens_decoder().values()}
+    named = {
+        name: existing.get(token.content, token) if _is_plain(token) else token
+        for name, token in named.items()
+    }
+    roles = [*(named[name] for name in NAMED if name in named)]
+    roles += [token for name, token in named.items() if name not in NAMED]
+    specials = [token for token in (*roles, *settings.extra, *extra) if token.content]
+    known = set(map(repr, existing.values()))
+    never_cut = [token for _, token in sorted(settings.added.items(), key=lambda item: item[0])]
+    tokenizer.add_tokens([token for token in never_cut if token.content and repr(token) not in known])
+    present = {*existing, *(token.content for token in never_cut)}
+    tokenizer.add_tokens([token for token in specials if token.content not in present])
+    tokenizer.add_special_tokens(specials)
+    return {name: token.content for name, token in named.items()}
+
+
+def _is_plain(token: AddedToken) -> bool:
+    """Whether the files gave its text alone."""
+    return repr(token) == repr(AddedToken(token.content, special=True))
+
+
+def frame_with(tokenizer: Tokenizer, before: Iterable[str], after: Iterable[str]) -> None:
+    """Have the tokenizer put special tokens around a sentence; those without an id are left out."""
+    ids = {token: tokenizer.token_to_id(token) for token in (*before, *after)}
+    known = {token: index for token, index in ids.items() if index is not None}
+    # Without a name of its own, no token's text can be taken for the template's own signs.
+    names = {token: f"t{number}" for number, token in enumerate(known)}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=[
+            *(names[token] for token in before if token in known),
+            "$A",
+            *(names[token] for token in after if token in known),
+        ],
+        pair=None,
+        special_tokens=[
+            {"id": names[token], "ids": [index], "tokens": [token]} for token, index in known.items()
+        ],
+    )
+
+
+def frame_by_settings(tokenizer: Tokenizer, settings: TokenizerSettings, named: dict[str, str]) -> None:
+    """Put the tokens around a sentence that add_bos_token and add_eos_token ask for."""
+    sides = [
+        [named[name]] if settings.flag(f"add_{name}", False) and name in named else []
+        for name in ("bos_token", "eos_token")
+    ]
+    frame_with(tokenizer, *sides)

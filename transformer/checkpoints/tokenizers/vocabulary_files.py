@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from transformer.checkpoints.tokenizers.built import Built, add_special_tokens, frame_with
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.settings import (
     FAIRSEQ_TOKENS,
     MAX_TOKENS,
-    Texts,
     TokenizerSettings,
-    json_object,
+    add_special_tokens,
+    frame_by_settings,
+    frame_with,
 )
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 
 WORD_PIECE_TOKENS = {
     "unk_token": "[UNK]",
@@ -53,7 +55,7 @@ QWEN2 = ByteLevel(
 )
 
 
-def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
+def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build BERT's tokenizer of vocab.txt: a token a line, the line's number its id.
 
     Raises:
@@ -65,7 +67,7 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
     unknown = settings.named["unk_token"].content if "unk_token" in settings.named else "[UNK]"
     if unknown not in vocabulary:
         raise CheckpointError(
-            f"vocab.txt has no {unknown!r:.80}, the token for unknown words: copy the whole file again."
+            f"vocab.txt has no {shown(unknown)}, the token for unknown words: copy the whole file again."
         )
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
     tokenizer.normalizer = normalizers.BertNormalizer(
@@ -78,10 +80,12 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> Built:
     tokenizer.decoder = decoders.WordPiece(prefix="##")
     named = add_special_tokens(tokenizer, settings, WORD_PIECE_TOKENS)
     frame_with(tokenizer, [named["cls_token"]], [named["sep_token"]])
-    return Built(tokenizer, "continuations", named, settings.flag("clean_up_tokenization_spaces", False))
+    return LibraryTokenizer(
+        tokenizer, "continuations", named, settings.flag("clean_up_tokenization_spaces", False)
+    )
 
 
-def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> Built:
+def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> LibraryTokenizer:
     """Build the tokenizer of vocab.json and merges.txt that is of this kind.
 
     Raises:
@@ -99,7 +103,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
     for left, right in merges:
         if not {left, right, left + right} <= vocabulary.keys():
             raise CheckpointError(
-                f"merges.txt makes {left + right!r:.80}, but vocab.json has not that or its parts: copy both "
+                f"merges.txt makes {shown(left + right)}, but vocab.json lacks that or its parts: copy both "
                 "files again."
             )
     model = models.BPE(vocabulary, merges, continuing_subword_prefix="", end_of_word_suffix="")
@@ -116,16 +120,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
         frame_with(tokenizer, [named["cls_token"]], [named["sep_token"]])
     else:
         frame_by_settings(tokenizer, settings, named)
-    return Built(tokenizer, "bytes", named, clean_up=False)
-
-
-def frame_by_settings(tokenizer: Tokenizer, settings: TokenizerSettings, named: dict[str, str]) -> None:
-    """Put the tokens around a sentence that add_bos_token and add_eos_token ask for."""
-    sides = [
-        [named[name]] if settings.flag(f"add_{name}", False) and name in named else []
-        for name in ("bos_token", "eos_token")
-    ]
-    frame_with(tokenizer, *sides)
+    return LibraryTokenizer(tokenizer, "bytes", named, clean_up=False)
 
 
 def check_vocabulary(vocabulary: Mapping[str, object], name: str) -> None:

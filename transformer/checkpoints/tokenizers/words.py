@@ -17,7 +17,7 @@ _RUN = re.compile(r"\S+")
 def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
     """Find the words of a text that was cut into tokens.
 
-    A token belongs to the word that it begins in, behind the spaces in front of it. A word that no token
+    A token belongs to the word that it begins in, after the spaces before it. A word that no token
     begins in is joined to the one before, so every word has a token.
 
     Args:
@@ -31,7 +31,7 @@ def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int
         return [], []
     spans = list(_word_spans(text)) or [(0, len(text))]
     begins = [begin for begin, _ in spans]
-    seen = accumulate((_behind_spaces(text, start) for start in starts), max)
+    seen = accumulate((_after_spaces(text, start) for start in starts), max)
     owners = [max(0, bisect_right(begins, place) - 1) for place in seen]
     firsts = sorted(set(owners))
     words = [
@@ -91,7 +91,7 @@ def _is_punctuation(character: str) -> bool:
     return unicodedata.category(character).startswith("P")
 
 
-def _behind_spaces(text: str, place: int) -> int:
+def _after_spaces(text: str, place: int) -> int:
     while place < len(text) and text[place].isspace():
         place += 1
     return place

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from tests.transformer.checkpoints.importing.foreign import raw_of
+from tests.transformer.checkpoints.importing.families.foreign import raw_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError

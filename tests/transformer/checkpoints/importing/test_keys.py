@@ -10,13 +10,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.transformer.checkpoints.importing.foreign import imported, raw_of
+from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
+from transformer.checkpoints.importing.config_draft import likely_heads
+from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.names import Patterns, nearest, shared_prefixes, unwrapped
-from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.importing.sheet import likely_heads
 from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.checkpoints.reading.raw import json_object
 from transformer.errors import CheckpointError
 
 D_MODEL = 22
@@ -241,13 +243,11 @@ def test_the_nearest_names_share_their_parts() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"a": 1'])
 def test_a_configuration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(CheckpointError, match=r"config\.json"):
-        ForeignConfig.parse(text)
+        json_object({"config.json": text}, "config.json")
 
 
 def test_attributes_that_nobody_knows_are_refused_by_name() -> None:
-    config = ForeignConfig.parse(
-        '{"hidden_size": 5, "memory_tokens": 3, "is_decoder": false, "use_cache": true}'
-    )
+    config = ForeignConfig({"hidden_size": 5, "memory_tokens": 3, "is_decoder": False, "use_cache": True})
     assert config.integer("hidden_size") == 5
     with pytest.raises(CheckpointError, match=r"'memory_tokens' \(3\)"):
         config.refuse_unknown()

@@ -23,13 +23,13 @@ from tests.transformer.checkpoints.reading.crafted import (
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.errors import CheckpointError
 
 GOOD = saved({"w": tensor()})
 CENTRAL, LOCAL, END = b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06"
 FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header": 42}
-"""Where the directory has what, behind the beginning of an entry."""
+"""Where the directory has what, after the beginning of an entry."""
 
 
 def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:
@@ -212,7 +212,7 @@ def test_a_step_that_no_weights_need(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("step", [b"(", b"N", b"q%c"], ids=["marks", "stack", "memo"])
 def test_what_a_pickle_keeps_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: bytes) -> None:
     for limit in ("MAX_STACK", "MAX_MEMO"):
-        monkeypatch.setattr(f"transformer.checkpoints.reading.pickle_machine.{limit}", 100)
+        monkeypatch.setattr(f"transformer.checkpoints.reading.formats.pickle_machine.{limit}", 100)
     steps = b"".join(step % k if b"%" in step else step for k in range(102))
     refused(archive(b"\x80\x02}" + steps + b"."), tmp_path, "too many values at once")
 
@@ -232,6 +232,6 @@ def test_truth_values_are_0_or_1(tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     value = {"w": tensor((6,), (1,), of=storage("BoolStorage"))}
     path.write_bytes(saved(value, storages={"0": b"\0\1\0\1\1\2"}))
-    assert survey(path).tensors["w"].dtype == "BOOL"
+    assert read_checkpoint(path).tensors["w"].dtype == "BOOL"
     with pytest.raises(CheckpointError, match="neither 0 nor 1"):
         read_checkpoint(path, UPLOAD_LIMITS, tmp_path)

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from transformer.checkpoints.reading.source import open_source
+from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError
 
 CONTENT = bytes(range(256)) * 31
 
 
 def copied(path: Path, target: Path, offset: int, n_bytes: int) -> bytes:
-    with open_source(path) as source, target.open("xb") as out:
+    with open_regular_file(path) as file, target.open("xb") as out:
         out.write(b"head")
-        source.copy(offset, n_bytes, out)
+        file.copy(offset, n_bytes, out)
         out.write(b"tail")
     return target.read_bytes()
 
 
 @pytest.mark.parametrize("most", [None, 0, 1000], ids=["by the system", "by hand", "by both"])
-def test_bytes_are_copied_behind_those_that_are_there(
+def test_bytes_are_copied_after_those_that_are_there(
     most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_system = os.copy_file_range

@@ -134,7 +134,7 @@ def test_the_main_revision_is_read(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="2 revisions"):
         read_contents(model, LOCAL_LIMITS)
     (model / "refs" / "main").write_text("two", encoding="utf-8")
-    assert list(read_contents(model, LOCAL_LIMITS).files[0][1].tensors) == ["w"]
+    assert list(read_contents(model, LOCAL_LIMITS).files[0].tensors) == ["w"]
 
 
 def test_a_snapshot_alone_leads_out(tmp_path: Path) -> None:

@@ -35,11 +35,11 @@ from tests.transformer.checkpoints.reading.crafted import (
     storage,
     tensor,
 )
+from transformer.checkpoints.reading.contents import NUMBERS as COPIED
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint
-from transformer.checkpoints.reading.table import NUMBERS as COPIED
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.errors import CheckpointError
 
 
@@ -345,4 +345,4 @@ def test_ordered_dictionaries_may_have_what_state_dicts_have(tmp_path: Path) -> 
     path = tmp_path / "weights.pt"
     path.write_bytes(archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b."))
     contents = read_contents(path, LOCAL_LIMITS)
-    assert list(contents.files[0][1].tensors) == ["w"]
+    assert list(contents.files[0].tensors) == ["w"]

@@ -22,7 +22,7 @@ from tests.transformer.checkpoints.reading.crafted import (
 )
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.errors import CheckpointError
 
 
@@ -51,7 +51,7 @@ def test_it_begins_soon(tmp_path: Path) -> None:
     took = []
     for _ in range(5):
         began = seconds_of_children()
-        survey(path)
+        read_checkpoint(path)
         took.append(seconds_of_children() - began)
     assert min(took) < 0.5
 
@@ -62,7 +62,7 @@ def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
     path.write_bytes(long())
     began = seconds_of_children()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
-        survey(path, replace(LOCAL_LIMITS, seconds=0.5))
+        read_checkpoint(path, replace(LOCAL_LIMITS, seconds=0.5))
     assert seconds_of_children() - began < 2
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
     path.write_bytes(archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
     assert path.stat().st_size < 1_000
     with pytest.raises(CheckpointError, match="1,073,741,824 bytes and has 24"):
-        survey(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
+        read_checkpoint(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
 
 
 @pytest.mark.parametrize("made", ["head", "pickle"])
@@ -85,7 +85,7 @@ def test_memory_is_limited(tmp_path: Path, made: str) -> None:
     else:
         path.write_bytes(archive(b"\x80\x02](" + b"]" * 900_000 + b"e." + b"]" * 1_000_000))
     with pytest.raises(CheckpointError, match="memory") as refused:
-        survey(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
+        read_checkpoint(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
     assert str(refused.value).startswith("weights.pt ")
 
 
@@ -96,7 +96,7 @@ def test_a_process_that_fails_is_a_checkpoint_error(
     """It dies, talks nonsense, or can't be started: the server goes on."""
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(CheckpointError, match=r"weights\.pt (could not be read: the process|can't be read)"):
-        survey(tmp_path / "weights.pt")
+        read_checkpoint(tmp_path / "weights.pt")
 
 
 def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
     items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text.removesuffix(b"0") + opcodes("many") + many
     path.write_bytes(archive(b"\x80\x02}(" + items + b"u."))
     with pytest.raises(CheckpointError, match="characters beside its tensors"):
-        survey(path)
+        read_checkpoint(path)
 
 
 DEEDS = [
@@ -155,7 +155,7 @@ def test_it_writes_in_its_folder_alone(tmp_path: Path) -> None:
 def test_surveying_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     path.write_bytes(saved({"w": tensor()}))
-    survey(path)
+    read_checkpoint(path)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -177,7 +177,7 @@ def test_a_folder_with_no_room_is_said(tmp_path: Path) -> None:
 def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing.pt", tmp_path / "with\0zero.pt", tmp_path / ("long" * 100)):
         with pytest.raises(CheckpointError):
-            survey(path)
+            read_checkpoint(path)
 
 
 def test_names_and_paths_of_any_letters(tmp_path: Path) -> None:

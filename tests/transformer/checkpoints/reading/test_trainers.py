@@ -13,14 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from transformer.checkpoints.reading.contents import read_contents
-from transformer.checkpoints.reading.found import Found
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS
+from transformer.checkpoints.reading.raw import WeightsFile
 from transformer.errors import CheckpointError
 
 
-def read(value: Any, tmp_path: Path) -> Found:
+def read(value: Any, tmp_path: Path) -> WeightsFile:
     torch.save(value, tmp_path / "last.ckpt")
-    return read_contents(tmp_path / "last.ckpt", LOCAL_LIMITS).files[0][1]
+    return read_contents(tmp_path / "last.ckpt", LOCAL_LIMITS).files[0]
 
 
 def trained() -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -17,7 +17,7 @@ from tests.transformer.checkpoints.reading.crafted import entry, safetensors
 from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.opening import read_checkpoint, survey
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import ITEM_BYTES, RawCheckpoint
 from transformer.errors import CheckpointError
 
@@ -45,7 +45,7 @@ def read(path: Path, tmp_path: Path) -> RawCheckpoint:
     """Read it both ways; both must say the same."""
     folder = tmp_path / "copied"
     folder.mkdir()
-    looked, raw = survey(path), read_checkpoint(path, UPLOAD_LIMITS, folder)
+    looked, raw = read_checkpoint(path), read_checkpoint(path, UPLOAD_LIMITS, folder)
     assert list(looked.tensors) == list(raw.tensors)
     for name, stored in looked.tensors.items():
         assert torch.equal(map_tensor(stored), map_tensor(raw.tensors[name]))
@@ -161,7 +161,7 @@ def test_hugging_faces_cache(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["en-it", "toy-en-it"])
 def test_our_own_folders(name: str) -> None:
-    raw = survey(MODELS / name)
+    raw = read_checkpoint(MODELS / name)
     assert raw.format == "headlight"
     assert {"config.json", "vocabulary.json", "README.md"} <= raw.texts.keys()
 
@@ -172,21 +172,21 @@ def test_our_own_folders(name: str) -> None:
 def test_it_is_stopped_when_it_takes_too_long(tmp_path: Path) -> None:
     torch.save(all_kinds(), tmp_path / "w.pt")
     with pytest.raises(CheckpointError, match="longer than"):
-        survey(tmp_path / "w.pt", Limits(max_file_bytes=None, seconds=0.001))
+        read_checkpoint(tmp_path / "w.pt", Limits(max_file_bytes=None, seconds=0.001))
 
 
 def test_it_gets_no_more_memory_than_allowed(tmp_path: Path) -> None:
     """A head that is within its limit, but takes more to read than there is."""
     head = {"__metadata__": {"text": "x" * 30_000_000}, "w": entry()}
     (tmp_path / "w.safetensors").write_bytes(safetensors(head))
-    assert list(survey(tmp_path / "w.safetensors").tensors) == ["w"]
+    assert list(read_checkpoint(tmp_path / "w.safetensors").tensors) == ["w"]
     with pytest.raises(CheckpointError, match="memory"):
-        survey(tmp_path / "w.safetensors", Limits(max_file_bytes=None, memory_bytes=64 * 2**20))
+        read_checkpoint(tmp_path / "w.safetensors", Limits(max_file_bytes=None, memory_bytes=64 * 2**20))
 
 
 def test_a_file_that_goes_is_said(tmp_path: Path) -> None:
     torch.save(all_kinds(), tmp_path / "w.pt")
-    raw = survey(tmp_path / "w.pt", LOCAL_LIMITS)
+    raw = read_checkpoint(tmp_path / "w.pt", LOCAL_LIMITS)
     (tmp_path / "w.pt").unlink()
     with pytest.raises(CheckpointError, match="open it again"):
         map_tensor(raw.tensors["F32"])
@@ -194,4 +194,4 @@ def test_a_file_that_goes_is_said(tmp_path: Path) -> None:
 
 def test_no_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"check the path '.*nothing.pt'"):
-        survey(tmp_path / "nothing.pt")
+        read_checkpoint(tmp_path / "nothing.pt")

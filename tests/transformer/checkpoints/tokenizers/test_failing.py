@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from transformer.checkpoints.tokenizers.built import Built
-from transformer.checkpoints.tokenizers.files import build
-from transformer.checkpoints.tokenizers.library import LibraryCoder
+from transformer.checkpoints.tokenizers.building import build
+from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
 from transformer.errors import SentenceError
 from transformer.text.coder import Specials
 
@@ -20,7 +19,7 @@ def coder() -> LibraryCoder:
     model = {"type": "WordLevel", "vocab": {"5": 0, "[UNK]": 1}, "unk_token": "[UNK]"}
     plain = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": split}
     built = build({"tokenizer.json": json.dumps(plain)}, "llama")
-    assert isinstance(built, Built)
+    assert isinstance(built, LibraryTokenizer)
     specials = Specials(pad=None, bos=None, eos=None, unk=1)
     return LibraryCoder(built, rows=2, specials=specials, language=None)
 

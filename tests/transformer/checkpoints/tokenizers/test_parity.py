@@ -16,10 +16,9 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import NASTY, texts_of
-from transformer.checkpoints.tokenizers.built import Built
-from transformer.checkpoints.tokenizers.files import build
-from transformer.checkpoints.tokenizers.library import LibraryCoder
-from transformer.checkpoints.tokenizers.marian_coder import MarianCoder
+from transformer.checkpoints.tokenizers.building import build
+from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
+from transformer.checkpoints.tokenizers.marian import MarianCoder
 from transformer.checkpoints.tokenizers.probe import probe
 from transformer.text.coder import Coder, Specials
 
@@ -127,7 +126,7 @@ def side(kind: tuple[Path, Side, str]) -> Side:
 def coders(folder: Path, family: str) -> tuple[Coder, Coder]:
     probe(texts_of(folder), family)
     built = build(texts_of(folder), family)
-    if isinstance(built, Built):
+    if isinstance(built, LibraryTokenizer):
         ours = LibraryCoder(built, rows=ENOUGH, specials=NO_SPECIALS, language=None)
         return ours, ours
     assert built is not None

@@ -149,7 +149,7 @@ def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain
         ),
         ({"vocab.json": '{"a": 0, "b": "x"}', "merges.txt": ""}, "whole number"),
         ({"vocab.json": '{"a": 0, "b": 1e9}', "merges.txt": ""}, "whole number"),
-        ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b\n"}, "has not that"),
+        ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b\n"}, "lacks that"),
         ({"vocab.json": '{"a": 0, "b": 1}', "merges.txt": "a b c\n"}, "two pieces"),
         ({"spiece.model": b"\x0a\x80"}, "spiece.model is no sentencepiece model"),
         (

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from transformer.checkpoints.importing.families import (
-    annotated,
+from transformer.checkpoints.importing.families import headlight
+from transformer.checkpoints.importing.families.hugging_face import (
     bart,
     bert,
     distilbert,
-    fused_tutorial,
     gpt2,
-    headlight,
     llama,
     marian,
-    nanogpt,
     t5,
+)
+from transformer.checkpoints.importing.families.torch_modules import (
+    annotated,
+    fused_tutorial,
+    nanogpt,
     torch_transformer,
 )
 from transformer.checkpoints.importing.family import Family

@@ -1,15 +1,15 @@
-"""What the state dict of a person's own module does not tell: the questions, and what the numbers hint at."""
+"""What the state dict of a user's own module does not tell: the questions, and what the numbers hint at."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.report import Option
-from transformer.checkpoints.importing.sheet import Sheet
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.checkpoints.reading.raw import StoredTensor
 from transformer.model.positions import sinusoidal_encoding
 
 ASSUMED_LENGTH = 1024
@@ -23,24 +23,31 @@ _FIRST_IDS = 4
 """Where people put padding."""
 
 NOT_STORED = "It is an argument of the module and not stored with its weights."
+_NORM_POSITIONS = {
+    "post": "after, as in the paper (norm_first=False)",
+    "pre": "before (norm_first=True)",
+}
+_ACTIVATIONS = {
+    "relu": "ReLU, as in the paper",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU, approximated by tanh",
+    "silu": "SiLU (Swish)",
+}
 
 
-def ask_norm_position(sheet: Sheet) -> None:
-    """Whether norms stand before or behind the sublayers; the paper's way first."""
-    sheet.ask(
-        "norm_position",
-        "Do the norms come before or behind the sublayers?",
-        f"{NOT_STORED} torch calls it norm_first.",
-        (
-            Option("post", "behind, as in the paper (norm_first=False)"),
-            Option("pre", "before (norm_first=True)"),
-        ),
-    )
+def ask_norm_position(
+    draft: ConfigDraft,
+    labels: Mapping[str, str] = _NORM_POSITIONS,
+    why: str = f"{NOT_STORED} torch calls it norm_first.",
+) -> None:
+    """Whether norms come before or after the sublayers; arguments as of `ask_activation`."""
+    options = tuple(Option(name, label) for name, label in labels.items())
+    draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, options)
 
 
-def ask_norm_eps(sheet: Sheet, *likely: float) -> None:
+def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
     """What a norm adds under its root; the likeliest first."""
-    sheet.ask(
+    draft.ask(
         "norm_eps",
         "What is added to the variance in a norm?",
         f"{NOT_STORED} It matters little unless yours is far from the usual ones.",
@@ -48,42 +55,41 @@ def ask_norm_eps(sheet: Sheet, *likely: float) -> None:
     )
 
 
-def put_final_norm(sheet: Sheet, stacks: Sequence[str], weight: str) -> None:
+def put_final_norm(draft: ConfigDraft, stacks: Sequence[str], weight: str) -> None:
     """Which of the stacks end with a norm: those beside whose layers there is one.
 
     Args:
         stacks: those in the files.
         weight: what a norm calls gamma.
     """
-    ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in sheet.raw.tensors]
+    ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in draft.raw.tensors]
     is_of_one = len(stacks) == 2 and len(ending) == 1
-    sheet.put(
+    draft.put(
         "final_norm", ending[0] if is_of_one else bool(ending), "shapes", "whether a stack ends with a norm"
     )
     if is_of_one:
-        sheet.note(f"Only the {ending[0]} ends with a norm: the files have none behind the other stack.")
+        draft.note(f"Only the {ending[0]} ends with a norm: the files have none after the other stack.")
 
 
-def ask_activation(sheet: Sheet) -> None:
-    """The activation of the feed-forward; the paper's first."""
-    sheet.ask(
-        "activation",
-        "Which activation has the feed-forward?",
-        NOT_STORED,
-        (
-            Option("relu", "ReLU, as in the paper"),
-            Option("gelu", "GELU"),
-            Option("gelu_tanh", "GELU, approximated by tanh"),
-            Option("silu", "SiLU (Swish)"),
-        ),
-    )
+def ask_activation(
+    draft: ConfigDraft, labels: Mapping[str, str] = _ACTIVATIONS, why: str = NOT_STORED
+) -> None:
+    """The activation of the feed-forward.
+
+    Args:
+        draft: to be filled in.
+        labels: our name of each -> what the user reads, the likeliest first.
+        why: it can't be read from the files.
+    """
+    options = tuple(Option(name, label) for name, label in labels.items())
+    draft.ask("activation", "Which activation does the feed-forward have?", why, options)
 
 
-def ask_embedding_scale(sheet: Sheet, *, likely: bool) -> None:
+def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
     """Whether embeddings are multiplied by sqrt(d_model)."""
     scaled = Option(value=True, label="yes, as in the paper (section 3.4)")
     plain = Option(value=False, label="no")
-    sheet.ask(
+    draft.ask(
         "embedding_scale",
         "Are embeddings multiplied by the square root of d_model?",
         "It is done in the program and not stored. A wrong answer makes words too loud or too quiet beside "
@@ -92,35 +98,35 @@ def ask_embedding_scale(sheet: Sheet, *, likely: bool) -> None:
     )
 
 
-def ask_positions(sheet: Sheet, tables: list[str]) -> None:
+def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
     """What the positions are: a stored table that was learned, sinusoids, or none.
 
     Args:
-        sheet: with d_model.
+        draft: with d_model.
         tables: names of stored tables of positions.
     """
-    lengths = [max(sheet.raw.tensors[name].shape[:-1]) for name in tables]
+    lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
-        sheet.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+        draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
         options = (
             Option("sinusoidal", "sines and cosines, as in the paper (section 3.5)"),
             Option("none", "no positions"),
         )
-        sheet.ask(
+        draft.ask(
             "positions",
             "How does the model know where a token stands?",
             "There is no table of positions in the files; sinusoids are usually computed.",
-            options[1:] if sheet["d_model"] % 2 else options,
+            options[1:] if draft["d_model"] % 2 else options,
         )
         return
-    sheet.put("max_len", min(lengths), "shapes", f"rows of {sheet.stored_name(tables[0])}")
-    layouts = {sinusoid_layout(sheet.raw.tensors[name]) for name in tables}
+    draft.put("max_len", min(lengths), "shapes", f"rows of {draft.stored_name(tables[0])}")
+    layouts = {sinusoid_layout(draft.raw.tensors[name]) for name in tables}
     # A learned table beside a computed one: both can be used as they are stored.
     layout = layouts.pop() if len(layouts) == 1 else None
-    why = f"the numbers of {sheet.stored_name(tables[0])}"
-    sheet.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
+    why = f"the numbers of {draft.stored_name(tables[0])}"
+    draft.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
     if layout:
-        sheet.put("sinusoid_layout", layout, "shapes", why)
+        draft.put("sinusoid_layout", layout, "shapes", why)
 
 
 def sinusoid_layout(table: StoredTensor) -> str | None:
@@ -139,11 +145,11 @@ def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(((one - other).abs() <= _ROUNDING).all())
 
 
-def ask_pad_id(sheet: Sheet, embedding: str | None, usual: int) -> None:
+def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
     """Which id is padding: where one of the first rows of the embedding is zero it is that one."""
-    zeros = [] if embedding is None else _zero_rows(sheet.raw.tensors[embedding])
+    zeros = [] if embedding is None else _zero_rows(draft.raw.tensors[embedding])
     ids = sorted(range(_FIRST_IDS), key=lambda index: (index not in zeros, index != usual, index))
-    sheet.ask(
+    draft.ask(
         "pad_id",
         "Which id fills up short sentences of a batch?",
         "The vocabulary is not stored with the weights. This token is never looked at."
@@ -157,15 +163,7 @@ def _zero_rows(embedding: StoredTensor) -> list[int]:
     return [index for index, row in enumerate(rows) if not bool(row.any())]
 
 
-def is_same(raw: RawCheckpoint, one: str, other: str) -> bool:
-    """Whether two names stand for the same numbers of the file."""
-    if one not in raw.tensors or other not in raw.tensors:
-        return False
-    first, second = raw.tensors[one].name, raw.tensors[other].name
-    return raw.aliases.get(first, first) == raw.aliases.get(second, second)
-
-
-def put_vocabularies(sheet: Sheet, *, stand_in: int | None = None) -> None:
+def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:
     """Sizes of the vocabularies, what is tied to what, and the generator, by the names that `arrange` gives.
 
     n_encoder_layers and n_decoder_layers must be there. The names are src_embedding, tgt_embedding and
@@ -174,26 +172,27 @@ def put_vocabularies(sheet: Sheet, *, stand_in: int | None = None) -> None:
     Args:
         stand_in: words where the files have neither embedding nor generator.
     """
-    raw = sheet.raw
+    raw = draft.raw
     generator = "generator.weight" in raw.tensors
-    sheet.put(
+    draft.put(
         "has_generator", generator, "shapes", "whether there is a layer from the model's width to words"
     )
     for name, layers, embedding in (
         ("src_vocab_size", "n_encoder_layers", "src_embedding"),
         ("tgt_vocab_size", "n_decoder_layers", "tgt_embedding"),
     ):
-        if not sheet[layers]:
-            sheet.put(name, 0, "shapes", "there is no such stack")
+        if not draft[layers]:
+            draft.put(name, 0, "shapes", "there is no such stack")
         elif embedding in raw.tensors or stand_in is None:
-            sheet.size(name, name, embedding, 0)
-        elif generator and (name == "tgt_vocab_size" or not sheet["n_decoder_layers"]):
-            sheet.size(name, name, "generator.weight", 0)
+            draft.size(name, name, embedding, 0)
+        elif generator and (name == "tgt_vocab_size" or not draft["n_decoder_layers"]):
+            draft.size(name, name, "generator.weight", 0)
         else:
-            sheet.put(name, stand_in, "assumed", "there is no embedding in the files")
-    both = bool(sheet["n_encoder_layers"] and sheet["n_decoder_layers"])
-    shared = both and is_same(raw, "src_embedding", "tgt_embedding")
-    sheet.put("share_embeddings", shared, "shapes", "whether both embeddings are stored as one tensor")
-    tied = is_same(raw, "generator.weight", "tgt_embedding" if sheet["n_decoder_layers"] else "src_embedding")
-    sheet.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
-    sheet.put("generator_bias", "generator.bias" in raw.tensors, "shapes", "whether there is a bias")
+            draft.put(name, stand_in, "assumed", "there is no embedding in the files")
+    both = bool(draft["n_encoder_layers"] and draft["n_decoder_layers"])
+    shared = both and raw.same_numbers("src_embedding", "tgt_embedding")
+    draft.put("share_embeddings", shared, "shapes", "whether both embeddings are stored as one tensor")
+    embedding = "tgt_embedding" if draft["n_decoder_layers"] else "src_embedding"
+    tied = raw.same_numbers("generator.weight", embedding)
+    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.put("generator_bias", "generator.bias" in raw.tensors, "shapes", "whether there is a bias")

@@ -7,8 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.report import Setting
-from transformer.checkpoints.importing.sheet import ConfigReading
+from transformer.checkpoints.importing.report import DerivedConfig, Setting
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import ConfigError, TransformerConfig
@@ -21,7 +20,7 @@ def matches(raw: RawCheckpoint) -> bool:
     return raw.json("config.json").keys() >= _REQUIRED
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading:
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
     """The configuration as it was saved.
 
     Raises:
@@ -44,7 +43,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ConfigReading
         )
         for field in fields(config)
     ]
-    return ConfigReading(config, tuple(settings), ())
+    return DerivedConfig(config, tuple(settings), ())
 
 
 FAMILY = Family(

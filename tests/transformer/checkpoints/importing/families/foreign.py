@@ -1,0 +1,134 @@
+"""Checkpoints as the reader hands them over, made of state dicts, and models imported from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.opening import fill
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.model.trace import Recorder, Trace
+from transformer.model.transformer import Transformer
+
+DTYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.bool: "BOOL",
+}
+
+
+def raw_of(
+    folder: Path, state_dict: Mapping[str, Tensor], config: Mapping[str, Any] | None = None
+) -> RawCheckpoint:
+    """The checkpoint of a state dict, its numbers in a file of the folder, tied ones once."""
+    path = folder / "tensors.bin"
+    tensors: dict[str, StoredTensor] = {}
+    aliases: dict[str, str] = {}
+    homes: dict[tuple[Any, ...], str] = {}
+    with path.open("wb") as file:
+        for name, tensor in state_dict.items():
+            key = (tensor.data_ptr(), tensor.shape)
+            if key in homes:
+                tensors[name] = StoredTensor(**{**vars(tensors[homes[key]]), "name": name})
+                aliases[name] = homes[key]
+                continue
+            homes[key] = name
+            file.write(b"\0" * (-file.tell() % 8))
+            offset = file.tell()
+            file.write(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+            shape = tuple(tensor.shape)
+            tensors[name] = StoredTensor(name, DTYPES[tensor.dtype], shape, path, offset, tensor.nbytes)
+    texts: dict[str, str | bytes] = {} if config is None else {"config.json": json.dumps(config)}
+    n_bytes = sum(stored.n_bytes for stored in tensors.values())
+    return RawCheckpoint(folder, "safetensors", tensors, aliases, {}, {}, texts, n_bytes, (path,))
+
+
+def imported(
+    raw: RawCheckpoint, answers: Mapping[str, Any] | None = None
+) -> tuple[Transformer, ImportReport]:
+    """The model that a checkpoint becomes, all of its names having fitted."""
+    planned = plan_import(raw, answers or {})
+    keys = planned.report.keys
+    assert keys.fits, (keys.missing, keys.misshaped)
+    assert not keys.unexpected, keys.unexpected
+    return fill(planned).eval().requires_grad_(False), planned.report
+
+
+@torch.no_grad()
+def randomized(module: nn.Module, seed: int = 0) -> nn.Module:
+    """In eval mode, every parameter drawn, so that no bias, gamma or beta can be forgotten."""
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in module.parameters():
+        middle = 1.0 if bool((parameter == 1).all()) else 0.0
+        parameter.copy_(middle + 0.2 * torch.randn(parameter.shape, generator=generator))
+    return module.eval()
+
+
+def random_ids(vocab_size: int, *shape: int, first: int = 3, seed: int = 0) -> Tensor:
+    """Ids of words; those below `first` are left to padding and the like."""
+    return torch.randint(first, vocab_size, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def padded(ids: Tensor, pad_id: int, length: int) -> Tensor:
+    """The same ids, the last sentence cut to `length` and filled up."""
+    ids = ids.clone()
+    ids[-1, length:] = pad_id
+    return ids
+
+
+def trace_of(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Trace:
+    recorder = Recorder()
+    with torch.no_grad():
+        model(src, tgt, tap=recorder)
+    return Trace(recorder.records)
+
+
+def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> bool:
+    """Whether all numbers agree, as a share of the largest where that is above 1."""
+    assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    worst = (actual - expected).abs().max().item() / max(1.0, expected.abs().max().item())
+    assert worst <= tolerance, worst
+    return True
+
+
+@contextmanager
+def torch_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Every attention matrix (B, H, Q, K) and layer's output of torch's own modules, by the module's name.
+
+    Layers behave as in training apart from dropout: torch's fused path gives no weights.
+    """
+    seen: dict[str, Tensor] = {}
+    was_fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    hooks = []
+    for name, part in module.named_modules():
+        if isinstance(part, nn.MultiheadAttention):
+            hooks += [
+                part.register_forward_pre_hook(_want_weights, with_kwargs=True),
+                part.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out[1]})),
+            ]
+        elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+            hooks.append(part.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out})))
+    try:
+        yield seen
+    finally:
+        torch.backends.mha.set_fastpath_enabled(was_fast)
+        for hook in hooks:
+            hook.remove()
+
+
+def _want_weights(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return args, {**kwargs, "need_weights": True, "average_attn_weights": False}

@@ -1,0 +1,63 @@
+"""Tiny models of Hugging Face's transformers, random, offline, and what they compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from tests.transformer.checkpoints.importing.families.foreign import close, randomized, raw_of
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.decoding.greedy import greedy
+from transformer.decoding.request import DecodingRequest
+from transformer.model.trace import Trace
+from transformer.model.transformer import Transformer
+
+
+def tiny(model_class: Any, config_class: Any, **config: Any) -> Any:
+    """In eval mode, every parameter random, with the attention that gives its weights."""
+    model = model_class(config_class(**config, attn_implementation="eager"))
+    return randomized(model.to(torch.float32))
+
+
+def saved(folder: Path, model: PreTrainedModel, *, with_config: bool = True) -> RawCheckpoint:
+    """The checkpoint that the model would be saved as."""
+    config = model.config.to_dict() | {"architectures": [type(model).__name__]}
+    return raw_of(folder, model.state_dict(), config if with_config else None)
+
+
+@torch.no_grad()
+def outputs(model: PreTrainedModel, ids: Tensor, open_tokens: Tensor) -> Any:
+    """Logits, attentions and hidden states of ids (B, T), of which `open_tokens` (B, T) are words."""
+    return model(
+        input_ids=ids,
+        attention_mask=open_tokens.long(),
+        output_attentions=True,
+        output_hidden_states=True,
+    )
+
+
+def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> None:
+    """Every attention matrix and hidden state at words; at padding a model may compute what it likes."""
+    n_layers = len(theirs.attentions)
+    assert trace.n_layers(stack) == n_layers
+    for i in range(n_layers):
+        ours = trace.attention(stack, i, "self_attn").weights
+        for row, open_tokens in enumerate(words):
+            assert close(ours[row][:, open_tokens], theirs.attentions[i][row][:, open_tokens])
+    states = [trace[f"{stack}.layers.0.resid_pre"]]
+    states += [trace[f"{stack}.layers.{i}.resid_post"] for i in range(n_layers)]
+    if f"{stack}.final_norm.result" in trace:
+        states[-1] = trace[f"{stack}.final_norm.result"]  # theirs end with it as well
+    for ours, expected in zip(states, theirs.hidden_states, strict=True):
+        assert close(ours[words], expected[words])
+
+
+def greedy_ids(ours: Transformer, prompt: list[int], n: int, pad_id: int) -> list[int]:
+    """What our own decoding continues a prompt with; no token ends it, and none is padding."""
+    request = DecodingRequest(start_ids=prompt, end_ids=(), max_new_tokens=n, suppressed_ids=(pad_id,))
+    steps = greedy(ours, None, request)
+    return [step.token_id for step in steps]

@@ -1,0 +1,245 @@
+"""BERT, RoBERTa and DistilBERT: logits, attention and hidden states are those of Hugging Face's models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from torch import Tensor
+
+from tests.transformer.checkpoints.importing.families.foreign import (
+    close,
+    imported,
+    padded,
+    random_ids,
+    raw_of,
+    trace_of,
+)
+from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
+    assert_same_stack,
+    outputs,
+    saved,
+    tiny,
+)
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
+from transformer.model.transformer import Transformer
+
+VOCAB, D_MODEL, HEADS, LAYERS, D_FF, LENGTH = 41, 33, 3, 3, 37, 19
+BERT = {
+    "vocab_size": VOCAB,
+    "hidden_size": D_MODEL,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "intermediate_size": D_FF,
+    "max_position_embeddings": LENGTH,
+    "type_vocab_size": 2,
+}
+ROBERTA = BERT | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
+DISTILBERT = {
+    "vocab_size": VOCAB,
+    "dim": D_MODEL,
+    "n_layers": LAYERS,
+    "n_heads": HEADS,
+    "hidden_dim": D_FF,
+    "max_position_embeddings": LENGTH,
+}
+CASES: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
+    "bert": (transformers.BertForMaskedLM, transformers.BertConfig, BERT, 0),
+    "bert with relu": (
+        transformers.BertForMaskedLM,
+        transformers.BertConfig,
+        BERT | {"hidden_act": "relu", "layer_norm_eps": 1e-3},
+        0,
+    ),
+    "bert, untied": (
+        transformers.BertForMaskedLM,
+        transformers.BertConfig,
+        BERT | {"tie_word_embeddings": False},
+        0,
+    ),
+    "bert before training": (transformers.BertForPreTraining, transformers.BertConfig, BERT, 0),
+    "roberta, untied": (
+        transformers.RobertaForMaskedLM,
+        transformers.RobertaConfig,
+        ROBERTA | {"tie_word_embeddings": False},
+        1,
+    ),
+    "roberta": (transformers.RobertaForMaskedLM, transformers.RobertaConfig, ROBERTA, 1),
+    "distilbert": (transformers.DistilBertForMaskedLM, transformers.DistilBertConfig, DISTILBERT, 0),
+    "distilbert with relu": (
+        transformers.DistilBertForMaskedLM,
+        transformers.DistilBertConfig,
+        DISTILBERT | {"activation": "relu"},
+        0,
+    ),
+}
+HEADLESS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
+    "bert": (transformers.BertModel, transformers.BertConfig, BERT, 0),
+    "bert, classifier": (transformers.BertForSequenceClassification, transformers.BertConfig, BERT, 0),
+    "roberta": (transformers.RobertaModel, transformers.RobertaConfig, ROBERTA, 1),
+    "roberta with relu": (
+        transformers.RobertaModel,
+        transformers.RobertaConfig,
+        ROBERTA | {"hidden_act": "relu"},
+        1,
+    ),
+    "roberta, tokens": (transformers.RobertaForTokenClassification, transformers.RobertaConfig, ROBERTA, 1),
+    "distilbert": (transformers.DistilBertModel, transformers.DistilBertConfig, DISTILBERT, 0),
+}
+
+
+def batch(pad_id: int) -> tuple[Tensor, Tensor]:
+    ids = padded(random_ids(VOCAB, 2, 11), pad_id, 7)
+    return ids, ids != pad_id
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parity(tmp_path: Path, case: str) -> None:
+    model_class, config_class, config, pad_id = CASES[case]
+    theirs = tiny(model_class, config_class, **config)
+    ours, report = imported(saved(tmp_path, theirs))
+    assert not report.questions
+    assert_parity(ours, theirs, pad_id)
+
+
+@pytest.mark.parametrize(
+    "case,answers",
+    [
+        ("bert", {"n_heads": HEADS}),
+        ("bert with relu", {"n_heads": HEADS, "activation": "relu", "norm_eps": 1e-3}),
+        ("roberta", {"n_heads": HEADS, "norm_eps": 1e-5}),
+        ("distilbert", {"n_heads": HEADS}),
+        ("distilbert with relu", {"n_heads": HEADS, "activation": "relu"}),
+    ],
+)
+def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
+    model_class, config_class, config, pad_id = CASES[case]
+    theirs = tiny(model_class, config_class, **config)
+    ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
+    assert {question.name for question in report.questions} >= answers.keys()
+    assert_parity(ours, theirs, pad_id)
+
+
+def assert_parity(ours: Transformer, theirs: Any, pad_id: int) -> None:
+    assert ours.config.pad_id == pad_id
+    ids, words = batch(pad_id)
+    expected = outputs(theirs, ids, words)
+    trace = trace_of(ours, ids, None)
+    logits = expected.prediction_logits if "prediction_logits" in expected else expected.logits
+    assert close(trace["logits"][words], logits[words])
+    assert_same_stack(trace, "encoder", expected, words)
+
+
+@pytest.mark.parametrize("case", HEADLESS)
+def test_parity_without_a_language_model_head(tmp_path: Path, case: str) -> None:
+    model_class, config_class, config, pad_id = HEADLESS[case]
+    theirs = tiny(model_class, config_class, **config)
+    ours, report = imported(saved(tmp_path, theirs))
+    assert not ours.config.has_generator
+    assert any("no masked-language-model head" in note for note in report.notes)
+    ids, words = batch(pad_id)
+    assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
+
+
+@pytest.mark.parametrize("segments, length", [(1, LENGTH), (2, 514)])
+def test_a_bare_roberta_without_config_is_known_by_its_sizes(
+    tmp_path: Path, segments: int, length: int
+) -> None:
+    sizes = ROBERTA | {"type_vocab_size": segments, "max_position_embeddings": length}
+    theirs = tiny(transformers.RobertaModel, transformers.RobertaConfig, **sizes)
+    raw = saved(tmp_path, theirs, with_config=False)
+    ours, report = imported(raw, {"n_heads": HEADS})
+    assert ours.config.norm_eps == 1e-5, "as every published one has it"
+    assert report.family == "roberta"
+    assert any("BERT and others" in note for note in report.notes)
+    ids, words = batch(1)
+    assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
+
+
+def test_a_bare_bert_without_config_may_be_another_model(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BertModel, transformers.BertConfig, **BERT)
+    _, report = imported(saved(tmp_path, theirs, with_config=False), {"n_heads": HEADS})
+    assert report.family == "bert"
+    assert any("RoBERTa" in note for note in report.notes)
+
+
+def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
+    raw = saved(tmp_path, theirs)
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): stored
+        for name, stored in raw.tensors.items()
+    }
+    assert old.keys() != raw.tensors.keys()
+    ours, _ = imported(replace(raw, tensors={name: replace(s, name=name) for name, s in old.items()}))
+    ids, words = batch(0)
+    assert close(trace_of(ours, ids, None)["logits"][words], outputs(theirs, ids, words).logits[words])
+
+
+def test_what_is_not_used_is_told_with_its_reason(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BertForPreTraining, transformers.BertConfig, **BERT)
+    _, report = imported(saved(tmp_path, theirs))
+    unused = {key.name: key.reason for key in report.keys.unused}
+    assert "pooler" in unused["bert.pooler.dense.weight"]
+    assert "two sentences" in unused["cls.seq_relationship.bias"]
+    assert {(key.name, key.to) for key in report.keys.tied} == {
+        ("cls.predictions.bias", "cls.predictions.decoder.bias"),
+        ("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
+    }
+
+
+@pytest.mark.parametrize(
+    "case,bias", [("bert, untied", "cls.predictions.bias"), ("roberta, untied", "lm_head.bias")]
+)
+def test_what_an_untied_head_does_not_use_is_no_copy(tmp_path: Path, case: str, bias: str) -> None:
+    model_class, config_class, config, _ = CASES[case]
+    _, report = imported(saved(tmp_path, tiny(model_class, config_class, **config)))
+    assert not report.keys.tied
+    assert "a bias of its own" in {key.name: key.reason for key in report.keys.unused}[bias]
+
+
+def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) -> None:
+    relu = ROBERTA | {"hidden_act": "relu"}
+    theirs = tiny(transformers.RobertaForMaskedLM, transformers.RobertaConfig, **relu)
+    with pytest.raises(CheckpointError, match="hidden_act 'relu'"):
+        plan_import(saved(tmp_path, theirs), {})
+
+
+@pytest.mark.parametrize(
+    "attribute,value,words",
+    [
+        ("position_embedding_type", "relative_key", "position_embedding_type"),
+        ("is_decoder", True, "is_decoder"),
+        ("hidden_act", "quick_gelu", "hidden_act"),
+        ("some_new_gate", 0.5, "some_new_gate"),
+        ("hidden_size", "33", "hidden_size"),
+        ("num_hidden_layers", 10**9, "num_hidden_layers"),
+        ("num_attention_heads", 0, "n_heads"),
+        ("vocab_size", -3, "src_vocab_size"),
+    ],
+)
+def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
+    tmp_path: Path, attribute: str, value: object, words: str
+) -> None:
+    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
+    config = theirs.config.to_dict() | {attribute: value}
+    raw = raw_of(tmp_path, theirs.state_dict(), config)
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw, {})
+
+
+@pytest.mark.parametrize("model_type", ["megatron-bert", "nezha", "ernie"])
+def test_a_relative_that_computes_something_else_is_not_taken_for_bert(
+    tmp_path: Path, model_type: str
+) -> None:
+    """They have BERT's names, with norms elsewhere or other positions."""
+    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
+    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | {"model_type": model_type})
+    with pytest.raises(CheckpointError, match=model_type):
+        plan_import(raw, {})

@@ -1,0 +1,217 @@
+"""Marian, BART and mBART: all numbers and all greedy targets are those of Hugging Face's models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from tests.transformer.checkpoints.importing.families.foreign import (
+    close,
+    imported,
+    random_ids,
+    randomized,
+    raw_of,
+)
+from tests.transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    assert_parity,
+    assert_same_targets,
+    lively,
+    with_logits_bias,
+)
+from tests.transformer.checkpoints.importing.families.hugging_face.small_models import saved, tiny
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
+
+VOCAB, TGT_VOCAB, HEADS = 41, 43, 3
+SIZES = {
+    "vocab_size": VOCAB,
+    "d_model": 30,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": HEADS,
+    "decoder_attention_heads": HEADS,
+    "encoder_ffn_dim": 37,
+    "decoder_ffn_dim": 37,
+    "max_position_embeddings": 19,
+}
+MARIAN_CLASSES = transformers.MarianMTModel, transformers.MarianConfig
+BART_CLASSES = transformers.BartForConditionalGeneration, transformers.BartConfig
+MBART_CLASSES = transformers.MBartForConditionalGeneration, transformers.MBartConfig
+MARIAN = SIZES | {
+    "pad_token_id": 2,
+    "decoder_start_token_id": 2,
+    "eos_token_id": 0,
+    "scale_embedding": True,
+    "activation_function": "swish",
+}
+APART = {"decoder_vocab_size": TGT_VOCAB, "share_encoder_decoder_embeddings": False}
+CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], int]] = {
+    "marian": (MARIAN_CLASSES, MARIAN, 2),
+    "marian, unscaled relu": (
+        MARIAN_CLASSES,
+        MARIAN | {"scale_embedding": False, "activation_function": "relu"},
+        2,
+    ),
+    "marian, untied": (MARIAN_CLASSES, MARIAN | {"tie_word_embeddings": False}, 2),
+    "marian, two vocabularies": (MARIAN_CLASSES, MARIAN | APART, 2),
+    "marian, two vocabularies, untied": (
+        MARIAN_CLASSES,
+        MARIAN | APART | {"tie_word_embeddings": False},
+        2,
+    ),
+    "bart": (BART_CLASSES, SIZES, 2),
+    "bart, scaled gelu_new": (
+        BART_CLASSES,
+        SIZES | {"scale_embedding": True, "activation_function": "gelu_new"},
+        2,
+    ),
+    "bart, untied": (BART_CLASSES, SIZES | {"tie_word_embeddings": False}, 2),
+    "mbart": (MBART_CLASSES, SIZES | {"scale_embedding": True}, 5),
+    "mbart, untied": (MBART_CLASSES, SIZES | {"tie_word_embeddings": False}, 5),
+    "mbart, relu": (MBART_CLASSES, SIZES | {"activation_function": "relu"}, 5),
+}
+ANY_CASE = pytest.mark.parametrize("case", CASES)
+
+
+def model_of(case: str, seed: int = 0) -> Any:
+    (model_class, config_class), config, _ = CASES[case]
+    model = randomized(model_class(config_class(**config, attn_implementation="eager")), seed)
+    theirs = with_logits_bias(model)
+    return with_sinusoids(theirs) if case.startswith("marian") else theirs
+
+
+def with_sinusoids(marian: Any) -> Any:
+    """The model with its positions as they were before they were drawn or rounded."""
+    for stack in (marian.model.encoder, marian.model.decoder):
+        stack.embed_positions.weight.data = stack.embed_positions.create_weight()
+    return marian
+
+
+@ANY_CASE
+def test_parity(tmp_path: Path, case: str) -> None:
+    theirs = model_of(case)
+    ours, report = imported(saved(tmp_path, theirs))
+    assert report.family == case.split(",")[0]
+    assert not report.questions
+    assert_parity(ours, theirs, start_id=CASES[case][2])
+
+
+@ANY_CASE
+def test_greedy_targets_are_the_same_token_for_token(tmp_path: Path, case: str) -> None:
+    theirs = lively(model_of(case, seed=5))
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert_same_targets(ours, theirs, start_id=CASES[case][2])
+
+
+@pytest.mark.parametrize(
+    "case, answers",
+    [
+        ("marian", {"n_heads": HEADS, "embedding_scale": True}),
+        ("marian, two vocabularies", {"n_heads": HEADS, "embedding_scale": True}),
+        ("bart", {"n_heads": HEADS, "embedding_scale": False}),
+        ("bart, untied", {"n_heads": HEADS, "embedding_scale": False}),
+        ("mbart", {"n_heads": HEADS, "embedding_scale": True}),
+        ("mbart, relu", {"n_heads": HEADS, "embedding_scale": False, "activation": "relu"}),
+    ],
+)
+def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
+    theirs = model_of(case)
+    raw = raw_of(tmp_path, theirs.state_dict())
+    ours, report = imported(raw, answers)
+    assert report.family == case.split(",")[0]
+    assert {question.name for question in report.questions} == answers.keys() | {"activation"}
+    assert ours.config.max_len == 19
+    assert any("Blenderbot" in note for note in report.notes) == ("bart" in case)
+    if case.startswith("marian"):  # the files say nothing of padding: the last id is the usual one
+        assert ours.config.pad_id == VOCAB - 1
+    assert_parity(ours, theirs, start_id=CASES[case][2])
+
+
+def test_a_model_alone_has_its_embedding_for_a_generator_and_no_bias(tmp_path: Path) -> None:
+    theirs = model_of("bart")
+    theirs.final_logits_bias.zero_()
+    ours, _ = imported(raw_of(tmp_path, theirs.model.state_dict(), theirs.config.to_dict()))
+    assert not ours.config.generator_bias
+    assert_parity(ours, theirs, start_id=2)
+
+
+@pytest.mark.parametrize("case", ["bart, untied", "mbart, untied", "marian, untied"])
+def test_an_untied_model_alone_has_no_generator(tmp_path: Path, case: str) -> None:
+    theirs = model_of(case)
+    ours, report = imported(raw_of(tmp_path, theirs.model.state_dict(), theirs.config.to_dict()))
+    assert not ours.config.has_generator
+    assert any("proposes no words" in note for note in report.notes)
+    src, tgt = random_ids(VOCAB, 2, 9), random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        expected = theirs.model(input_ids=src, decoder_input_ids=tgt).last_hidden_state
+        assert close(ours(src, tgt), expected)
+
+
+def test_a_classifier_is_shown_without_its_head(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BartForSequenceClassification, transformers.BartConfig, **SIZES)
+    _, report = imported(saved(tmp_path, theirs))
+    assert {key.name for key in report.keys.unused} >= {"classification_head.dense.weight"}
+
+
+def test_the_oldest_files_have_marians_sinusoids(tmp_path: Path) -> None:
+    theirs = model_of("marian")
+    _, report = imported(saved(tmp_path, theirs))
+    assert (
+        "sinusoids"
+        in {key.name: key.reason for key in report.keys.unused}["model.encoder.embed_positions.weight"]
+    )
+    weights = {name: w for name, w in theirs.state_dict().items() if "embed_positions" not in name}
+    ours, _ = imported(raw_of(tmp_path, weights, theirs.config.to_dict()))
+    assert_parity(ours, theirs, start_id=2)
+
+
+@pytest.mark.parametrize(
+    "case, attributes, words",
+    [
+        ("marian", {"decoder_attention_heads": 5}, "decoder_attention_heads 5"),
+        ("marian", {"decoder_ffn_dim": 5}, "decoder_ffn_dim 5"),
+        ("marian", {"static_position_embeddings": False}, "static_position_embeddings"),
+        ("marian", {"normalize_embedding": True}, "normalize_embedding"),
+        ("marian", {"activation_function": "tanh"}, "activation_function"),
+        ("bart", {"normalize_before": True}, "normalize_before"),
+        ("bart", {"extra_pos_embeddings": 7}, "extra_pos_embeddings"),
+        ("bart", {"is_decoder": True}, "is_decoder"),
+        ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
+        ("mbart", {"some_new_gate": 0.5}, "some_new_gate"),
+    ],
+)
+def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
+    tmp_path: Path, case: str, attributes: dict[str, Any], words: str
+) -> None:
+    theirs = model_of(case)
+    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | attributes)
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw, {})
+
+
+@pytest.mark.parametrize(
+    "case, attributes",
+    [
+        ("marian", {"normalize_before": False, "static_position_embeddings": True, "num_hidden_layers": 2}),
+        ("bart", {"normalize_embedding": True, "extra_pos_embeddings": 2, "activation_dropout": 0.1}),
+        ("bart", {"logits_bias": True}),
+        ("mbart", {"normalize_before": True, "add_final_layer_norm": True, "save_step": 19}),
+    ],
+)
+def test_what_the_oldest_files_say_besides_is_understood(
+    tmp_path: Path, case: str, attributes: dict[str, Any]
+) -> None:
+    theirs = model_of(case)
+    ours, _ = imported(raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | attributes))
+    assert_parity(ours, theirs, start_id=2)
+
+
+def test_half_precision_weights_become_float32(tmp_path: Path) -> None:
+    theirs = model_of("marian").to(torch.bfloat16)
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
+    assert_parity(ours, with_sinusoids(theirs.to(torch.float32)), start_id=2)

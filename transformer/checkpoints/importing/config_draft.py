@@ -1,0 +1,288 @@
+"""Filling in a TransformerConfig: each value with where it came from, and a question where nothing tells."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import DerivedConfig, Option, Question, Setting, SettingSource
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError, shown
+from transformer.model.config import ConfigError, TransformerConfig
+
+_FIELDS = frozenset(field.name for field in fields(TransformerConfig))
+LARGEST_SIZE = 2**28
+"""Of one number of a model; finding the divisors of a larger one could take for ever."""
+TYPICAL_D_HEAD = 64
+"""Width of a head in most published models (paper, section 3.2.2)."""
+
+HINTS: Mapping[str, tuple[str, ...]] = {
+    "n_heads": (
+        "nhead",
+        "n_head",
+        "n_heads",
+        "num_heads",
+        "heads",
+        "num_attention_heads",
+        "attention_heads",
+        "h",
+    ),
+    "norm_position": ("norm_first", "pre_norm", "prenorm", "normalize_before"),
+    "activation": ("activation", "activation_function", "activation_fn"),
+    "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
+    "pad_id": ("pad_id", "pad_idx", "padding_idx", "pad_token_id", "src_pad_idx"),
+}
+"""Question -> the names under which people keep its answer."""
+
+_NORM_FIRST = {True: "pre", False: "post"}
+_DEEPEST = 4
+_YES_OR_NO = re.compile(r"(yes|no)\b")
+
+
+class ConfigDraft:
+    """The values of a configuration, filled in one after the other.
+
+    Args:
+        raw: the checkpoint.
+        answers: of the user, by the names of questions.
+
+    Attributes:
+        config: the checkpoint's own config.json, None without one.
+    """
+
+    def __init__(self, raw: RawCheckpoint, answers: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.config = ForeignConfig.of(raw)
+        self._answers = answers
+        self._settings: dict[str, Setting] = {}
+        self._questions: dict[str, Question] = {}
+        self._notes: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        return self._settings[name].value
+
+    def put(self, name: str, value: Any, source: SettingSource, why: str) -> Any:
+        """Fill in a value."""
+        self._settings[name] = Setting(name, value, source, why)
+        return value
+
+    def layout(self, why: str, **values: Any) -> None:
+        """Fill in what is the same in every model of a family."""
+        for name, value in values.items():
+            self.put(name, value, "layout", why)
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence to the report."""
+        self._notes.append(sentence)
+
+    def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
+        """Fill in a size: config.json's, or else the length of an axis of a tensor.
+
+        Raises:
+            CheckpointError: when neither is there, or no model has such a size.
+        """
+        if self.config is not None and (key in self.config or default is not None):
+            told = _checked_size(name, self.config.integer(key, default))
+            return self.put(name, told, "config", f"config.json: {key}")
+        length = _checked_size(name, self.length(tensor, axis))
+        return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
+
+    def layers(self, name: str, key: str, prefix: str) -> int:
+        """Fill in a number of layers: config.json's, or else how many the names of tensors count.
+
+        Raises:
+            CheckpointError: when config.json says many more layers than the files have.
+        """
+        found = self.raw.layer_count(prefix)
+        if self.config is None or key not in self.config:
+            return self.put(name, found, "shapes", f"names from {prefix}0 on")
+        told = self.config.integer(key)
+        if told > 2 * found + 8:
+            raise CheckpointError(
+                f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
+                "belong to two different models."
+            )
+        return self.put(name, told, "config", f"config.json: {key}")
+
+    def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
+        """Fill in a number: config.json's, or else the answer to a question."""
+        if self.config is not None:
+            return self.put(name, self.config.number(key, likely[0]), "config", f"config.json: {key}")
+        options = tuple(Option(value, f"{value:g}") for value in likely)
+        return self.ask(name, question, "It is not stored with the weights.", options)
+
+    def heads(self, key: str) -> int:
+        """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
+        if self.config is not None:
+            return self.put("n_heads", self.config.integer(key), "config", f"config.json: {key}")
+        return self.ask_heads()
+
+    def ask_heads(self, usual: int = 0) -> int:
+        """Ask for n_heads among the divisors of d_model, the usual number first unless heads get too wide."""
+        d_model = self["d_model"]
+        likely = likely_heads(d_model)
+        if usual in likely and d_model <= TYPICAL_D_HEAD * usual:
+            likely.sort(key=lambda n: n != usual)
+        return self.ask(
+            "n_heads",
+            "How many attention heads has each layer?",
+            "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
+            "heads, and every attention picture would be wrong.",
+            tuple(Option(n, f"{n} (each {d_model // n} wide)") for n in likely),
+        )
+
+    def pad_id(self, usual: int = -1) -> int:
+        """Fill in pad_id: config.json's pad_token_id, or where it has none the usual one; -1 for null.
+
+        Args:
+            usual: the default of transformers' configuration; -1 where nothing is padding.
+
+        A padding token that also begins or ends texts, as some models have it, is a word to the network; the
+        usual one is not: old files of BERT name 0 for all of them.
+        """
+        pad = None if self.config is None else self.config.get("pad_token_id")
+        if self.config is None:
+            return self.put("pad_id", usual, "assumed", "the usual one of this family")
+        if self.config.leaves_out("pad_token_id"):
+            return self.put("pad_id", usual, "config", "config.json leaves it out: the usual one")
+        if pad is None:
+            return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
+        if pad != usual and pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
+            return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
+        return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")
+
+    def ask(self, name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
+        """Fill in the answer to a question, or the first option where there is no answer yet.
+
+        Raises:
+            CheckpointError: for an answer that is none.
+        """
+        found = hint(name, self.raw.extras)
+        if found is not None and isinstance(found[1], float) and isinstance(options[0].value, float):
+            others = [option for option in options if option.value != found[1]]
+            options = (Option(found[1], f"{found[1]:g}"), *others)
+        if found is not None and any(option.value == found[1] for option in options):
+            options = tuple(sorted(options, key=lambda option: option.value != found[1]))
+            why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
+        answered = name in self._answers
+        value = self._answer(name, self._answers[name], options) if answered else options[0].value
+        self._questions[name] = Question(name, text, why, options, value, answered)
+        return self.put(name, value, "answer" if answered else "assumed", text)
+
+    def length(self, tensor: str, axis: int) -> int:
+        """The length of an axis of a tensor.
+
+        Raises:
+            CheckpointError: when the tensor is missing or has no such axis.
+        """
+        stored = self.raw.tensors.get(tensor)
+        if stored is None or axis >= len(stored.shape):
+            raise CheckpointError(
+                f"The sizes can't be told: there is no tensor {tensor} with {axis + 1} axes. Put the model's "
+                "config.json beside its weights, or export the whole model."
+            )
+        return stored.shape[axis]
+
+    def stored_name(self, tensor: str) -> str:
+        """What the files call a tensor."""
+        return self.raw.tensors[tensor].name
+
+    def finish(self) -> DerivedConfig:
+        """What was filled in, as a configuration.
+
+        Raises:
+            CheckpointError: for values that make no model, and for answers to questions that were not asked.
+        """
+        unasked = sorted(set(self._answers) - set(self._questions))
+        if unasked:
+            asked = ", ".join(self._questions) or "none: everything is told by the files"
+            raise CheckpointError(
+                f"There is no question {shown(unasked[0])} about this model; there are: {asked}."
+            )
+        values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
+        if self._settings.keys() - _FIELDS - self._questions.keys():
+            raise AssertionError(f"No part of a configuration: {self._settings.keys() - _FIELDS}")
+        try:
+            config = TransformerConfig.from_dict(values)
+        except ConfigError as error:
+            raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
+        return DerivedConfig(
+            config,
+            tuple(self._settings.values()),
+            tuple(self._questions.values()),
+            tuple(self._notes),
+            self.raw,
+        )
+
+    @staticmethod
+    def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
+        """An answer as one of the options, or another number where the options are numbers."""
+        offered = ", ".join(str(option.value) for option in options)
+        try:
+            text = str(given).strip().lower()
+        except ValueError as error:  # Python writes no whole number of more than some thousand digits
+            raise CheckpointError(
+                f"The answer to {name} is too large a number: choose one of {offered}."
+            ) from error
+        for option in options:
+            if text in _typed_as(option):
+                return option.value
+        kind = type(options[0].value)
+        if kind in (int, float):
+            try:
+                value = kind(given)
+            except (TypeError, ValueError, OverflowError):
+                value = math.nan
+            if abs(value) <= sys.float_info.max:
+                return value
+        raise CheckpointError(f"{shown(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def _typed_as(option: Option) -> tuple[str, ...]:
+    """How a user may type an option: as its value, and yes or no where its label begins so."""
+    begins = _YES_OR_NO.match(option.label)
+    return str(option.value).lower(), *(begins.groups() if begins else ())
+
+
+def _checked_size(name: str, size: int) -> int:
+    if not 1 <= size <= LARGEST_SIZE:
+        raise CheckpointError(
+            f"The checkpoint describes a model with {name} {shown(size)}: at least 1 is needed, and at most "
+            f"{LARGEST_SIZE:,} is opened."
+        )
+    return size
+
+
+def likely_heads(d_model: int) -> list[int]:
+    """The numbers of heads that split d_model evenly, the most likely first: heads of 64, then nearest to it.
+
+    At most 16 are named, none wider than 512 unless there is no other.
+    """
+    divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
+    divisors += [d_model // n for n in divisors if n * n != d_model]
+    return sorted(divisors, key=lambda n: (abs(math.log(d_model / n / TYPICAL_D_HEAD)), n))[:16]
+
+
+def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """The name and the value, as an answer of ours, of what looks like an answer; None for nothing."""
+    for name, value in _entries(extras, _DEEPEST):
+        if name.lower() in HINTS.get(question, ()):
+            if isinstance(value, bool):
+                if question == "norm_position":
+                    return name, _NORM_FIRST[value]
+            elif question != "norm_position" and isinstance(value, int | float | str):
+                return name, value
+    return None
+
+
+def _entries(extras: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+    for name, value in extras.items():
+        if isinstance(value, Mapping) and depth:
+            yield from _entries(value, depth - 1)
+        else:
+            yield str(name), value

@@ -1,0 +1,94 @@
+"""What the configurations of Hugging Face's transformers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_activation
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""Their names of activations -> ours."""
+
+CLASSIFIER = "A head for another task than predicting words; Headlight shows the model below it."
+POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
+"""Reasons why a tensor is not needed."""
+
+
+def note_on_lookalikes(draft: ConfigDraft, others: str) -> None:
+    """Say that other models have the same names, where no config.json tells which one it is."""
+    if draft.config is None:
+        draft.note(
+            f"{others} have weights of the same names and compute something else. If this is one of them the "
+            "numbers are wrong: open the whole folder with its config.json to be sure."
+        )
+
+
+_LABELS = {
+    "gelu": "GELU (gelu)",
+    "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
+    "relu": "ReLU (relu)",
+    "silu": "SiLU, or Swish (silu, swish)",
+}
+
+
+def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
+    """Fill in the activation: config.json's, or else the answer to a question.
+
+    Args:
+        draft: to be filled in.
+        key: the attribute of config.json.
+        usual: the family's usual one, in Hugging Face's words.
+    """
+    if draft.config is None:
+        ask_usual_activation(draft, ACTIVATIONS[usual])
+    else:
+        told = draft.config.choice(key, ACTIVATIONS, usual)
+        draft.put("activation", told, "config", f"config.json: {key}")
+
+
+def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
+    """Ask for the activation, the family's usual one first."""
+    labels = {usual: _LABELS[usual]} | _LABELS
+    why = (
+        "config.json tells it, and it is not stored with the weights. With another one nearly all numbers "
+        "are wrong."
+    )
+    ask_activation(draft, labels, why)
+
+
+_OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+
+
+def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
+    """Whether a model whose files have no generator takes its embedding for one, when nothing else is known.
+
+    Args:
+        raw: the checkpoint.
+        heads: tensors of heads for other tasks.
+        bare: what config.json calls the model alone.
+    """
+    told = raw.json("config.json").get("architectures")
+    name = str(told[0]) if isinstance(told, list) and told else ""
+    of_another_task = name.endswith(_OTHER_TASKS) or any(head in raw.tensors for head in heads)
+    return name not in bare and not of_another_task
+
+
+def put_no_generator(draft: ConfigDraft) -> None:
+    """Write down that the files have the model alone, without what would make words of its states."""
+    draft.put("has_generator", False, "shapes", "there is no lm_head.weight")
+    draft.put("tie_generator", False, "shapes", "there is no lm_head.weight")
+    draft.note(
+        "There is no language-model head in the files: the model gives hidden states and attention, and "
+        "proposes no words."
+    )

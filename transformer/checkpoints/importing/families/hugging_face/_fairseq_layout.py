@@ -1,0 +1,207 @@
+"""What BART, mBART and Marian have in common as Hugging Face's transformers saves them: names and sizes.
+
+The names are those of fairseq's Transformer: fc1, encoder_attn, and final_layer_norm for the last norm of
+each layer. The logits have a bias of their own beside the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face._common import (
+    CLASSIFIER,
+    put_no_generator,
+    read_activation,
+)
+from transformer.checkpoints.importing.family import Into, Renames
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import SettingSource
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.model.config import TransformerConfig
+
+
+def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1, n) -> (n,)."""
+    return (tensor.flatten(),)
+
+
+LAYERS_AND_WORDS: Renames = {
+    "shared.weight": "src_embedding.weight",
+    "encoder.embed_tokens.weight": "src_embedding.weight",
+    "encoder.layers.{}.self_attn.q_proj.weight": "encoder.layers.{}.self_attn.w_q.weight",
+    "encoder.layers.{}.self_attn.q_proj.bias": "encoder.layers.{}.self_attn.w_q.bias",
+    "encoder.layers.{}.self_attn.k_proj.weight": "encoder.layers.{}.self_attn.w_k.weight",
+    "encoder.layers.{}.self_attn.k_proj.bias": "encoder.layers.{}.self_attn.w_k.bias",
+    "encoder.layers.{}.self_attn.v_proj.weight": "encoder.layers.{}.self_attn.w_v.weight",
+    "encoder.layers.{}.self_attn.v_proj.bias": "encoder.layers.{}.self_attn.w_v.bias",
+    "encoder.layers.{}.self_attn.out_proj.weight": "encoder.layers.{}.self_attn.w_o.weight",
+    "encoder.layers.{}.self_attn.out_proj.bias": "encoder.layers.{}.self_attn.w_o.bias",
+    "encoder.layers.{}.self_attn_layer_norm.weight": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layers.{}.self_attn_layer_norm.bias": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layers.{}.fc1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
+    "encoder.layers.{}.fc1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
+    "encoder.layers.{}.fc2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
+    "encoder.layers.{}.fc2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
+    "encoder.layers.{}.final_layer_norm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layers.{}.final_layer_norm.bias": "encoder.layers.{}.feed_forward_norm.beta",
+    "decoder.embed_tokens.weight": "tgt_embedding.weight",
+    "decoder.layers.{}.self_attn.q_proj.weight": "decoder.layers.{}.self_attn.w_q.weight",
+    "decoder.layers.{}.self_attn.q_proj.bias": "decoder.layers.{}.self_attn.w_q.bias",
+    "decoder.layers.{}.self_attn.k_proj.weight": "decoder.layers.{}.self_attn.w_k.weight",
+    "decoder.layers.{}.self_attn.k_proj.bias": "decoder.layers.{}.self_attn.w_k.bias",
+    "decoder.layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
+    "decoder.layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
+    "decoder.layers.{}.self_attn.out_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "decoder.layers.{}.self_attn.out_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "decoder.layers.{}.self_attn_layer_norm.weight": "decoder.layers.{}.self_attn_norm.gamma",
+    "decoder.layers.{}.self_attn_layer_norm.bias": "decoder.layers.{}.self_attn_norm.beta",
+    "decoder.layers.{}.encoder_attn.q_proj.weight": "decoder.layers.{}.cross_attn.w_q.weight",
+    "decoder.layers.{}.encoder_attn.q_proj.bias": "decoder.layers.{}.cross_attn.w_q.bias",
+    "decoder.layers.{}.encoder_attn.k_proj.weight": "decoder.layers.{}.cross_attn.w_k.weight",
+    "decoder.layers.{}.encoder_attn.k_proj.bias": "decoder.layers.{}.cross_attn.w_k.bias",
+    "decoder.layers.{}.encoder_attn.v_proj.weight": "decoder.layers.{}.cross_attn.w_v.weight",
+    "decoder.layers.{}.encoder_attn.v_proj.bias": "decoder.layers.{}.cross_attn.w_v.bias",
+    "decoder.layers.{}.encoder_attn.out_proj.weight": "decoder.layers.{}.cross_attn.w_o.weight",
+    "decoder.layers.{}.encoder_attn.out_proj.bias": "decoder.layers.{}.cross_attn.w_o.bias",
+    "decoder.layers.{}.encoder_attn_layer_norm.weight": "decoder.layers.{}.cross_attn_norm.gamma",
+    "decoder.layers.{}.encoder_attn_layer_norm.bias": "decoder.layers.{}.cross_attn_norm.beta",
+    "decoder.layers.{}.fc1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "decoder.layers.{}.fc1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
+    "decoder.layers.{}.fc2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "decoder.layers.{}.fc2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    "decoder.layers.{}.final_layer_norm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
+    "decoder.layers.{}.final_layer_norm.bias": "decoder.layers.{}.feed_forward_norm.beta",
+    "lm_head.weight": "generator.weight",
+    "final_logits_bias": Into(flattened, "generator.bias"),
+}
+
+_CLASSIFIERS = {
+    "classification_head.dense.weight": CLASSIFIER,
+    "classification_head.dense.bias": CLASSIFIER,
+    "classification_head.out_proj.weight": CLASSIFIER,
+    "classification_head.out_proj.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+}
+
+_SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
+_TARGET_WORDS = "decoder.embed_tokens.weight"
+UNUSED_WORDS = "unused.shared.weight"
+UNUSED = {
+    **_CLASSIFIERS,
+    UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
+}
+
+_HARMLESS = {
+    "_num_labels",
+    "activation_dropout",
+    "add_bias_logits",  # a bias of the logits is stored or not; nothing else depends on it
+    "kobart_version",
+    "logits_bias",
+    "num_hidden_layers",
+    "replacing_rate",
+    "save_step",
+}
+
+
+def has_both_stacks(raw: RawCheckpoint) -> bool:
+    """Whether there are an encoder, and a decoder that looks at it, by fairseq's names."""
+    return {
+        "encoder.layers.0.self_attn.q_proj.weight",
+        "encoder.layers.0.fc1.weight",
+        "decoder.layers.0.encoder_attn.q_proj.weight",
+    } <= raw.tensors.keys()
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Take the prefix off; where both sides have embeddings of their own, set aside what they might share."""
+    tensors = {name.removeprefix("model."): stored for name, stored in raw.tensors.items()}
+    raw = replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
+    tied = "config.json" in raw.texts and raw.json("config.json").get("tie_word_embeddings", True)
+    own = {_SOURCE_WORDS, _TARGET_WORDS} <= raw.tensors.keys()
+    if tied or not own or _SHARED_WORDS not in raw.tensors or raw.same_numbers(_SOURCE_WORDS, _SHARED_WORDS):
+        return raw
+    tensors = {UNUSED_WORDS if name == _SHARED_WORDS else name: raw.tensors[name] for name in raw.tensors}
+    return replace(raw, tensors=tensors)
+
+
+def _source_words(raw: RawCheckpoint) -> str:
+    return _SHARED_WORDS if _SHARED_WORDS in raw.tensors else _SOURCE_WORDS
+
+
+def _target_words(raw: RawCheckpoint) -> str:
+    return _TARGET_WORDS if _TARGET_WORDS in raw.tensors else _source_words(raw)
+
+
+def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
+    """Widths, depths and heads; in config.json both stacks have theirs, which must be the same.
+
+    Args:
+        draft: to be filled in.
+        activation: the family's usual one, in Hugging Face's words.
+    """
+    draft.size("d_model", "d_model", _source_words(draft.raw), 1)
+    draft.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
+    draft.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
+    draft.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
+    draft.heads("encoder_attention_heads")
+    draft.layout("every model of this layout", bias=True, norm_eps=1e-5)
+    if draft.config is not None:
+        draft.config.only(
+            "decoder_attention_heads",
+            draft["n_heads"],
+            why=f"another number of heads than the encoder's {draft['n_heads']}",
+        )
+        draft.config.only(
+            "decoder_ffn_dim", draft["d_ff"], why=f"another width than the encoder's {draft['d_ff']}"
+        )
+    read_activation(draft, "activation_function", activation)
+
+
+def read_words(draft: ConfigDraft, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+    """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
+
+    Args:
+        draft: to be filled in.
+        one_vocabulary: whether both sides have the same words.
+        target_key: the attribute of config.json with the size of the target's vocabulary.
+    """
+    raw, config = draft.raw, draft.config
+    source, target = _source_words(raw), _target_words(raw)
+    draft.size("src_vocab_size", "vocab_size", source, 0)
+    draft.size("tgt_vocab_size", target_key, target, 0)
+    tied = config is not None and config.flag("tie_word_embeddings", True)
+    told: SettingSource = "config" if tied else "shapes"
+    shared = one_vocabulary and (tied or source == target or raw.same_numbers(source, target))
+    draft.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
+    generator = "lm_head.weight"
+    alone = config is not None and not tied and generator not in raw.tensors
+    if alone:
+        put_no_generator(draft)
+    else:
+        tied_generator = tied or generator not in raw.tensors or raw.same_numbers(generator, target)
+        draft.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
+    has_bias = not alone and "final_logits_bias" in raw.tensors
+    draft.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
+
+
+def refuse_other_computations(
+    config: ForeignConfig, *, pre_norm: bool, embedding_norm: bool, sinusoids: bool
+) -> None:
+    """Refuse what the oldest files of this layout could ask for and their family does not compute.
+
+    Raises:
+        CheckpointError: that names the attribute.
+    """
+    order = "norms in another place than the weights say"
+    config.only("normalize_before", pre_norm, why=order)
+    config.only("add_final_layer_norm", pre_norm, why=order)
+    config.only("normalize_embedding", embedding_norm, why=order)
+    config.only("static_position_embeddings", sinusoids, why="another kind of positions")
+    config.only("is_encoder_decoder", True, why="one stack alone")
+    config.only("is_decoder", False, why="a decoder that is a part of another model")
+    config.refuse_unknown(_HARMLESS)

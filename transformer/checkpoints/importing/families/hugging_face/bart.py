@@ -1,0 +1,111 @@
+"""BART (Lewis et al. 2019) and mBART (Liu et al. 2020) as Hugging Face's transformers saves them.
+
+Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART's norms stand
+after the sublayers; mBART's before them, with one more after each stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_embedding_scale
+from transformer.checkpoints.importing.families.hugging_face._common import note_on_lookalikes
+from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
+    LAYERS_AND_WORDS,
+    UNUSED,
+    arrange,
+    has_both_stacks,
+    read_stacks,
+    read_words,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+UNUSED_ROWS = 2
+"""Rows at the beginning of the table of positions, which stand for none."""
+
+RENAMES: Renames = {
+    **LAYERS_AND_WORDS,
+    "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
+    "encoder.layernorm_embedding.weight": "src_embedding.norm.gamma",
+    "encoder.layernorm_embedding.bias": "src_embedding.norm.beta",
+    "encoder.layer_norm.weight": "encoder.final_norm.gamma",
+    "encoder.layer_norm.bias": "encoder.final_norm.beta",
+    "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
+    "decoder.layernorm_embedding.weight": "tgt_embedding.norm.gamma",
+    "decoder.layernorm_embedding.bias": "tgt_embedding.norm.beta",
+    "decoder.layer_norm.weight": "decoder.final_norm.gamma",
+    "decoder.layer_norm.bias": "decoder.final_norm.beta",
+}
+
+PAD_ID = 1
+
+
+def is_bart(raw: RawCheckpoint) -> bool:
+    """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
+    return _has_embedding_norm(raw) and not _is_pre_norm(raw) and may_be(raw, "bart")
+
+
+def is_mbart(raw: RawCheckpoint) -> bool:
+    """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
+    return _has_embedding_norm(raw) and _is_pre_norm(raw) and may_be(raw, "bart", "mbart")
+
+
+def _has_embedding_norm(raw: RawCheckpoint) -> bool:
+    return has_both_stacks(raw) and "encoder.layernorm_embedding.weight" in raw.tensors
+
+
+def _is_pre_norm(raw: RawCheckpoint) -> bool:
+    return "encoder.layer_norm.weight" in raw.tensors
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From config.json, or from the shapes and answers."""
+    draft = ConfigDraft(raw, answers)
+    pre_norm = _is_pre_norm(raw)
+    read_stacks(draft, activation="gelu")
+    why = "whether there is a norm after the encoder"
+    draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
+    draft.put("final_norm", pre_norm, "shapes", why)
+    draft.layout("every BART", positions="learned", embedding_norm=True)
+    read_words(draft, one_vocabulary=True)
+    draft.pad_id(usual=PAD_ID)
+    config = draft.config
+    if config is None:
+        rows = draft.length("encoder.embed_positions.weight", 0)
+        why = f"rows of the table of positions, without the first {UNUSED_ROWS}, which stand for none"
+        draft.put("max_len", rows - UNUSED_ROWS, "shapes", why)
+        ask_embedding_scale(draft, likely=pre_norm)
+        note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
+        return draft.finish()
+    draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
+    scaled = config.flag("scale_embedding", False)
+    draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+    config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
+    refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
+    return draft.finish()
+
+
+BART = Family(
+    name="bart",
+    label="BART",
+    matches=is_bart,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=UNUSED,
+    arrange=arrange,
+)
+
+MBART = Family(
+    name="mbart",
+    label="mBART",
+    matches=is_mbart,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=UNUSED,
+    arrange=arrange,
+)

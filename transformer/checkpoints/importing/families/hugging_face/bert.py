@@ -1,0 +1,256 @@
+"""BERT (Devlin et al. 2018) and RoBERTa (Liu et al. 2019) as Hugging Face's transformers saves them.
+
+An encoder with norms after the sublayers and one after the embeddings, learned positions and segments, and
+with masked-language-model heads a dense layer and a norm before the generator. The oldest files call the
+weights of norms gamma and beta. RoBERTa's positions begin at row 2 of their table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face._common import (
+    CLASSIFIER,
+    POSITION_IDS,
+    note_on_lookalikes,
+    read_activation,
+)
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+ENCODER: Renames = {
+    "embeddings.word_embeddings.weight": "src_embedding.weight",
+    "embeddings.token_type_embeddings.weight": "src_embedding.segments",
+    "embeddings.LayerNorm.weight": "src_embedding.norm.gamma",
+    "embeddings.LayerNorm.bias": "src_embedding.norm.beta",
+    "embeddings.LayerNorm.gamma": "src_embedding.norm.gamma",
+    "embeddings.LayerNorm.beta": "src_embedding.norm.beta",
+    "encoder.layer.{}.attention.self.query.weight": "encoder.layers.{}.self_attn.w_q.weight",
+    "encoder.layer.{}.attention.self.query.bias": "encoder.layers.{}.self_attn.w_q.bias",
+    "encoder.layer.{}.attention.self.key.weight": "encoder.layers.{}.self_attn.w_k.weight",
+    "encoder.layer.{}.attention.self.key.bias": "encoder.layers.{}.self_attn.w_k.bias",
+    "encoder.layer.{}.attention.self.value.weight": "encoder.layers.{}.self_attn.w_v.weight",
+    "encoder.layer.{}.attention.self.value.bias": "encoder.layers.{}.self_attn.w_v.bias",
+    "encoder.layer.{}.attention.output.dense.weight": "encoder.layers.{}.self_attn.w_o.weight",
+    "encoder.layer.{}.attention.output.dense.bias": "encoder.layers.{}.self_attn.w_o.bias",
+    "encoder.layer.{}.attention.output.LayerNorm.weight": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layer.{}.attention.output.LayerNorm.bias": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layer.{}.attention.output.LayerNorm.gamma": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layer.{}.attention.output.LayerNorm.beta": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layer.{}.intermediate.dense.weight": "encoder.layers.{}.feed_forward.w_1.weight",
+    "encoder.layer.{}.intermediate.dense.bias": "encoder.layers.{}.feed_forward.w_1.bias",
+    "encoder.layer.{}.output.dense.weight": "encoder.layers.{}.feed_forward.w_2.weight",
+    "encoder.layer.{}.output.dense.bias": "encoder.layers.{}.feed_forward.w_2.bias",
+    "encoder.layer.{}.output.LayerNorm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layer.{}.output.LayerNorm.bias": "encoder.layers.{}.feed_forward_norm.beta",
+    "encoder.layer.{}.output.LayerNorm.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layer.{}.output.LayerNorm.beta": "encoder.layers.{}.feed_forward_norm.beta",
+}
+
+BERT_RENAMES: Renames = {
+    **ENCODER,
+    "embeddings.position_embeddings.weight": "src_embedding.positions.weight",
+    "cls.predictions.transform.dense.weight": "generator_transform.dense.weight",
+    "cls.predictions.transform.dense.bias": "generator_transform.dense.bias",
+    "cls.predictions.transform.LayerNorm.weight": "generator_transform.norm.gamma",
+    "cls.predictions.transform.LayerNorm.bias": "generator_transform.norm.beta",
+    "cls.predictions.transform.LayerNorm.gamma": "generator_transform.norm.gamma",
+    "cls.predictions.transform.LayerNorm.beta": "generator_transform.norm.beta",
+    "cls.predictions.decoder.bias": "generator.bias",
+    "cls.predictions.bias": "generator.bias",
+    "cls.predictions.decoder.weight": "generator.weight",
+}
+
+UNUSED_ROBERTA_ROWS = 2
+"""RoBERTa numbers positions from its pad_token_id + 1 on."""
+
+_USUAL_LENGTH = 512
+
+ROBERTA_RENAMES: Renames = {
+    **ENCODER,
+    "embeddings.position_embeddings.weight": Into(
+        without_first_rows(UNUSED_ROBERTA_ROWS), "src_embedding.positions.weight"
+    ),
+    "lm_head.dense.weight": "generator_transform.dense.weight",
+    "lm_head.dense.bias": "generator_transform.dense.bias",
+    "lm_head.layer_norm.weight": "generator_transform.norm.gamma",
+    "lm_head.layer_norm.bias": "generator_transform.norm.beta",
+    "lm_head.decoder.bias": "generator.bias",
+    "lm_head.bias": "generator.bias",
+    "lm_head.decoder.weight": "generator.weight",
+}
+
+_UNUSED_BIAS = "unused.head.bias"
+POOLER = "The pooler makes one vector of a sentence for classifiers; no attention depends on it."
+NEXT_SENTENCE = "The head that tells whether two sentences follow each other."
+IGNORED = {
+    "embeddings.position_ids": POSITION_IDS,
+    "embeddings.token_type_ids": "Segment 0 for every position, which is what our model takes.",
+    "pooler.dense.weight": POOLER,
+    "pooler.dense.bias": POOLER,
+    "cls.seq_relationship.weight": NEXT_SENTENCE,
+    "cls.seq_relationship.bias": NEXT_SENTENCE,
+    "classifier.weight": CLASSIFIER,
+    "classifier.bias": CLASSIFIER,
+    "classifier.dense.weight": CLASSIFIER,
+    "classifier.dense.bias": CLASSIFIER,
+    "classifier.out_proj.weight": CLASSIFIER,
+    "classifier.out_proj.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+    _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the one beside it.",
+}
+
+
+def is_bert(raw: RawCheckpoint) -> bool:
+    """Whether the names are BERT's and no other family's that shares them."""
+    return _has_encoder(raw) and may_be(raw, "bert") and not is_roberta(raw)
+
+
+def is_roberta(raw: RawCheckpoint) -> bool:
+    """Whether the names are BERT's and the head or the configuration is RoBERTa's."""
+    if not _has_encoder(raw) or not may_be(raw, "roberta", "camembert", "xlm-roberta"):
+        return False
+    if "model_type" in raw.json("config.json"):
+        return True
+    parts = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}
+    if "lm_head" in parts or "roberta" in parts:
+        return True
+    return not parts & {"bert", "cls"} and _has_sizes_of_roberta(raw)
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Where nothing is tied, set aside the bias that the head has beside its generator's."""
+    if raw.json("config.json").get("tie_word_embeddings") is not False:
+        return raw
+    tensors = dict(raw.tensors)
+    for head in ("cls.predictions", "lm_head"):
+        if {f"{head}.bias", f"{head}.decoder.bias"} <= tensors.keys():
+            tensors[_UNUSED_BIAS] = tensors.pop(f"{head}.bias")
+    return replace(raw, tensors=tensors)
+
+
+def _has_sizes_of_roberta(raw: RawCheckpoint) -> bool:
+    """Whether there is one kind of segment, or two rows of positions more than texts have tokens."""
+    segments = raw.tensors.get("embeddings.token_type_embeddings.weight")
+    positions = raw.tensors["embeddings.position_embeddings.weight"]
+    one_segment = segments is not None and segments.shape[:1] == (1,)
+    return one_segment or positions.shape[:1] == (_USUAL_LENGTH + UNUSED_ROBERTA_ROWS,)
+
+
+def _has_encoder(raw: RawCheckpoint) -> bool:
+    return {
+        "embeddings.word_embeddings.weight",
+        "embeddings.position_embeddings.weight",
+        "encoder.layer.0.attention.self.query.weight",
+    } <= raw.tensors.keys()
+
+
+def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]:
+    """What reads the configuration of BERT or RoBERTa.
+
+    Args:
+        head: name of the dense layer before the generator.
+        unused_rows: at the beginning of the table of positions.
+    """
+
+    def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+        """From config.json, or from the shapes and answers."""
+        draft = ConfigDraft(raw, answers)
+        draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
+        draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+        draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
+        draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
+        rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+        if unused_rows:
+            _check_first_row(draft)
+            why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
+            draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
+        draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
+        draft.heads("num_attention_heads")
+        read_activation(draft, "hidden_act", "gelu")
+        likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
+        if draft.config is None and unused_rows:
+            likely = likely[::-1]
+        draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
+        draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+        draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+        draft.layout("every BERT", positions="learned", final_norm=False)
+        _read_head(draft, head)
+        if unused_rows:
+            _check_head(draft)
+        draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+        if not draft["has_generator"]:
+            note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
+        _refuse_other_computations(draft)
+        return draft.finish()
+
+    return read_config
+
+
+def _read_head(draft: ConfigDraft, head: str) -> None:
+    """Whether there is a masked-language-model head, and whether its matrix is the embedding's."""
+    has_head = f"{head}.weight" in draft.raw.tensors
+    draft.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
+    draft.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
+    tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
+    draft.put(
+        "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
+    )
+    if not has_head:
+        draft.note(
+            "There is no masked-language-model head in the files: the model gives hidden states and "
+            "attention, and proposes no words."
+        )
+
+
+def _check_first_row(draft: ConfigDraft) -> None:
+    """RoBERTa's numbering of positions depends on its padding token."""
+    if draft.config is not None:
+        draft.config.only("pad_token_id", UNUSED_ROBERTA_ROWS - 1, why="positions that begin at another row")
+
+
+def _check_head(draft: ConfigDraft) -> None:
+    """RoBERTa's head always takes GELU."""
+    if draft.config is not None and draft["has_generator"]:
+        draft.config.only("hidden_act", "gelu", why="layers with another activation than the head has")
+
+
+def _refuse_other_computations(draft: ConfigDraft) -> None:
+    if draft.config is None:
+        return
+    config = draft.config
+    config.only(
+        "position_embedding_type", "absolute", why="positions that are relative inside each attention"
+    )
+    config.only("is_decoder", False, why="a BERT whose later words are hidden from earlier ones")
+    config.only("add_cross_attention", False, why="BERT layers that look at another model's memory")
+    config.only("embedding_size", draft["d_model"], why="embeddings that are not as wide as the model")
+    config.refuse_unknown({"gradient_checkpointing", "output_past"})
+
+
+BERT = Family(
+    name="bert",
+    label="BERT",
+    matches=is_bert,
+    read_config=reader(head="cls.predictions.transform.dense", unused_rows=0),
+    renames=BERT_RENAMES,
+    ignored=IGNORED,
+    prefixes=("bert.",),
+    arrange=arrange,
+)
+
+ROBERTA = Family(
+    name="roberta",
+    label="RoBERTa",
+    matches=is_roberta,
+    read_config=reader(head="lm_head.dense", unused_rows=UNUSED_ROBERTA_ROWS),
+    renames=ROBERTA_RENAMES,
+    ignored=IGNORED,
+    prefixes=("roberta.",),
+    arrange=arrange,
+)

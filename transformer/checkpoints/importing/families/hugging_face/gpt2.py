@@ -1,0 +1,140 @@
+"""GPT-2 (Radford et al. 2019) as Hugging Face's transformers saves it.
+
+A decoder with norms before the sublayers, learned positions, and linear layers stored input by output
+("Conv1D"), queries, keys and values side by side in one. The generator is the embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face._common import (
+    CLASSIFIER,
+    is_for_words,
+    put_no_generator,
+    read_activation,
+)
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    may_be,
+    three_blocks,
+    three_blocks_of_columns,
+    transposed,
+)
+from transformer.checkpoints.importing.report import DerivedConfig, SettingSource
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    "wte.weight": "tgt_embedding.weight",
+    "wpe.weight": "tgt_embedding.positions.weight",
+    "h.{}.ln_1.weight": "decoder.layers.{}.self_attn_norm.gamma",
+    "h.{}.ln_1.bias": "decoder.layers.{}.self_attn_norm.beta",
+    "h.{}.attn.c_attn.weight": Into(
+        three_blocks_of_columns,
+        "decoder.layers.{}.self_attn.w_q.weight",
+        "decoder.layers.{}.self_attn.w_k.weight",
+        "decoder.layers.{}.self_attn.w_v.weight",
+    ),
+    "h.{}.attn.c_attn.bias": Into(
+        three_blocks,
+        "decoder.layers.{}.self_attn.w_q.bias",
+        "decoder.layers.{}.self_attn.w_k.bias",
+        "decoder.layers.{}.self_attn.w_v.bias",
+    ),
+    "h.{}.attn.c_proj.weight": Into(transposed, "decoder.layers.{}.self_attn.w_o.weight"),
+    "h.{}.attn.c_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "h.{}.ln_2.weight": "decoder.layers.{}.feed_forward_norm.gamma",
+    "h.{}.ln_2.bias": "decoder.layers.{}.feed_forward_norm.beta",
+    "h.{}.mlp.c_fc.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_1.weight"),
+    "h.{}.mlp.c_fc.bias": "decoder.layers.{}.feed_forward.w_1.bias",
+    "h.{}.mlp.c_proj.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_2.weight"),
+    "h.{}.mlp.c_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    "ln_f.weight": "decoder.final_norm.gamma",
+    "ln_f.bias": "decoder.final_norm.beta",
+    "lm_head.weight": "generator.weight",
+}
+
+_CLASSIFIERS = {
+    "score.weight": CLASSIFIER,
+    "classifier.weight": CLASSIFIER,
+    "classifier.bias": CLASSIFIER,
+    "qa_outputs.weight": CLASSIFIER,
+    "qa_outputs.bias": CLASSIFIER,
+}
+
+IGNORED = {
+    "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
+    "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
+    "multiple_choice_head.summary.weight": CLASSIFIER,  # beside the generator
+    "multiple_choice_head.summary.bias": CLASSIFIER,
+    **_CLASSIFIERS,
+}
+
+_HEAD = "lm_head.weight"
+_UNCOMMON = "another way to compute attention than GPT-2's"
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are GPT-2's fused projections and its embeddings."""
+    return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From config.json, or from the shapes and an answer."""
+    draft = ConfigDraft(raw, answers)
+    d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
+    draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
+    draft.size("max_len", "n_positions", "wpe.weight", 0)
+    draft.layers("n_decoder_layers", "n_layer", "h.")
+    draft.size("d_ff", "n_inner", "h.0.mlp.c_fc.weight", 1, 4 * d_model)
+    draft.heads("n_head")
+    read_activation(draft, "activation_function", "gelu_new")
+    draft.layout("GPT-2 has no encoder", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout(
+        "every GPT-2", norm_position="pre", final_norm=True, positions="learned", embedding_scale=False
+    )
+    draft.layout("every GPT-2", attention_bias=True, generator_bias=False)
+    draft.pad_id()
+    draft.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
+    _read_generator(draft)
+    config = draft.config
+    if config is None:
+        return draft.finish()
+    draft.put(
+        "attention_scale",
+        config.flag("scale_attn_weights", True),
+        "config",
+        "config.json: scale_attn_weights",
+    )
+    config.only("scale_attn_by_inverse_layer_idx", False, why=_UNCOMMON)
+    config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
+    config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
+    config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
+    return draft.finish()
+
+
+def _read_generator(draft: ConfigDraft) -> None:
+    """Whether it is the embedding; a model alone and a classifier have none."""
+    apart, config = _HEAD in draft.raw.tensors, draft.config
+    tied = not apart if config is None else config.flag("tie_word_embeddings", True)
+    if apart or (tied and is_for_words(draft.raw, _CLASSIFIERS, "GPT2Model")):
+        told: SettingSource = "shapes" if config is None else "config"
+        why = f"whether there is {_HEAD}" if config is None else "config.json: tie_word_embeddings"
+        draft.put("tie_generator", tied, told, why)
+    else:
+        put_no_generator(draft)
+
+
+FAMILY = Family(
+    name="gpt2",
+    label="GPT-2",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    prefixes=("transformer.",),
+)

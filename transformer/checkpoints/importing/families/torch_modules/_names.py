@@ -1,0 +1,79 @@
+"""What the names that people give to the parts of their own modules tell."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+SideName = Literal["src", "tgt"]
+
+_LONGEST = 100
+"""Characters of a name that are looked at, from its end: a hostile file may have very long names."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_BEHIND_SIDE = r"((emb|tok|pos|norm).*)?"
+_SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
+    ("src", re.compile(rf"(src|source){_BEHIND_SIDE}")),
+    ("tgt", re.compile(rf"(tgt|trg|target){_BEHIND_SIDE}")),
+)
+_WEAK_SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
+    ("src", re.compile(rf"(enc|encoder|inp|input){_BEHIND_SIDE}")),
+    ("tgt", re.compile(rf"(dec|decoder|out|output){_BEHIND_SIDE}")),
+)
+_EMBEDDINGS = frozenset(("wte", "lut"))
+_EMBEDDINGS_END = ("emb", "embed", "embedding", "embeddings")
+_LINEAR_LAYERS = frozenset(
+    ("generator", "lm", "head", "fc", "linear", "out", "output", "vocab", "readout", "predictor")
+)
+_LINEAR_LAYERS_BEGIN = ("proj", "logit", "classif", "unemb")
+_POSITIONS = frozenset(("pe", "wpe", "time"))
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, whether dots, underscores, digits or capitals part them."""
+    return [word.lower() for word in _WORD.findall(name[-_LONGEST:])]
+
+
+def is_positions(name: str) -> bool:
+    """Whether it is a name for a table of positions."""
+    return any(
+        word in _POSITIONS
+        or (word.startswith("pos") and not word.startswith("post"))
+        or word.endswith("pos")
+        or "position" in word
+        for word in words(name)
+    )
+
+
+def is_embedding(name: str) -> bool:
+    """Whether it is a name for an embedding and for nothing else."""
+    return any(
+        word in _EMBEDDINGS or word.startswith(("emb", "tok")) or word.endswith(_EMBEDDINGS_END)
+        for word in words(name)
+        if not word.startswith("unemb")
+    )
+
+
+def is_linear(name: str) -> bool:
+    """Whether it has a word that people give to a linear layer, the last of a model."""
+    return any(word in _LINEAR_LAYERS or word.startswith(_LINEAR_LAYERS_BEGIN) for word in words(name))
+
+
+def is_decoder(name: str) -> bool:
+    """Whether the module itself is called decoder: an embedding, or the linear layer of a lone stack."""
+    return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
+
+
+def side_of(name: str) -> SideName | None:
+    """Which side a name tells, None where it tells none or both: src and tgt count before encoder and out."""
+    of_name = words(name)
+    # "pos_enc" is an encoding of positions, on either side.
+    of_name = [
+        word
+        for before, word in zip(["", *of_name], of_name, strict=False)
+        if not (word == "enc" and before.startswith("pos"))
+    ]
+    for known in (_SIDES, _WEAK_SIDES):
+        told = {side for word in of_name for side, pattern in known if pattern.fullmatch(word)}
+        if told:
+            return told.pop() if len(told) == 1 else None
+    return None

@@ -1,0 +1,238 @@
+"""Where the stacks, embeddings, positions and generator of a user's own torch.nn.Transformer module are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from string import digits
+from typing import Any
+
+from transformer.checkpoints.importing.families._questions import sinusoid_layout
+from transformer.checkpoints.importing.families.torch_modules._names import (
+    is_decoder,
+    is_embedding,
+    is_linear,
+    is_positions,
+    side_of,
+)
+from transformer.checkpoints.importing.report import Option
+from transformer.checkpoints.reading.raw import StoredTensor
+
+_IN_LAYER = ".self_attn.in_proj_weight"
+_MOST_OPTIONS = 16
+_NAMES = "The names in the files don't tell, and nothing else in them does."
+
+Ask = Callable[[str, str, str, tuple[Option, ...]], Any]
+"""What gives the answer to a question, as `ConfigDraft.ask` does: name, text, why, options."""
+
+
+def likeliest(name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
+    """The answer before anyone was asked."""
+    return options[0].value
+
+
+@dataclass(frozen=True)
+class PartNames:
+    """What was found; each a name of a tensor or, for stacks, what their names begin with.
+
+    Nothing where there are several encoders or decoders.
+
+    Attributes:
+        encoder: beginning of the stack of layers without cross-attention, such as "encoder.layers.".
+        decoder: the same of the stack with it.
+        d_model: width of the model.
+        src_embedding, tgt_embedding: (V, D) each, the same for both where there is one.
+        src_positions, tgt_positions: tables of positions, learned or computed.
+        generator: (V, D), a linear layer.
+    """
+
+    encoder: str | None = None
+    decoder: str | None = None
+    d_model: int = 0
+    src_embedding: str | None = None
+    tgt_embedding: str | None = None
+    src_positions: str | None = None
+    tgt_positions: str | None = None
+    generator: str | None = None
+
+
+def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> PartNames:
+    """Look through names and shapes, and ask where several readings are left."""
+    layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
+    stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
+    stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
+    decoders = {stack for stack in stacks if f"{stack}0.multihead_attn.in_proj_weight" in tensors}
+    if not stacks or len(decoders) > 1 or len(stacks) - len(decoders) > 1:
+        return PartNames()
+    if any(len(tensors[name].shape) != 2 for name in stacks.values()):
+        return PartNames()
+    inside = tuple(stacks)
+    d_model = tensors[next(iter(stacks.values()))].shape[1]
+    outside = {
+        name: stored
+        for name, stored in tensors.items()
+        if not name.startswith(inside) and stored.shape and stored.shape[-1] == d_model
+    }
+    finder = _Finder(tensors, ask, has_sides=len(stacks) > len(decoders) > 0)
+    tables = {
+        name: stored for name, stored in outside.items() if is_positions(name) and _is_table(stored.shape)
+    }
+    matrices = [name for name, stored in outside.items() if len(stored.shape) == 2 and name not in tables]
+    generator = finder.generator(matrices)
+    src, tgt = finder.embeddings([name for name in matrices if name != generator], generator)
+    src_positions, tgt_positions = finder.positions(list(tables))
+    return PartNames(
+        encoder=next(iter(stacks.keys() - decoders), None),
+        decoder=next(iter(decoders), None),
+        d_model=d_model,
+        src_embedding=src,
+        tgt_embedding=tgt,
+        src_positions=src_positions,
+        tgt_positions=tgt_positions,
+        generator=generator,
+    )
+
+
+def _is_table(shape: tuple[int, ...]) -> bool:
+    """(length, D), or with axes of 1 for the batch: (length, 1, D) or (1, length, D)."""
+    return len(shape) == 2 or (len(shape) == 3 and 1 in shape[:2])
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Tells matrices outside of the stacks apart.
+
+    Attributes:
+        tensors: all, by name.
+        ask: gives answers.
+        has_sides: whether there is both an encoder and a decoder.
+    """
+
+    tensors: Mapping[str, StoredTensor]
+    ask: Ask
+    has_sides: bool
+
+    def generator(self, matrices: list[str]) -> str | None:
+        """The layer from the model's width to words: one row for each word of the target's embedding."""
+        others = [name for name in matrices if not self._is_linear(name)]
+        linear = self._distinct(name for name in matrices if self._is_linear(name))
+        targets = [name for name in others if side_of(name) == "tgt" and is_embedding(name)]
+        words = {self._rows(name) for name in (targets if len(targets) == 1 else others)}
+        fitting = [name for name in linear if not words or self._rows(name) in words]
+        if len(fitting) == 1:
+            return fitting[0]
+        none = Option("none", "none of them")
+        if fitting:
+            return self._generator_among([*map(_option, reversed(fitting)), none])
+        rows = Counter(map(self._rows, others))
+        doubtful = [
+            name for name in reversed(others) if not _is_surely_embedding(name) and rows[self._rows(name)] > 1
+        ]
+        if not doubtful:
+            return None
+        sure = len(others) - len(doubtful)
+        is_left_over = len(others) > 1 + self.has_sides or sure == 1
+        options = [_option(name) for name in doubtful]
+        return self._generator_among([*options, none] if is_left_over else [none, *options])
+
+    def _generator_among(self, options: list[Option]) -> str | None:
+        answer = self.ask(
+            "generator",
+            "Which matrix turns hidden states into words?",
+            f"{_NAMES} An embedding and this layer have the same shape.",
+            tuple(options[:_MOST_OPTIONS]),
+        )
+        return None if answer == "none" else str(answer)
+
+    def embeddings(self, matrices: list[str], generator: str | None) -> tuple[str | None, str | None]:
+        """The source's embedding and the target's, a single one for both; a lone stack has one."""
+        names = [name for name in matrices if not self._is_linear(name)]
+        names = names or [name for name in matrices if not self._has_bias(name)]
+        sure = [name for name in names if _is_surely_embedding(name)]
+        if len(sure) > self.has_sides:
+            names = sure
+        if not self.has_sides:
+            return self._only("embedding", "Which is the embedding of the words?", names)
+        fitting = [] if generator is None else self._of_rows(names, self._rows(generator))
+        return self._sides("embedding", names, fitting)
+
+    def positions(self, tables: list[str]) -> tuple[str | None, str | None]:
+        """The source's table of positions and the target's, a single one for both."""
+        if len(tables) > 1 and all(sinusoid_layout(self.tensors[name]) for name in tables):
+            return tables[0], tables[-1]
+        if not self.has_sides:
+            return self._only("position_table", "Which is the table of positions?", tables)
+        return self._sides("positions", tables, [])
+
+    def _only(self, name: str, text: str, names: list[str]) -> tuple[str | None, str | None]:
+        names = sorted(self._distinct(names), key=lambda name: -self._rows(name))
+        if len(names) < 2:
+            only = names[0] if names else None
+        else:
+            only = str(self.ask(name, text, _NAMES, tuple(map(_option, names[:_MOST_OPTIONS]))))
+        return only, only
+
+    def _sides(self, what: str, names: list[str], of_target: list[str]) -> tuple[str | None, str | None]:
+        """Which of the names is the source's and which the target's.
+
+        Args:
+            what: they are: "embedding" or "positions".
+            names: to choose from.
+            of_target: those whose shape fits the target.
+        """
+        if len(self._distinct(names)) < 2:
+            return (names[0], names[-1]) if names else (None, None)
+        src = [name for name in names if side_of(name) == "src"]
+        tgt = [name for name in names if side_of(name) == "tgt"]
+        if len(names) == 2 and not (src or tgt):
+            tgt = of_target
+        if len(names) == 2 and 1 in (len(src), len(tgt)) and 2 not in (len(src), len(tgt)):
+            source = src[0] if src else next(name for name in names if name not in tgt)
+            return source, next(name for name in names if name != source)
+        if len(src) == len(tgt) == 1:
+            return src[0], tgt[0]
+        source = self._ask_side(f"src_{what}", f"Which is the source's {what}?", names, src, tgt)
+        rest = [name for name in names if name != source]
+        if len(rest) == 1:
+            return source, rest[0]
+        return source, self._ask_side(f"tgt_{what}", f"Which is the target's {what}?", rest, tgt, src)
+
+    def _ask_side(self, name: str, text: str, names: list[str], told: list[str], other: list[str]) -> str:
+        told_by_name, of_other = set(told), set(other)
+        likely = sorted(names, key=lambda name: (name not in told_by_name, name in of_other))
+        return str(self.ask(name, text, _NAMES, tuple(map(_option, likely[:_MOST_OPTIONS]))))
+
+    def _is_linear(self, name: str) -> bool:
+        """Whether a matrix belongs to a linear layer: its module has a bias, or is called so."""
+        if self._has_bias(name):
+            return True
+        return not is_embedding(name) and (is_linear(name) or (is_decoder(name) and not self.has_sides))
+
+    def _has_bias(self, name: str) -> bool:
+        module, _, attribute = name.rpartition(".")
+        bias = self.tensors.get(f"{module}.bias")
+        return attribute == "weight" and bias is not None and bias.shape == self.tensors[name].shape[:1]
+
+    def _rows(self, name: str) -> int:
+        return max(self.tensors[name].shape[:-1])
+
+    def _of_rows(self, names: list[str], rows: int) -> list[str]:
+        return [name for name in names if self._rows(name) == rows]
+
+    def _distinct(self, names: Iterable[str]) -> list[str]:
+        """Without those that are the same numbers of the file under another name."""
+        first: dict[tuple[str, int], str] = {}
+        for name in names:
+            first.setdefault((str(self.tensors[name].path), self.tensors[name].offset), name)
+        return list(first.values())
+
+
+def _is_surely_embedding(name: str) -> bool:
+    if is_linear(name) or is_decoder(name):
+        return False
+    return is_embedding(name) or side_of(name) is not None
+
+
+def _option(name: str) -> Option:
+    return Option(name, name)

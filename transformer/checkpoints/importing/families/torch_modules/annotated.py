@@ -1,0 +1,152 @@
+"""The Annotated Transformer (Rush et al., nlp.seas.harvard.edu/annotated-transformer).
+
+Norms before the sublayers and one after each stack. Its LayerNorm divides by the unbiased deviation plus
+eps; the four matrices of an attention are a list. Copies of it with torch's own norm, and without the norm
+after each stack, are read too; those with norms after the sublayers are saved alike, so that is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ask_activation,
+    ask_embedding_scale,
+    ask_norm_eps,
+    ask_norm_position,
+    ask_pad_id,
+    ask_positions,
+    put_final_norm,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.family import Family, Into, Renames, table_of_positions
+from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    "src_embedding": "src_embedding.weight",
+    "tgt_embedding": "tgt_embedding.weight",
+    "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
+    "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
+    "encoder.layers.{}.self_attn.linears.0.weight": "encoder.layers.{}.self_attn.w_q.weight",
+    "encoder.layers.{}.self_attn.linears.0.bias": "encoder.layers.{}.self_attn.w_q.bias",
+    "encoder.layers.{}.self_attn.linears.1.weight": "encoder.layers.{}.self_attn.w_k.weight",
+    "encoder.layers.{}.self_attn.linears.1.bias": "encoder.layers.{}.self_attn.w_k.bias",
+    "encoder.layers.{}.self_attn.linears.2.weight": "encoder.layers.{}.self_attn.w_v.weight",
+    "encoder.layers.{}.self_attn.linears.2.bias": "encoder.layers.{}.self_attn.w_v.bias",
+    "encoder.layers.{}.self_attn.linears.3.weight": "encoder.layers.{}.self_attn.w_o.weight",
+    "encoder.layers.{}.self_attn.linears.3.bias": "encoder.layers.{}.self_attn.w_o.bias",
+    "encoder.layers.{}.feed_forward.w_1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
+    "encoder.layers.{}.feed_forward.w_1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
+    "encoder.layers.{}.feed_forward.w_2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
+    "encoder.layers.{}.feed_forward.w_2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
+    "encoder.layers.{}.sublayer.0.norm.a_2": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layers.{}.sublayer.0.norm.b_2": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layers.{}.sublayer.1.norm.a_2": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layers.{}.sublayer.1.norm.b_2": "encoder.layers.{}.feed_forward_norm.beta",
+    "encoder.norm.a_2": "encoder.final_norm.gamma",
+    "encoder.norm.b_2": "encoder.final_norm.beta",
+    "decoder.layers.{}.self_attn.linears.0.weight": "decoder.layers.{}.self_attn.w_q.weight",
+    "decoder.layers.{}.self_attn.linears.0.bias": "decoder.layers.{}.self_attn.w_q.bias",
+    "decoder.layers.{}.self_attn.linears.1.weight": "decoder.layers.{}.self_attn.w_k.weight",
+    "decoder.layers.{}.self_attn.linears.1.bias": "decoder.layers.{}.self_attn.w_k.bias",
+    "decoder.layers.{}.self_attn.linears.2.weight": "decoder.layers.{}.self_attn.w_v.weight",
+    "decoder.layers.{}.self_attn.linears.2.bias": "decoder.layers.{}.self_attn.w_v.bias",
+    "decoder.layers.{}.self_attn.linears.3.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "decoder.layers.{}.self_attn.linears.3.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "decoder.layers.{}.src_attn.linears.0.weight": "decoder.layers.{}.cross_attn.w_q.weight",
+    "decoder.layers.{}.src_attn.linears.0.bias": "decoder.layers.{}.cross_attn.w_q.bias",
+    "decoder.layers.{}.src_attn.linears.1.weight": "decoder.layers.{}.cross_attn.w_k.weight",
+    "decoder.layers.{}.src_attn.linears.1.bias": "decoder.layers.{}.cross_attn.w_k.bias",
+    "decoder.layers.{}.src_attn.linears.2.weight": "decoder.layers.{}.cross_attn.w_v.weight",
+    "decoder.layers.{}.src_attn.linears.2.bias": "decoder.layers.{}.cross_attn.w_v.bias",
+    "decoder.layers.{}.src_attn.linears.3.weight": "decoder.layers.{}.cross_attn.w_o.weight",
+    "decoder.layers.{}.src_attn.linears.3.bias": "decoder.layers.{}.cross_attn.w_o.bias",
+    "decoder.layers.{}.feed_forward.w_1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "decoder.layers.{}.feed_forward.w_1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
+    "decoder.layers.{}.feed_forward.w_2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "decoder.layers.{}.feed_forward.w_2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    "decoder.layers.{}.sublayer.0.norm.a_2": "decoder.layers.{}.self_attn_norm.gamma",
+    "decoder.layers.{}.sublayer.0.norm.b_2": "decoder.layers.{}.self_attn_norm.beta",
+    "decoder.layers.{}.sublayer.1.norm.a_2": "decoder.layers.{}.cross_attn_norm.gamma",
+    "decoder.layers.{}.sublayer.1.norm.b_2": "decoder.layers.{}.cross_attn_norm.beta",
+    "decoder.layers.{}.sublayer.2.norm.a_2": "decoder.layers.{}.feed_forward_norm.gamma",
+    "decoder.layers.{}.sublayer.2.norm.b_2": "decoder.layers.{}.feed_forward_norm.beta",
+    "decoder.norm.a_2": "decoder.final_norm.gamma",
+    "decoder.norm.b_2": "decoder.final_norm.beta",
+    "generator.weight": "generator.weight",
+    "generator.bias": "generator.bias",
+}
+
+RENAMED_PARTS = {
+    "src_embed.0.lut.weight": "src_embedding",
+    "tgt_embed.0.lut.weight": "tgt_embedding",
+    "src_embed.1.pe": "src_positions",
+    "tgt_embed.1.pe": "tgt_positions",
+    "generator.proj.weight": "generator.weight",
+    "generator.proj.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+IGNORED = {
+    "src_positions": "A table of sinusoids; our model computes its own.",
+    "tgt_positions": "A table of sinusoids; our model computes its own.",
+}
+_NORM_POSITIONS = {
+    "pre": "before, as in the tutorial: x + sublayer(norm(x))",
+    "post": "after, as in the paper: norm(x + sublayer(x))",
+}
+_BOTH_SAVED_ALIKE = (
+    "Both are saved with the same names and shapes. Look at forward of SublayerConnection in your code."
+)
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there is an attention with its list of four matrices, and the two embeddings."""
+    names = {"src_embedding", "tgt_embedding", "encoder.layers.0.self_attn.linears.0.weight"}
+    return names <= raw.tensors.keys()
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Rename the parts outside of the stacks, and the weights of torch's norms as the original's."""
+    tensors = {}
+    for name, stored in raw.tensors.items():
+        original = name.replace(".norm.weight", ".norm.a_2").replace(".norm.bias", ".norm.b_2")
+        tensors[RENAMED_PARTS.get(name, original)] = stored
+    return replace(raw, tensors=tensors)
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From the shapes, and answers to what they don't tell."""
+    draft = ConfigDraft(raw, answers)
+    for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
+        draft.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "d_ff", "encoder.layers.0.feed_forward.w_1.weight", 0)
+    draft.ask_heads(8)
+    own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
+    unbiased = own_norm is None or own_norm.name.endswith("a_2")
+    draft.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
+    ask_norm_eps(draft, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
+    ask_norm_position(draft, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
+    put_final_norm(draft, ("encoder", "decoder"), "a_2")
+    ask_activation(draft)
+    put_vocabularies(draft)
+    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    ask_embedding_scale(draft, likely=True)
+    ask_pad_id(draft, "src_embedding", usual=2)
+    return draft.finish()
+
+
+FAMILY = Family(
+    name="annotated",
+    label="the Annotated Transformer",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arrange,
+)

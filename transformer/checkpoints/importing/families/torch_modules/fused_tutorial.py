@@ -1,0 +1,172 @@
+"""The layout of a widespread tutorial, in which one linear layer makes queries, keys and values head by head.
+
+`qkv_layer` of self-attention has for each head its queries, then its keys, then its values; cross-attention
+has `q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
+
+In one version of the tutorial the heads' outputs are put side by side again before `linear_layer`; in another
+they are only reshaped, without transposing back, which deals them out over other tokens. Both are trained and
+saved alike, so which one it is has to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ask_activation,
+    ask_embedding_scale,
+    ask_norm_eps,
+    ask_norm_position,
+    ask_pad_id,
+    ask_positions,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.family import Family, Into, Renames, interleaved_by_head
+from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    "src_embedding": "src_embedding.weight",
+    "tgt_embedding": "tgt_embedding.weight",
+    "encoder.layers.{}.attention.qkv_layer.weight": Into(
+        interleaved_by_head,
+        "encoder.layers.{}.self_attn.w_q.weight",
+        "encoder.layers.{}.self_attn.w_k.weight",
+        "encoder.layers.{}.self_attn.w_v.weight",
+    ),
+    "encoder.layers.{}.attention.qkv_layer.bias": Into(
+        interleaved_by_head,
+        "encoder.layers.{}.self_attn.w_q.bias",
+        "encoder.layers.{}.self_attn.w_k.bias",
+        "encoder.layers.{}.self_attn.w_v.bias",
+    ),
+    "encoder.layers.{}.attention.linear_layer.weight": "encoder.layers.{}.self_attn.w_o.weight",
+    "encoder.layers.{}.attention.linear_layer.bias": "encoder.layers.{}.self_attn.w_o.bias",
+    "encoder.layers.{}.norm1.gamma": "encoder.layers.{}.self_attn_norm.gamma",
+    "encoder.layers.{}.norm1.beta": "encoder.layers.{}.self_attn_norm.beta",
+    "encoder.layers.{}.ffn.linear1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
+    "encoder.layers.{}.ffn.linear1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
+    "encoder.layers.{}.ffn.linear2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
+    "encoder.layers.{}.ffn.linear2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
+    "encoder.layers.{}.norm2.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
+    "encoder.layers.{}.norm2.beta": "encoder.layers.{}.feed_forward_norm.beta",
+    "decoder.layers.{}.self_attention.qkv_layer.weight": Into(
+        interleaved_by_head,
+        "decoder.layers.{}.self_attn.w_q.weight",
+        "decoder.layers.{}.self_attn.w_k.weight",
+        "decoder.layers.{}.self_attn.w_v.weight",
+    ),
+    "decoder.layers.{}.self_attention.qkv_layer.bias": Into(
+        interleaved_by_head,
+        "decoder.layers.{}.self_attn.w_q.bias",
+        "decoder.layers.{}.self_attn.w_k.bias",
+        "decoder.layers.{}.self_attn.w_v.bias",
+    ),
+    "decoder.layers.{}.self_attention.linear_layer.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "decoder.layers.{}.self_attention.linear_layer.bias": "decoder.layers.{}.self_attn.w_o.bias",
+    "decoder.layers.{}.norm1.gamma": "decoder.layers.{}.self_attn_norm.gamma",
+    "decoder.layers.{}.norm1.beta": "decoder.layers.{}.self_attn_norm.beta",
+    "decoder.layers.{}.encoder_decoder_attention.q_layer.weight": "decoder.layers.{}.cross_attn.w_q.weight",
+    "decoder.layers.{}.encoder_decoder_attention.q_layer.bias": "decoder.layers.{}.cross_attn.w_q.bias",
+    "decoder.layers.{}.encoder_decoder_attention.kv_layer.weight": Into(
+        interleaved_by_head,
+        "decoder.layers.{}.cross_attn.w_k.weight",
+        "decoder.layers.{}.cross_attn.w_v.weight",
+    ),
+    "decoder.layers.{}.encoder_decoder_attention.kv_layer.bias": Into(
+        interleaved_by_head,
+        "decoder.layers.{}.cross_attn.w_k.bias",
+        "decoder.layers.{}.cross_attn.w_v.bias",
+    ),
+    "decoder.layers.{}.encoder_decoder_attention.linear_layer.weight": (
+        "decoder.layers.{}.cross_attn.w_o.weight"
+    ),
+    "decoder.layers.{}.encoder_decoder_attention.linear_layer.bias": "decoder.layers.{}.cross_attn.w_o.bias",
+    "decoder.layers.{}.norm2.gamma": "decoder.layers.{}.cross_attn_norm.gamma",
+    "decoder.layers.{}.norm2.beta": "decoder.layers.{}.cross_attn_norm.beta",
+    "decoder.layers.{}.ffn.linear1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "decoder.layers.{}.ffn.linear1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
+    "decoder.layers.{}.ffn.linear2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+    "decoder.layers.{}.ffn.linear2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    "decoder.layers.{}.norm3.gamma": "decoder.layers.{}.feed_forward_norm.gamma",
+    "decoder.layers.{}.norm3.beta": "decoder.layers.{}.feed_forward_norm.beta",
+    "generator.weight": "generator.weight",
+    "generator.bias": "generator.bias",
+}
+
+RENAMED_PARTS = {
+    "encoder.sentence_embedding.embedding.weight": "src_embedding",
+    "decoder.sentence_embedding.embedding.weight": "tgt_embedding",
+    "linear.weight": "generator.weight",
+    "linear.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether a self-attention of the encoder has its fused layer, and there are both embeddings."""
+    names = {"src_embedding", "tgt_embedding", "encoder.layers.0.attention.qkv_layer.weight"}
+    return names <= raw.tensors.keys()
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Rename the parts outside of the stacks; the decoder's norms are layer_norm1 to 3 in some versions."""
+    tensors = {
+        RENAMED_PARTS.get(name, name.replace(".layer_norm", ".norm")): stored
+        for name, stored in raw.tensors.items()
+    }
+    return replace(raw, tensors=tensors)
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From the shapes, and answers to what they don't tell."""
+    draft = ConfigDraft(raw, answers)
+    encoder = raw.layer_count("encoder.layers.")
+    decoder = raw.layer_count("decoder.layers.")
+    draft.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
+    draft.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
+    draft.ask_heads(8)
+    _ask_merge(draft)
+    ask_norm_position(draft)
+    draft.layout("the tutorial", final_norm=False)
+    ask_norm_eps(draft, 1e-5, 1e-6)
+    ask_activation(draft)
+    put_vocabularies(draft)
+    ask_positions(draft, [])
+    ask_embedding_scale(draft, likely=False)
+    ask_pad_id(draft, None, usual=1)
+    return draft.finish()
+
+
+def _ask_merge(draft: ConfigDraft) -> None:
+    merge = draft.ask(
+        "merge_heads",
+        "Does the attention transpose its heads back before it merges them?",
+        "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
+        "the values and linear_layer in your code.",
+        (
+            Option("transposed", "yes: values.permute(0, 2, 1, 3).reshape(...)"),
+            Option("untransposed", "no: values.reshape(...) alone"),
+        ),
+    )
+    if merge == "untransposed":
+        draft.note(
+            "The heads are merged without transposing back: each token gets pieces of other tokens, later "
+            "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
+            "just that."
+        )
+
+
+FAMILY = Family(
+    name="fused_tutorial",
+    label="the tutorial layout with fused projections (qkv_layer)",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    arrange=arrange,
+)

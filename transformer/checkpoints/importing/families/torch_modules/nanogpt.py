@@ -1,0 +1,92 @@
+"""nanoGPT (Karpathy 2022), and programs that name their modules like it: minGPT, build-nanogpt.
+
+GPT-2 with its names, but with torch's linear layers, stored output by input. Biases may be left out, those of
+the norms too. The sizes lie in model_args beside the weights; the activation is told nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_activation
+from transformer.checkpoints.importing.families.hugging_face import gpt2
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, three_blocks
+from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    **gpt2.RENAMES,
+    "h.{}.attn.c_attn.weight": Into(
+        three_blocks,
+        "decoder.layers.{}.self_attn.w_q.weight",
+        "decoder.layers.{}.self_attn.w_k.weight",
+        "decoder.layers.{}.self_attn.w_v.weight",
+    ),
+    "h.{}.attn.c_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
+    "h.{}.mlp.c_fc.weight": "decoder.layers.{}.feed_forward.w_1.weight",
+    "h.{}.mlp.c_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
+}
+
+_ACTIVATIONS = {
+    "gelu": "GELU (nn.GELU()), as nanoGPT has it",
+    "gelu_tanh": "GELU, approximated by tanh, as minGPT and the first nanoGPT have it",
+    "relu": "ReLU",
+    "silu": "SiLU (Swish)",
+}
+_FUSED, _WORDS, _GENERATOR = "h.0.attn.c_attn.weight", "wte.weight", "lm_head.weight"
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are GPT-2's names, the fused projections stored output by input."""
+    if not {_WORDS, _FUSED} <= raw.tensors.keys() or "model_type" in raw.json("config.json"):
+        return False
+    shape = raw.tensors[_FUSED].shape
+    return len(shape) == 2 and shape[0] == 3 * shape[1]
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From the shapes and answers; from a config.json where a user put one."""
+    draft = ConfigDraft(raw, answers)
+    draft.size("d_model", "n_embd", _WORDS, 1)
+    draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
+    draft.size("max_len", "block_size", "wpe.weight", 0)
+    draft.put("d_ff", draft.length("h.0.mlp.c_fc.weight", 0), "shapes", "axis 0 of c_fc.weight")
+    draft.layers("n_decoder_layers", "n_layer", "h.")
+    if draft.config is not None and "n_head" in draft.config:
+        draft.heads("n_head")
+    else:
+        draft.ask_heads()
+    ask_activation(draft, _ACTIVATIONS, "It is written in the program and not stored with the weights.")
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
+    draft.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
+    for name, tensor in (("bias", "h.0.mlp.c_fc.bias"), ("attention_bias", "h.0.attn.c_attn.bias")):
+        draft.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
+    tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
+    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    return draft.finish()
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Norms have no beta where biases were left out."""
+    if "ln_f.bias" in raw.tensors:
+        return {}
+    return {
+        "decoder.layers.{}.self_attn_norm.beta": "zeros",
+        "decoder.layers.{}.feed_forward_norm.beta": "zeros",
+        "decoder.final_norm.beta": "zeros",
+    }
+
+
+FAMILY = Family(
+    name="nanogpt",
+    label="nanoGPT",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=gpt2.IGNORED,
+    prefixes=("transformer.",),
+    stand_ins=stand_ins,
+)

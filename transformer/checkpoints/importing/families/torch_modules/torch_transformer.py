@@ -1,0 +1,219 @@
+"""torch.nn.Transformer, and its encoder or decoder alone, as they are or inside a user's own module.
+
+Queries, keys and values are packed into one matrix. How many heads cut it, whether norms come first and which
+activation there is are arguments of the module and not in its state dict: they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ask_activation,
+    ask_embedding_scale,
+    ask_norm_eps,
+    ask_norm_position,
+    ask_pad_id,
+    ask_positions,
+    put_final_norm,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    StandIn,
+    table_of_positions,
+    three_blocks,
+)
+from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+STAND_IN_VOCABULARY = 128
+"""Words of the embeddings that stand in for a bare stack's."""
+USUAL_HEADS = 8
+"""torch.nn.Transformer's own default, and the paper's."""
+
+_SELF_ATTENTION: Renames = {
+    "{}.self_attn.in_proj_weight": Into(
+        three_blocks, "{}.self_attn.w_q.weight", "{}.self_attn.w_k.weight", "{}.self_attn.w_v.weight"
+    ),
+    "{}.self_attn.in_proj_bias": Into(
+        three_blocks, "{}.self_attn.w_q.bias", "{}.self_attn.w_k.bias", "{}.self_attn.w_v.bias"
+    ),
+    "{}.self_attn.out_proj.weight": "{}.self_attn.w_o.weight",
+    "{}.self_attn.out_proj.bias": "{}.self_attn.w_o.bias",
+    "{}.norm1.weight": "{}.self_attn_norm.gamma",
+    "{}.norm1.bias": "{}.self_attn_norm.beta",
+    "{}.linear1.weight": "{}.feed_forward.w_1.weight",
+    "{}.linear1.bias": "{}.feed_forward.w_1.bias",
+    "{}.linear2.weight": "{}.feed_forward.w_2.weight",
+    "{}.linear2.bias": "{}.feed_forward.w_2.bias",
+}
+ENCODER_LAYER: Renames = {
+    **_SELF_ATTENTION,
+    "{}.norm2.weight": "{}.feed_forward_norm.gamma",
+    "{}.norm2.bias": "{}.feed_forward_norm.beta",
+}
+DECODER_LAYER: Renames = {
+    **_SELF_ATTENTION,
+    "{}.multihead_attn.in_proj_weight": Into(
+        three_blocks, "{}.cross_attn.w_q.weight", "{}.cross_attn.w_k.weight", "{}.cross_attn.w_v.weight"
+    ),
+    "{}.multihead_attn.in_proj_bias": Into(
+        three_blocks, "{}.cross_attn.w_q.bias", "{}.cross_attn.w_k.bias", "{}.cross_attn.w_v.bias"
+    ),
+    "{}.multihead_attn.out_proj.weight": "{}.cross_attn.w_o.weight",
+    "{}.multihead_attn.out_proj.bias": "{}.cross_attn.w_o.bias",
+    "{}.norm2.weight": "{}.cross_attn_norm.gamma",
+    "{}.norm2.bias": "{}.cross_attn_norm.beta",
+    "{}.norm3.weight": "{}.feed_forward_norm.gamma",
+    "{}.norm3.bias": "{}.feed_forward_norm.beta",
+}
+
+
+def _in_layers(layer: Renames, theirs: str, ours: str) -> dict[str, str | Into]:
+    """The table of one layer, for each layer of a stack."""
+    table: dict[str, str | Into] = {}
+    for name, target in layer.items():
+        table[theirs + name] = (
+            ours + target
+            if isinstance(target, str)
+            else Into(target.by, *(ours + part for part in target.names))
+        )
+    return table
+
+
+RENAMES: Renames = {
+    **_in_layers(ENCODER_LAYER, "encoder.layers.", "encoder.layers."),
+    **_in_layers(DECODER_LAYER, "decoder.layers.", "decoder.layers."),
+    **_in_layers(ENCODER_LAYER, "causal.layers.", "decoder.layers."),
+    "encoder.norm.weight": "encoder.final_norm.gamma",
+    "encoder.norm.bias": "encoder.final_norm.beta",
+    "decoder.norm.weight": "decoder.final_norm.gamma",
+    "decoder.norm.bias": "decoder.final_norm.beta",
+    "src_norm.weight": "src_embedding.norm.gamma",
+    "src_norm.bias": "src_embedding.norm.beta",
+    "tgt_norm.weight": "tgt_embedding.norm.gamma",
+    "tgt_norm.bias": "tgt_embedding.norm.beta",
+    "src_embedding": "src_embedding.weight",
+    "tgt_embedding": "tgt_embedding.weight",
+    "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
+    "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
+    "generator.weight": "generator.weight",
+    "generator.bias": "generator.bias",
+}
+"""Names as `arrange` gives them. A lone stack of encoder layers is under both "encoder" and "causal"."""
+
+_SINUSOIDS = "A table of sinusoids; our model computes its own."
+IGNORED = {"src_positions": _SINUSOIDS, "tgt_positions": _SINUSOIDS}
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether `arrange` found a stack."""
+    stacks = ("encoder", "decoder")
+    return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
+
+
+def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+    """From the shapes, and answers to what they don't tell."""
+    draft = ConfigDraft(raw, answers)
+    raw = draft.raw = arrange_as_answered(raw, draft.ask)
+    depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
+    first = "encoder" if depths["encoder"] else "decoder"
+    draft.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
+    draft.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
+    _read_depths(draft, depths["encoder"], depths["decoder"])
+    draft.ask_heads(USUAL_HEADS)
+    ask_norm_position(draft)
+    ask_activation(draft)
+    put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
+    has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
+    draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
+    ask_norm_eps(draft, 1e-5, 1e-6)
+    has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
+    draft.put("bias", has_bias, "shapes", "whether linear layers have biases")
+    put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)
+    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    embedding = next((name for name in ("src_embedding", "tgt_embedding") if name in raw.tensors), None)
+    ask_embedding_scale(draft, likely=draft["positions"] == "sinusoidal")
+    ask_pad_id(draft, embedding, usual=0)
+    if not draft["has_generator"]:
+        draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
+    return draft.finish()
+
+
+def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
+    """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
+    if n_encoder and not n_decoder:
+        causal = Option(value=True, label="yes: it continues texts")
+        both_ways = Option(value=False, label="no: it sees whole texts")
+        continues = "generator.weight" in draft.raw.tensors
+        if draft.ask(
+            "causal",
+            "Are later tokens hidden from earlier ones?",
+            "The mask is given to the module at each call and not stored. Language models are often built of "
+            "encoder layers under such a mask.",
+            (causal, both_ways) if continues else (both_ways, causal),
+        ):
+            n_encoder, n_decoder = 0, n_encoder
+    if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
+        n_encoder = 1
+        draft.note(
+            "The decoder's cross-attention looks at a memory, and the files have no encoder: one layer drawn "
+            "at random stands in for it."
+        )
+    draft.put("n_encoder_layers", n_encoder, "shapes", "layers of the stack")
+    draft.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Embeddings of a bare stack, the encoder of a bare decoder, and beta where norms have no bias."""
+    table: dict[str, StandIn] = {"src_embedding.weight": "drawn", "tgt_embedding.weight": "drawn"}
+    if not any(name.startswith("encoder.layers.") for name in raw.tensors):
+        table |= _STAND_IN_ENCODER
+    if not any(name.endswith(".in_proj_bias") for name in raw.tensors):
+        table |= _STAND_IN_BETAS
+    return table
+
+
+_NORMS = (
+    "encoder.layers.{}.self_attn_norm",
+    "encoder.layers.{}.feed_forward_norm",
+    "encoder.final_norm",
+    "decoder.layers.{}.self_attn_norm",
+    "decoder.layers.{}.cross_attn_norm",
+    "decoder.layers.{}.feed_forward_norm",
+    "decoder.final_norm",
+    "src_embedding.norm",
+    "tgt_embedding.norm",
+)
+_STAND_IN_BETAS: dict[str, StandIn] = {f"{norm}.beta": "zeros" for norm in _NORMS}
+_ENCODER_MATRICES = (
+    "self_attn.w_q",
+    "self_attn.w_k",
+    "self_attn.w_v",
+    "self_attn.w_o",
+    "feed_forward.w_1",
+    "feed_forward.w_2",
+)
+_STAND_IN_ENCODER: dict[str, StandIn] = {
+    **{f"encoder.layers.{{}}.{matrix}.weight": "drawn" for matrix in _ENCODER_MATRICES},
+    **{f"encoder.layers.{{}}.{matrix}.bias": "zeros" for matrix in _ENCODER_MATRICES},
+    **{f"{norm}.gamma": "ones" for norm in _NORMS[:3]},
+    **{f"{norm}.beta": "zeros" for norm in _NORMS[:3]},
+}
+
+FAMILY = Family(
+    name="torch_transformer",
+    label="torch.nn.Transformer",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arrange,
+    stand_ins=stand_ins,
+)

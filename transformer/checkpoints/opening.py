@@ -1,0 +1,168 @@
+"""From a path, or from a checkpoint that was read, to a model that runs."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.importing.family import StandIn
+from transformer.checkpoints.importing.mapping import WeightPlan, ties
+from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
+from transformer.checkpoints.importing.report import Imported, TiedKey
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
+from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.checkpoints.reading.process import read_checkpoint
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.checkpoints.tokenizers.coders import coders_of
+from transformer.errors import CheckpointError, shown
+from transformer.model.transformer import Transformer
+
+_SEED = 0
+"""Of numbers that stand in for weights that the files lack: the same at each opening."""
+
+
+def open_checkpoint(
+    path: str | Path,
+    *,
+    answers: Mapping[str, Any] | None = None,
+    limits: Limits = LOCAL_LIMITS,
+    device: torch.device | None = None,
+) -> Imported:
+    """Open anyone's checkpoint: a file of weights, or a folder with its configuration and tokenizer.
+
+    Nothing in it is executed; see `transformer.checkpoints.reading`. The validated numbers lie in a folder of
+    their own, which goes when what is returned does.
+
+    Args:
+        path: of the file or folder.
+        answers: to questions of an earlier report, by name. Those left out get their likely value.
+        limits: what is refused.
+        device: where the model is to run; the CPU when left out.
+
+    Raises:
+        CheckpointError: when it can't be read, or is no model that ours computes.
+    """
+    path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
+    try:
+        raw = read_checkpoint(path, limits, folder)
+        imported = import_raw(raw, answers or {}, device=device)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(imported, shutil.rmtree, folder, ignore_errors=True)
+    return imported
+
+
+def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:
+    """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
+
+    Raises:
+        CheckpointError: as `open_checkpoint` does.
+    """
+    raw = read_checkpoint(at_home(path))
+    return Imported(None, plan_import(raw, answers or {}).report, raw)
+
+
+def import_raw(
+    raw: RawCheckpoint, answers: Mapping[str, Any] | None = None, *, device: torch.device | None = None
+) -> Imported:
+    """Bring a checkpoint that was read into our model; no other files than its own are opened.
+
+    Raises:
+        CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
+    """
+    plan = plan_import(raw, answers or {})
+    report = plan.report
+    if not report.keys.fits:
+        return Imported(None, report, raw)
+    model = fill(plan)
+    keys = replace(report.keys, tied=compare_ties(report.keys.tied, raw.tensors.values()))
+    source, target, start_ids, end_ids = coders_of(raw, report.config, report.family)
+    loaded = LoadedModel(
+        name=raw.path.name,
+        model=freeze(model.to(device or torch.device("cpu"))),
+        source=source,
+        target=target,
+        card=str(raw.texts.get("README.md", "")),
+        start_ids=start_ids,
+        end_ids=end_ids,
+    )
+    return Imported(loaded, replace(report, keys=keys), raw)
+
+
+def fill(plan: ImportPlan) -> Transformer:
+    """Give the plan's skeleton its weights; the names must fit.
+
+    Weights stored as float32 are views of their file, others become float32: there is no second copy.
+    """
+    model = plan.skeleton
+    tied = ties(model)
+    weights = dict(_stored(model, plan.weights))
+    weights |= dict(_standing_in(model, plan.weights))
+    model.load_state_dict(weights, strict=False, assign=True)
+    for name, first in tied.items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(owner), attribute, model.get_parameter(first))
+    empty = [name for name, weight in _all_tensors(model) if weight.is_meta]
+    if empty:
+        raise AssertionError(f"{', '.join(empty)} got no numbers")
+    return model
+
+
+def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> tuple[TiedKey, ...]:
+    """Look whether weights that are stored twice though the model ties them hold the same numbers."""
+    by_name = {stored.name: stored for stored in tensors}
+
+    def is_equal(copy: TiedKey) -> bool:
+        one, other = map_tensor(by_name[copy.name]), map_tensor(by_name[copy.to])
+        return one.numel() == other.numel() and torch.equal(one.flatten(), other.flatten().to(one.dtype))
+
+    return tuple(replace(copy, equal=is_equal(copy)) for copy in copies)
+
+
+def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
+    for assignment in plan.assignments:
+        numbers = map_tensor(assignment.stored).to(torch.float32)
+        yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
+
+
+def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
+    generator = torch.Generator().manual_seed(_SEED)
+    for name, kind in plan.stand_ins.items():
+        yield name, _stand_in(kind, model.get_parameter(name).shape, generator)
+
+
+def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
+    if kind in ("zeros", "ones"):
+        return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
+    # The size that embeddings begin training with; sublayers' matrices get about as much.
+    return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
+
+
+def _all_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    yield from model.named_parameters()
+    yield from model.named_buffers()
+
+
+def at_home(path: Path | str) -> Path:
+    """The path with ~ as the home that it stands for.
+
+    Raises:
+        CheckpointError: where there is no such home, and for no path at all.
+    """
+    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
+        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error

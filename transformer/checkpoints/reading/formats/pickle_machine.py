@@ -1,0 +1,284 @@
+"""An interpreter of pickles that runs nothing: what would be called is a name, known or refused.
+
+It knows the operations of protocol 2, which torch.save writes, and those that newer protocols write for the
+same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from transformer.checkpoints.reading.formats.pickle_values import (
+    SAVE_WEIGHTS,
+    Ordered,
+    Storage,
+    add_to,
+    as_global,
+    as_storage,
+    call,
+    check_key,
+)
+from transformer.checkpoints.reading.limits import Limits
+from transformer.errors import CheckpointError
+
+MAX_STACK = 1_000_000
+MAX_MEMO = 4_000_000
+MAX_INTEGER_BYTES = 32
+_PROTOCOLS = range(2, 6)
+_LONG = (str, bytes, tuple, list)
+
+
+def read_pickle(content: bytes, limits: Limits) -> Any:
+    """The value that a pickle stands for: primitives, tuples, lists, sets, dictionaries, PickledTensors.
+
+    Raises:
+        CheckpointError: when there is anything else in it, or it is damaged.
+    """
+    return _Machine(content, limits).run()
+
+
+def _damaged() -> NoReturn:
+    raise CheckpointError("has a damaged pickle: copy or download it again.")
+
+
+class _Machine:
+    def __init__(self, content: bytes, limits: Limits) -> None:
+        self._content = content
+        self._at = 0
+        self._limits = limits
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, Any] = {}
+        self._storages: dict[str, Storage] = {}
+        self._n_given = 0
+
+    def run(self) -> Any:
+        if self._take(1) != b"\x80" or self._byte() not in _PROTOCOLS:
+            raise CheckpointError(
+                "has a pickle of another protocol than torch.save writes (2): save it again with "
+                f"{SAVE_WEIGHTS}."
+            )
+        while (operation := self._byte()) != ord("."):
+            step = _STEPS.get(operation)
+            if step is None:
+                raise CheckpointError(
+                    f"has a pickle with the operation {bytes([operation])!r}, which no weights need: save it "
+                    f"again with {SAVE_WEIGHTS}."
+                )
+            step(self)
+            if max(len(self._stack), len(self._marks)) > MAX_STACK or len(self._memo) > MAX_MEMO:
+                raise CheckpointError(
+                    f"has a pickle with too many values at once: save it again with {SAVE_WEIGHTS}."
+                )
+        if len(self._stack) != 1 or self._marks or self._at != len(self._content):
+            _damaged()
+        return self._stack[0]
+
+    def _take(self, n_bytes: int) -> bytes:
+        found = self._content[self._at : self._at + n_bytes]
+        if len(found) != n_bytes:
+            _damaged()
+        self._at += n_bytes
+        return found
+
+    def _byte(self) -> int:
+        return self._take(1)[0]
+
+    def _number(self, code: str) -> Any:
+        return struct.unpack(code, self._take(struct.calcsize(code)))[0]
+
+    def _line(self) -> str:
+        end = self._content.find(b"\n", self._at)
+        if end < 0:
+            _damaged()
+        line = self._take(end - self._at)
+        self._at = end + 1
+        return _text(line)
+
+    def _push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def _pop(self) -> Any:
+        if len(self._stack) <= (self._marks[-1] if self._marks else 0):
+            _damaged()
+        return self._stack.pop()
+
+    def _top(self) -> Any:
+        if len(self._stack) <= (self._marks[-1] if self._marks else 0):
+            _damaged()
+        return self._stack[-1]
+
+    def _pop_to_mark(self) -> list[Any]:
+        if not self._marks:
+            _damaged()
+        mark = self._marks.pop()
+        values = self._stack[mark:]
+        del self._stack[mark:]
+        return values
+
+    def mark(self) -> None:
+        self._marks.append(len(self._stack))
+
+    def frame(self) -> None:
+        if self._number("<Q") > len(self._content) - self._at:
+            _damaged()
+
+    def integer(self) -> None:
+        n_bytes = self._byte()
+        if n_bytes > MAX_INTEGER_BYTES:
+            raise CheckpointError(
+                f"has a whole number of {n_bytes} bytes, where {MAX_INTEGER_BYTES} are allowed: save it "
+                f"again with {SAVE_WEIGHTS}."
+            )
+        self._push(int.from_bytes(self._take(n_bytes), "little", signed=True))
+
+    def tuple_of(self, n_items: int) -> None:
+        self._push(tuple(reversed([self._pop() for _ in range(n_items)])))
+
+    def append(self) -> None:
+        item = self._pop()
+        self._extend([item])
+
+    def _extend(self, items: list[Any]) -> None:
+        target = self._top()
+        if type(target) is not list:
+            _damaged()
+        target.extend(items)
+
+    def add_items(self) -> None:
+        items, target = self._pop_to_mark(), self._top()
+        if type(target) is not set:
+            _damaged()
+        add_to(target, items)
+
+    def frozen_set(self) -> None:
+        members: set[Any] = set()
+        add_to(members, self._pop_to_mark())
+        self._push(members)
+
+    def set_item(self) -> None:
+        value, key = self._pop(), self._pop()
+        self._set_all([key, value])
+
+    def _set_all(self, items: list[Any]) -> None:
+        target = self._top()
+        if not isinstance(target, dict) or len(items) % 2:
+            _damaged()
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            check_key(key)
+            if key in target:
+                raise CheckpointError(
+                    f"has the key {str(key)[:80]!r} twice in a dictionary: save it again with {SAVE_WEIGHTS}."
+                )
+            target[key] = value
+
+    def remember(self, key: int) -> None:
+        self._memo[key] = self._top()
+
+    def recall(self, key: int) -> None:
+        if key not in self._memo:
+            _damaged()
+        self._push(self._memo[key])
+
+    def global_line(self) -> None:
+        module, name = self._line(), self._line()
+        self._push(as_global(module, name))
+
+    def global_on_stack(self) -> None:
+        name, module = self._pop(), self._pop()
+        if not isinstance(module, str) or not isinstance(name, str):
+            _damaged()
+        self._push(as_global(module, name))
+
+    def reduce(self) -> None:
+        args, called = self._pop(), self._pop()
+        self._check_given(args)
+        self._push(call(called, args, self._limits))
+
+    def _check_given(self, args: Any) -> None:
+        """Refuse calls whose arguments are longer, together, than the pickle: it then gives the same to many.
+
+        A few bytes could otherwise have millions of numbers looked at, or copied, again and again.
+        """
+        if isinstance(args, tuple):
+            self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
+        if self._n_given > len(self._content):
+            raise CheckpointError(
+                f"has a pickle that uses the same values over and over: save it again with {SAVE_WEIGHTS}."
+            )
+
+    def build(self) -> None:
+        """Leave out an OrderedDict's attributes: a state dict's versions of modules."""
+        state, target = self._pop(), self._top()
+        if type(target) is not Ordered or not isinstance(state, dict):
+            raise CheckpointError(
+                f"sets an object's state, which is code: save it again with {SAVE_WEIGHTS}."
+            )
+
+    def persistent(self) -> None:
+        storage = as_storage(self._pop())
+        if self._storages.setdefault(storage.key, storage) != storage:
+            raise CheckpointError(
+                f"says two different things about a storage: save it again with {SAVE_WEIGHTS}."
+            )
+        self._push(storage)
+
+    def text(self, code: str) -> None:
+        self._push(_text(self._take(self._number(code))))
+
+    def raw(self, code: str) -> None:
+        self._push(self._take(self._number(code)))
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CheckpointError("has text in its pickle that is no UTF-8: save it again.") from error
+
+
+_STEPS: dict[int, Callable[[_Machine], None]] = {
+    ord("("): _Machine.mark,
+    0x95: _Machine.frame,
+    ord("N"): lambda m: m._push(None),
+    0x88: lambda m: m._push(True),
+    0x89: lambda m: m._push(False),
+    ord("J"): lambda m: m._push(m._number("<i")),
+    ord("K"): lambda m: m._push(m._byte()),
+    ord("M"): lambda m: m._push(m._number("<H")),
+    0x8A: _Machine.integer,
+    ord("G"): lambda m: m._push(m._number(">d")),
+    ord("X"): lambda m: m.text("<I"),
+    0x8C: lambda m: m.text("<B"),
+    0x8D: lambda m: m.text("<Q"),
+    ord("B"): lambda m: m.raw("<I"),
+    ord("C"): lambda m: m.raw("<B"),
+    0x8E: lambda m: m.raw("<Q"),
+    ord(")"): lambda m: m._push(()),
+    ord("t"): lambda m: m._push(tuple(m._pop_to_mark())),
+    0x85: lambda m: m.tuple_of(1),
+    0x86: lambda m: m.tuple_of(2),
+    0x87: lambda m: m.tuple_of(3),
+    ord("]"): lambda m: m._push([]),
+    ord("a"): _Machine.append,
+    ord("e"): lambda m: m._extend(m._pop_to_mark()),
+    0x8F: lambda m: m._push(set()),
+    0x90: _Machine.add_items,
+    0x91: _Machine.frozen_set,
+    ord("}"): lambda m: m._push({}),
+    ord("s"): _Machine.set_item,
+    ord("u"): lambda m: m._set_all(m._pop_to_mark()),
+    ord("q"): lambda m: m.remember(m._byte()),
+    ord("r"): lambda m: m.remember(m._number("<I")),
+    0x94: lambda m: m.remember(len(m._memo)),
+    ord("h"): lambda m: m.recall(m._byte()),
+    ord("j"): lambda m: m.recall(m._number("<I")),
+    ord("c"): _Machine.global_line,
+    0x93: _Machine.global_on_stack,
+    ord("R"): _Machine.reduce,
+    ord("b"): _Machine.build,
+    ord("Q"): _Machine.persistent,
+}
+"""What each operation does, by its byte."""

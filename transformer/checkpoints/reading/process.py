@@ -1,0 +1,72 @@
+"""Reading a checkpoint in a short-lived process of its own, with limits of memory and time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.regular_file import named
+from transformer.errors import CheckpointError
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def read_checkpoint(path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None) -> RawCheckpoint:
+    """Read the heads and small files of a checkpoint; with a folder, its tensors' numbers too.
+
+    Args:
+        path: of a file of weights or of a model's folder.
+        limits: what is refused.
+        folder: an empty one, which must stay as long as the tensors are used: they are then in a file there
+            that the reading process wrote. Without one they are where they were, unlooked at.
+
+    Raises:
+        CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
+    """
+    path = path.absolute()
+    task = {
+        "path": str(path),
+        "folder": None if folder is None else str(folder.absolute()),
+        "limits": asdict(limits),
+    }
+    answer = _ask(task, limits.seconds, path)
+    refused = answer.get("refused")
+    if refused is not None:
+        raise CheckpointError(str(refused))
+    return RawCheckpoint.from_plain(answer["checkpoint"])
+
+
+def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
+    """Have the process do a task; whatever ends it is told as a CheckpointError."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-E", "-s", "-S", "-m", "transformer.checkpoints.reading"],
+            input=json.dumps(task).encode(),
+            capture_output=True,
+            cwd=_ROOT,
+            timeout=seconds,
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired as error:
+        raise CheckpointError(
+            f"{named(path)} took more than {seconds:g} s to read, longer than is allowed: copy it to a "
+            "faster disk, or choose a smaller one."
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(
+            f"{named(path)} could not be read: the process that reads it came to its end (status "
+            f"{done.returncode}), for want of memory or time perhaps. Copy or save the file again."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            f"{named(path)} can't be read, because no process to read it could start ({error.strerror}): "
+            "close other programs and try again."
+        ) from error
+    return answer

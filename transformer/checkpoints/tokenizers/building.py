@@ -1,0 +1,160 @@
+"""Which tokenizer a folder has, from the files in it: the class that wrote them, its builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.checkpoints.tokenizers.fairseq_pieces import (
+    build_camembert,
+    build_mbart,
+    build_xlm_roberta,
+    frame_with_language,
+)
+from transformer.checkpoints.tokenizers.library import LibraryTokenizer
+from transformer.checkpoints.tokenizers.marian import MarianSide, build_marian
+from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_t5
+from transformer.checkpoints.tokenizers.settings import TokenizerSettings, read_settings
+from transformer.checkpoints.tokenizers.tokenizer_json import build_from_json
+from transformer.checkpoints.tokenizers.vocabulary_files import (
+    GPT2,
+    QWEN2,
+    ROBERTA,
+    build_byte_level,
+    build_word_piece,
+)
+from transformer.errors import CheckpointError, shown
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "target_vocab.json",
+    "merges.txt",
+    "source.spm",
+    "target.spm",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+    "config.json",  # says whose the others are
+)
+USUAL = {
+    "bart": "RobertaTokenizer",
+    "bert": "BertTokenizer",
+    "camembert": "CamembertTokenizer",
+    "distilbert": "BertTokenizer",
+    "gpt2": "GPT2Tokenizer",
+    "llama": "LlamaTokenizer",
+    "marian": "MarianTokenizer",
+    "mbart": "MBartTokenizer",
+    "mistral": "LlamaTokenizer",
+    "mt5": "T5Tokenizer",
+    "qwen2": "Qwen2Tokenizer",
+    "qwen3": "Qwen2Tokenizer",
+    "roberta": "RobertaTokenizer",
+    "t5": "T5Tokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+}
+"""Type of a model, or its family -> the tokenizer that it usually has."""
+
+ALIASES = {
+    "BartTokenizer": "RobertaTokenizer",
+    "DistilBertTokenizer": "BertTokenizer",
+    "LEDTokenizer": "RobertaTokenizer",
+    "LongformerTokenizer": "RobertaTokenizer",
+    "MT5Tokenizer": "T5Tokenizer",
+}
+_OF_ANY_KIND = ("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend")
+_MBARTS = ("MBartTokenizer", "MBart50Tokenizer")
+
+
+def _refuse_dictionary(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
+    raise CheckpointError(
+        "The model's tokenizer finds words by a dictionary that isn't among the files: remove vocab.txt from "
+        "a copy of the folder and type token ids instead."
+    )
+
+
+_ANY_OTHER = "*"
+_BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], LibraryTokenizer]]] = {
+    ("vocab.txt",): {"BertJapaneseTokenizer": _refuse_dictionary, _ANY_OTHER: build_word_piece},
+    ("vocab.json", "merges.txt"): {
+        "GPT2Tokenizer": partial(build_byte_level, kind=GPT2),
+        "RobertaTokenizer": partial(build_byte_level, kind=ROBERTA),
+        "Qwen2Tokenizer": partial(build_byte_level, kind=QWEN2),
+        "": partial(build_byte_level, kind=GPT2),
+    },
+    ("spiece.model",): {"T5Tokenizer": build_t5, "": build_t5},
+    ("sentencepiece.bpe.model",): {
+        "MBartTokenizer": partial(build_mbart, fifty=False),
+        "MBart50Tokenizer": partial(build_mbart, fifty=True),
+        "XLMRobertaTokenizer": build_xlm_roberta,
+        "CamembertTokenizer": build_camembert,
+    },
+    ("tokenizer.model",): {_ANY_OTHER: build_llama},
+}
+"""Files -> class of the tokenizer (empty: no file names it) -> what builds it of them."""
+
+
+def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, MarianSide] | None:
+    """Build the tokenizer of a folder: one, or one a language; None where there are no files of one.
+
+    Native libraries read the files: for files of others call `probe.probe` first.
+
+    Args:
+        texts: the folder's small files.
+        family: of the model; tells apart tokenizers that have files of the same names.
+
+    Raises:
+        CheckpointError: for files that are damaged or don't belong together, and for those of a tokenizer
+            that is not known.
+    """
+    settings = read_settings(texts)
+    name = class_of(texts, settings, family)
+    if {"source.spm", "target.spm"} <= texts.keys():
+        return build_marian(texts, settings)
+    if "tokenizer.json" in texts:
+        built = build_from_json(texts, settings)
+        return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built
+    present = [files for files in _BUILDERS if texts.keys() >= set(files)]
+    for files in present:
+        builder = _BUILDERS[files].get(name) or _BUILDERS[files].get(_ANY_OTHER)
+        if builder is not None:
+            return builder(texts, settings)
+    if present:
+        raise CheckpointError(_asking_for_json(name, " and ".join(present[0])))
+    return None
+
+
+def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:
+    """Name the class as Hugging Face's library does, without "Fast"; empty where nothing tells it.
+
+    tokenizer_config.json goes first, then config.json: what it says of the tokenizer, then of the model.
+
+    Args:
+        texts: the folder's small files.
+        settings: what they say of the tokenizer.
+        family: of the model, for a folder that says none of that.
+
+    Raises:
+        CheckpointError: for a config.json that is no JSON object.
+    """
+    config = json_object(texts, "config.json")
+    for told in (settings.values.get("tokenizer_class"), config.get("tokenizer_class")):
+        name = told.removesuffix("Fast") if isinstance(told, str) else ""
+        if name and name not in _OF_ANY_KIND:
+            return ALIASES.get(name, name)
+    return USUAL.get(str(config.get("model_type"))) or USUAL.get(family, "")
+
+
+def _asking_for_json(name: str, files: str) -> str:
+    told = f"is {shown(name)}, which" if name else "isn't named by any file, so it"
+    return (
+        f"The model's tokenizer {told} can't be built of {files} alone: put its tokenizer.json into the "
+        "folder (AutoTokenizer.from_pretrained(folder).save_pretrained(folder) of transformers writes it), "
+        f"or remove {files} from a copy of the folder and type token ids instead."
+    )

@@ -1,0 +1,196 @@
+"""From the small files of a checkpoint to the coders of its model, and where its sentences begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.checkpoints.reading.raw import RawCheckpoint, Texts, json_object
+from transformer.checkpoints.tokenizers.building import build
+from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
+from transformer.checkpoints.tokenizers.marian import MarianCoder, MarianSide
+from transformer.checkpoints.tokenizers.probe import probe
+from transformer.errors import CheckpointError, TextError
+from transformer.model.config import TransformerConfig
+from transformer.text.coder import Coder, Specials
+from transformer.text.ids import IdCoder
+from transformer.text.plain_values import from_plain
+from transformer.text.vocabulary import BOS_ID, EOS_ID
+
+Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
+"""Of the source and of the target; what a target begins with, and what ends it."""
+
+OWN_VOCABULARY = "vocabulary.json"
+
+_START = "decoder_start_token_id"
+STARTS = {"bart": 2, "t5": 0}
+"""Family -> what its decoders were trained to begin with, where no file says it: BART's </s>, T5's padding.
+
+Marian's begin with the last id of their vocabulary and mBART's with a language, so no number is true of all.
+"""
+
+
+def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Coders:
+    """Open what a model reads and writes sentences with.
+
+    The tokenizer's files are first tried in a process of their own (`probe`). Without such files, a user
+    types ids (`IdCoder`). A tokenizer and a model of different sizes are no error here: the coders'
+    `vocabulary` has as many rows as the tokenizer needs.
+
+    Args:
+        raw: the checkpoint.
+        config: of the model that it becomes.
+        family: its layout, as the importer names it.
+
+    Returns:
+        The coders of source and target (the same for a model of one stack), the ids that a target begins
+        with, and those that end it, the usual one first.
+
+    Raises:
+        CheckpointError: for tokenizer files that are damaged or don't belong together.
+    """
+    if OWN_VOCABULARY in raw.texts:
+        return (*_own_coders(raw), (BOS_ID,), (EOS_ID,))
+    rows = config.src_vocab_size or config.tgt_vocab_size
+    target_rows = config.tgt_vocab_size or config.src_vocab_size
+    generation = read_generation(raw.texts, target_rows, family)
+    probe(raw.texts, family)
+    built = build(raw.texts, family)
+    if built is None:
+        return _id_coders(config, generation, rows, target_rows)
+    sides: list[tuple[LibraryTokenizer | MarianSide, str]]
+    if isinstance(built, LibraryTokenizer):
+        sides = [(built, language) for language in built.languages]
+    else:
+        sides = [(side, side.language) for side in built]
+    source = _coder(*sides[0], generation, rows)
+    target = _coder(*sides[1], generation, target_rows)
+    if not config.n_encoder_layers:
+        source = target
+    elif not config.n_decoder_layers:
+        target = source
+    ends = generation.ends or tuple(index for index in (target.specials.eos,) if index is not None)
+    return source, target, generation.start or _likely_start(target.specials), ends
+
+
+def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
+    sides = raw.json(OWN_VOCABULARY)
+    try:
+        return from_plain(sides.get("source")), from_plain(sides.get("target"))
+    except TextError as error:
+        raise CheckpointError(f"{OWN_VOCABULARY} is not valid ({error}): save the model again.") from error
+
+
+def _coder(
+    tokenizer: LibraryTokenizer | MarianSide, language: str, generation: GenerationIds, rows: int
+) -> Coder:
+    specials = _specials(tokenizer.named, tokenizer.ids, generation, rows)
+    if isinstance(tokenizer, LibraryTokenizer):
+        return LibraryCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
+    return MarianCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
+
+
+def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, target_rows: int) -> Coders:
+    """Where nothing says how sentences begin and end, it is as in our own vocabularies, if there is room."""
+    start = generation.start or (min(BOS_ID, target_rows - 1),)
+    ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
+    eos = next(iter(ends), None)
+    pad = None if config.pad_id < 0 else config.pad_id
+    specials = Specials(pad=pad, bos=start[0], eos=eos, unk=None, never=generation.never)
+    source, target = (IdCoder(rows=size, specials=specials) for size in (rows, target_rows))
+    return source, target, start, ends
+
+
+def _specials(
+    named: Mapping[str, str], ids: Mapping[str, int], generation: GenerationIds, rows: int
+) -> Specials:
+    def of(role: str) -> int | None:
+        index = ids.get(named.get(role, ""))
+        return index if index is not None and index < rows else None
+
+    pad, bos, eos, unk = (of(f"{role}_token") for role in ("pad", "bos", "eos", "unk"))
+    return Specials(
+        pad=generation.pad if generation.pad is not None else pad,
+        bos=generation.bos if generation.bos is not None else bos,
+        eos=generation.ends[0] if generation.ends else eos,
+        unk=None if unk in (bos, eos) else unk,  # GPT-2 names its end so; nothing is unknown to it
+        mask=of("mask_token"),
+        never=generation.never,
+    )
+
+
+def _likely_start(specials: Specials) -> tuple[int, ...]:
+    """Where no configuration says it: what begins a sentence, or padding, as Marian and T5 have it."""
+    return tuple(index for index in (specials.bos, specials.pad) if index is not None)[:1]
+
+
+def _code(language: str) -> str | None:
+    """The code of a language: en of en_XX; None for anything longer."""
+    code = language.partition("_")[0]
+    return code if code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3 else None
+
+
+@dataclass(frozen=True)
+class GenerationIds:
+    """The ids of a model's sentences; those outside of its vocabulary are left out.
+
+    Attributes:
+        start: what a decoder that has a source begins with.
+        ends: what ends a sentence.
+        pad, bos: of the model's configuration, where it names them.
+        never: what no generated sentence may continue with.
+    """
+
+    start: tuple[int, ...]
+    ends: tuple[int, ...]
+    pad: int | None
+    bos: int | None
+    never: tuple[int, ...]
+
+
+def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
+    """Read the ids; those of generation_config.json go before those of config.json.
+
+    Args:
+        texts: the folder's small files.
+        rows: of the model's embedding.
+        family: of the model.
+
+    Raises:
+        CheckpointError: for a file that is no JSON object.
+    """
+    usual = {_START: STARTS[family]} if family in STARTS else {}
+    values = usual | json_object(texts, "config.json")  # one that says null has no start of its own
+    values |= {
+        name: value
+        for name, value in json_object(texts, "generation_config.json").items()
+        if value is not None
+    }
+
+    def ids(name: str) -> tuple[int, ...]:
+        return tuple(index for index in _as_list(values.get(name)) if _is_id(index, rows))
+
+    begin = ids(_START) or ids("bos_token_id")
+    banned = [sequence[0] for sequence in _as_list(values.get("bad_words_ids")) if _is_single(sequence, rows)]
+    return GenerationIds(
+        start=(*begin[:1], *ids("forced_bos_token_id")[:1]),
+        ends=ids("eos_token_id"),
+        pad=next(iter(ids("pad_token_id")), None),
+        bos=next(iter(ids("bos_token_id")), None),
+        never=tuple(dict.fromkeys((*banned, *ids("suppress_tokens")))),
+    )
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None or isinstance(value, Mapping):
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _is_id(value: object, rows: int) -> bool:
+    return type(value) is int and 0 <= value < rows
+
+
+def _is_single(sequence: object, rows: int) -> bool:
+    return isinstance(sequence, list) and len(sequence) == 1 and _is_id(sequence[0], rows)
