@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from scripts.node import ROOT, STAMP
-from transformer.decoding.sampling import reshape
+from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS
 from viz.components.shared.frame import pack_frame
 
@@ -30,11 +30,11 @@ const data = readFrame(new Uint8Array(Buffer.concat(chunks)));
 console.log(JSON.stringify(data, (_, value) => (ArrayBuffer.isView(value) ? [...value].map(String) : value)));
 """
 RESHAPE = """
-import { reshape } from "./viz/components/next_tokens/distribution.js";
+import { samplingDistribution } from "./viz/components/next_tokens/distribution.js";
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
 const { logits, settings } = JSON.parse(Buffer.concat(chunks));
-console.log(JSON.stringify(settings.map((setting) => reshape(logits, setting).probabilities)));
+console.log(JSON.stringify(settings.map((setting) => samplingDistribution(logits, setting).probabilities)));
 """
 
 
@@ -100,5 +100,5 @@ def test_the_sliders_reshape_as_the_sampler_does(node: str) -> None:
     given = json.dumps({"logits": logits.tolist(), "settings": settings}).encode()
     found = json.loads(run(node, "--input-type=module", "-e", RESHAPE, given=given))
     for setting, probabilities in zip(settings, found, strict=True):
-        expected = reshape(torch.from_numpy(logits), **setting).numpy()
+        expected = sampling_distribution(torch.from_numpy(logits), **setting).numpy()
         np.testing.assert_allclose(probabilities, expected, atol=2e-6, err_msg=str(setting))

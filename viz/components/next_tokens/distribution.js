@@ -19,7 +19,7 @@ export function softmax(logits) {
  * @param {number[]} sorted logits, the largest first
  * @param {Settings} settings
  */
-export function reshape(sorted, { temperature, top_k, top_p }) {
+export function samplingDistribution(sorted, { temperature, top_k, top_p }) {
   const tempered = softmax(sorted.map((logit) => logit / temperature));
   const kept = top_k ? Math.min(top_k, tempered.length) : tempered.length;
   const inTopK = sum(tempered.slice(0, kept));

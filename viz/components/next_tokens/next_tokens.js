@@ -6,7 +6,7 @@ import { div, h, span } from "../shared/dom.js";
 import { grouped, percent, sum } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
 import { forStreamlit, mounting, View } from "../shared/shell.js";
-import { entropy, reshape, softmax } from "./distribution.js";
+import { entropy, samplingDistribution, softmax } from "./distribution.js";
 import style from "./style.css";
 
 /** @typedef {import("./distribution.js").Settings} Settings */
@@ -53,7 +53,7 @@ class NextTokens extends View {
   sorted = [];
   /** @type {number[]} */
   raw = [];
-  /** @type {ReturnType<typeof reshape>} */
+  /** @type {ReturnType<typeof samplingDistribution>} */
   result;
 
   /**
@@ -114,7 +114,7 @@ class NextTokens extends View {
 
   draw() {
     const { tokens } = this.data;
-    this.result = reshape(this.sorted, this.settings);
+    this.result = samplingDistribution(this.sorted, this.settings);
     this.tellSettings();
     this.tellCut();
     const shown = Math.min(this.shown, tokens.length);
