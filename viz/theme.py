@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import Literal
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 ThemeName = Literal["light", "dark"]
 
@@ -23,6 +26,8 @@ FONT_SIZE = 14
 TITLE_SIZE = 17
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 """Line styles that go with the categorical colours, so that no line is told apart by colour alone."""
+FAINT = 0.5
+"""Weights that all stay below it would be pale on a scale up to 1: theirs ends sooner."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +149,19 @@ def palette(name: ThemeName) -> Theme:
 def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
     """Write evenly spaced stops as a plotly colour scale."""
     return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
+
+
+def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, float]:
+    """Choose the ends of the scale for all the values that are looked at together.
+
+    Weights are coloured from 0 to 1. Where none reaches FAINT, as in a long sentence, the scale ends at the
+    largest one, rounded up to a tenth. Scores (`signed`) reach equally far to both sides of 0.
+    """
+    strongest = float(np.abs(values, where=np.isfinite(values), out=np.zeros(values.shape)).max(initial=0))
+    if signed:
+        return (-strongest, strongest) if strongest else (-1.0, 1.0)
+    faint = 0 < strongest < FAINT
+    return 0.0, ceil(strongest * 10 - 1e-6) / 10 if faint else 1.0
 
 
 @cache

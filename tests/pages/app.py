@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("explore", "decode", "positions", "masks", "layer_norm")
@@ -37,13 +38,10 @@ def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **addres
         app.query_params[key] = value
     if model is not None:
         app.query_params["model"] = model
-    if page == "explore":
-        return app.run()
-    path = f"viz/pages/{page}.py"
-    app.switch_page(path).run()
-    if "_" in page:  # before the first run, AppTest takes a page's file name for its address
-        app.switch_page(path).run()
-    return app
+    if page != "explore":
+        # Before its first run AppTest takes the file's name, which all pages share, for the address.
+        app._page_hash = calc_hash(page.replace("_", "-"))
+    return app.run()
 
 
 def texts(app: AppTest) -> str:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from viz.pages._arithmetic import distance, score_formula, weight_formula
+from viz.pages.explore.arithmetic import distance, score_formula, weight_formula
 
 
 def test_score_formula_has_its_numbers() -> None:

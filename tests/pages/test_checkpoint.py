@@ -34,8 +34,8 @@ from tests.pages.checkpoint_page import (
 )
 from tests.pages.views import Views
 from transformer.checkpoints.folder import MODELS
-from viz.checkpoint_session import shipped_subject
-from viz.pages._sidebar import CLOSED_NOTE
+from viz.pages.checkpoint.session import shipped_subject
+from viz.pages.sidebar import CLOSED_NOTE
 from viz.session import RANDOM
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
@@ -132,22 +132,22 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     press(app, "Use it on all pages")
     assert "torch.nn.Transformer, opened" in "".join(app.radio(key="model").proto.captions)
     for page in PAGES:
-        app.switch_page(f"viz/pages/{page}.py").run()
+        app.switch_page(f"viz/pages/{page}/page.py").run()
         assert not app.exception
         assert not app.warning, page
         assert not app.error, page
-    app.switch_page("viz/pages/explore.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
     assert app.text_input(key="numbers").label == "Numbers of tokens"
     ids = [int(word) for word in str(app.text_input(key="numbers").value).split()]
     assert len(ids) == 6
     assert all(3 < index < SRC_VOCAB_SIZE for index in ids)
     assert "numbers" not in app.query_params
-    app.switch_page("viz/pages/checkpoint.py").run()
+    app.switch_page("viz/pages/checkpoint/page.py").run()
     app.button_group(key="checkpoint_from").set_value(PATH).run()
     press(app, "Close it")
     assert models(app) == ["en-it", "toy-en-it", RANDOM]
     assert "Use it on all pages" not in buttons(app)
-    app.switch_page("viz/pages/explore.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
     assert app.text_input(key="text").value == "Yesterday I saw a black cat."
 
@@ -185,7 +185,7 @@ def test_that_a_reload_closes_it_is_said_before_it_is_opened() -> None:
 def test_our_own_folder_opens_with_its_words() -> None:
     app = opened(MODELS / "toy-en-it")
     press(app, "Use it on all pages")
-    app.switch_page("viz/pages/explore.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
     app.text_input(key="text").set_value("I see the cat.").run()
     assert not app.warning
     assert "gatto" in texts(app)

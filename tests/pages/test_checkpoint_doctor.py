@@ -72,7 +72,7 @@ def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.
         asked.append(text)
         return examination(imported, text)
 
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.examination", recorded)
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.examination", recorded)
     app = start()
     app.text_area(key="checkpoint_text").set_value("qwertz zxcvb\nthe cat").run()
     assert not app.exception
@@ -92,7 +92,7 @@ def test_checks_that_were_not_made_are_named_with_the_reason(tmp_path: Path) -> 
 
 
 def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.SMALL", 1_000)
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.SMALL", 1_000)
     app = start()
     assert "findings" not in views.frames
     press(app, "Look at the numbers")
@@ -106,7 +106,7 @@ def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatc
         raise SentenceError("This model's tokenizer fails on this text (panic): type another one.")
         yield
 
-    monkeypatch.setattr("viz.pages._checkpoint_doctor.examination", failing)
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.examination", failing)
     app = start()
     assert [element.value for element in app.warning] == ["The doctor can't look with this text."]
     assert "tokenizer fails" in texts(app)

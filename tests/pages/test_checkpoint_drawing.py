@@ -10,7 +10,7 @@ import torch
 from tests.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
-from viz.pages._checkpoint_drawing import stacks_of
+from viz.pages.checkpoint.drawing import stacks_of
 
 
 def config_of(**changes: Any) -> TransformerConfig:

@@ -13,8 +13,8 @@ from transformer.run import encode_sentence, search
 from transformer.text.vocabulary import EOS_ID
 from viz.figures.labels import visible
 from viz.figures.numbers import number
-from viz.pages._decode_tree import draw_tree
-from viz.pages._decode_words import Verdicts, percent
+from viz.pages.decode.tree import draw_tree
+from viz.pages.decode.verdicts import Verdicts, percent
 
 ENDS = {
     "pruned": r"Pruned: number",

@@ -10,7 +10,7 @@ import pytest
 from tests.pages.app import ROOT
 from transformer.model.attention import MultiHeadAttention, masked_softmax
 from transformer.model.normalization import LayerNorm
-from viz.pages._explain import source_of
+from viz.pages.shared.explain import source_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from tests.pages.app import open_app, texts
 from transformer.checkpoints.folder import default_model, open_model, shipped_models
 from transformer.run import run_sentence
-from viz.arrays import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
+from viz.attention_maps import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
 
 
@@ -122,8 +122,8 @@ def test_too_long_a_sentence_is_kept_and_told_its_limit() -> None:
 def test_the_sentence_follows_to_another_page_and_back() -> None:
     app = open_app()
     app.text_input(key="text").set_value("i like the cats.").run()
-    app.switch_page("viz/pages/layer_norm.py").run()
-    app.switch_page("viz/pages/explore.py").run()
+    app.switch_page("viz/pages/layer_norm/page.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
     assert app.text_input(key="text").value == "i like the cats."
 
 

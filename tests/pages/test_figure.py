@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import open_app, texts
-from viz.chromium import OVERRIDE
 from viz.figures import export
+from viz.figures.chromium import OVERRIDE
 
 
 def with_open_menu() -> AppTest:

@@ -17,7 +17,7 @@ from tests.pages.views import Views
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import run_sentence
-from viz.arrays import ATTENTION_LABELS, Attention
+from viz.attention_maps import ATTENTION_LABELS, Attention
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

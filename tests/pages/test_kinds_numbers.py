@@ -14,7 +14,7 @@ from tests.pages.kinds_page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
 from transformer.run import run_sentence
-from viz.arrays import ATTENTION_LABELS
+from viz.attention_maps import ATTENTION_LABELS
 from viz.components.head_rows import HeadRow
 
 pytestmark = pytest.mark.usefixtures("kinds")

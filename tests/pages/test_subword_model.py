@@ -12,9 +12,16 @@ from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.figures import figure
 from transformer.checkpoints.folder import MODELS, open_model, save_model
 from transformer.run import run_sentence
-from viz.arrays import ATTENTION_LABELS, MEASURE_LABELS, Attention, attention_maps, attention_words, by_word
-from viz.pages._in_and_out import source_tokens
-from viz.pages._word_arithmetic import word_weight_formula
+from viz.attention_maps import (
+    ATTENTION_LABELS,
+    MEASURE_LABELS,
+    Attention,
+    attention_maps,
+    attention_words,
+    by_word,
+)
+from viz.pages.explore.word_arithmetic import word_weight_formula
+from viz.pages.shared.tokens import source_tokens
 
 NAME = "tiny-sub-words"
 TEXT = "The zebra's dog saw 🦝."

@@ -20,10 +20,10 @@ from transformer.training.live import job
 from transformer.training.live.job import Desk, LiveTraining, Places
 from transformer.training.live.plan import LivePlan
 from transformer.training.snapshots import open_snapshots
-from viz import live_session
 from viz.components.client_view import ClientView
+from viz.pages.training import live_session
+from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
 from viz.text_session import DEFAULT_SENTENCE
-from viz.training_session import SnapshotRuns, snapshot_runs
 
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds."""
@@ -198,8 +198,8 @@ def test_buttons_and_state_agree_when_a_training_ends_while_they_are_drawn(
 
 def notes_elsewhere(app: AppTest) -> list[str]:
     """The notes on another page; afterwards the app is back on this one."""
-    found = notes(app.switch_page("viz/pages/positions.py").run())
-    app.switch_page("viz/pages/training.py").run()
+    found = notes(app.switch_page("viz/pages/positions/page.py").run())
+    app.switch_page("viz/pages/training/page.py").run()
     return found
 
 
@@ -303,7 +303,7 @@ def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) ->
 def test_a_layer_of_the_snapshots_is_no_layer_of_another_page() -> None:
     app = open_training(watch=FINISHED, layer="2", model="en-it")
     layer(app).set_value(0).run()
-    app.switch_page("viz/pages/explore.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
     assert layer(app).value == 2
 
@@ -313,7 +313,7 @@ def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch)
         runs = snapshot_runs(*asked)
         return replace(runs, own=replace(runs.own, translation=""))
 
-    monkeypatch.setattr("viz.pages._training_snapshots.snapshot_runs", silent)
+    monkeypatch.setattr("viz.pages.training.snapshots.snapshot_runs", silent)
     app = open_training(watch=FINISHED)
     assert "(nothing)" in [text.value for text in app.text]
 
@@ -325,7 +325,7 @@ def test_the_model_of_the_snapshots_is_named_when_another_is_chosen() -> None:
 
 def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr("viz.training_session.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("viz.pages.training.snapshot_session.time.monotonic", lambda: clock[0])
     app = open_training(watch=FINISHED)
     press(app, "Play")
     steps = open_snapshots("toy-en-it").steps

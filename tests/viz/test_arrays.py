@@ -7,7 +7,7 @@ import pytest
 
 from tests.models import tiny_model, tiny_subword_model
 from transformer.run import encode_sentence, run_sentence, trace_batch
-from viz.arrays import (
+from viz.attention_maps import (
     MODULES,
     Attention,
     AttentionMaps,

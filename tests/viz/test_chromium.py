@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viz.chromium import OVERRIDE, find_chromium
+from viz.figures.chromium import OVERRIDE, find_chromium
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder of programs, the only one on the PATH."""
     monkeypatch.delenv(OVERRIDE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("viz.chromium.PROGRAMS", ("chromium", "google-chrome"))
+    monkeypatch.setattr("viz.figures.chromium.PROGRAMS", ("chromium", "google-chrome"))
     return tmp_path
 
 

@@ -10,7 +10,7 @@ from tests.models import tiny_model
 from transformer.checkpoints.folder import LoadedModel
 from transformer.text.coder import Specials
 from transformer.text.ids import IdCoder
-from viz.example_ids import example_ids
+from viz.text_session import example_ids
 
 
 def wordless(rows: int, *, pad: int | None, ends: tuple[int, ...] = (2,)) -> LoadedModel:

@@ -7,9 +7,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from viz.chromium import OVERRIDE
 from viz.figures import export
 from viz.figures.attention import attention_heatmap, layer_heads
+from viz.figures.chromium import OVERRIDE
 from viz.theme import palette
 
 LIGHT = palette("light")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from viz.figures.decoding import ScoredTokens, token_by_token
 from viz.figures.export import numbers
-from viz.figures.forcing import ScoredTokens, token_by_token
 from viz.theme import PALETTES, Theme, palette
 
 GIVEN = ScoredTokens(["<b>il", "gatto", "<eos>"], np.array([-0.1, -2.5, -0.3]), np.array([0.5, 1.5, 0.2]))

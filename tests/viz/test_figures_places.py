@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from viz.figures.dot_product import dot_product_terms
-from viz.figures.places import before_and_after, bias_by_distance, rotary_angles, rotary_wavelengths
+from viz.figures.relative_positions import (
+    bias_by_distance,
+    rotary_angles,
+    rotary_products,
+    rotary_wavelengths,
+)
 from viz.theme import palette
 
 LIGHT = palette("light")
@@ -45,9 +50,9 @@ def test_stretched_wavelengths_stand_beside_those_first_trained() -> None:
     assert len(rotary_wavelengths(trained, trained, 17, theme=LIGHT).data) == 1
 
 
-def test_products_before_and_after_stand_side_by_side() -> None:
+def test_products_rotary_products_stand_side_by_side() -> None:
     before, after = RNG.normal(size=(2, 4))
-    figure = before_and_after(before, after, ["a", "<b>", "a", ""], theme=LIGHT)
+    figure = rotary_products(before, after, ["a", "<b>", "a", ""], theme=LIGHT)
     assert [bars.name for bars in figure.data[:2]] == ["before turning", "after turning"]
     np.testing.assert_allclose(figure.data[0].y, before, rtol=1e-6)
     np.testing.assert_allclose(figure.data[1].y, after, rtol=1e-6)

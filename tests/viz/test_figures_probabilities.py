@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from viz.figures.decoding import next_words, step_probabilities
 from viz.figures.export import numbers
-from viz.figures.probabilities import next_words, step_probabilities
 from viz.theme import palette
 
 DARK = palette("dark")

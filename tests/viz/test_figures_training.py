@@ -1,16 +1,19 @@
 import numpy as np
 import pytest
 
+from transformer.training.snapshots import History
 from viz.figures.export import numbers
-from viz.figures.training import MOST_POINTS, Checks, Course, Marks, training_course
+from viz.figures.training import MOST_POINTS, Checks, Marks, training_course
 from viz.theme import palette
 
 LIGHT = palette("light")
-SHORT = Course([1, 2, 3, 4], [4.0, 3.0, 2.5, 2.0], [1e-3, 2e-3, 1e-3, 5e-4])
+SHORT = History((1, 2, 3, 4), (4.0, 3.0, 2.5, 2.0), (1e-3, 2e-3, 1e-3, 5e-4))
 
 
-def long_course(n: int) -> Course:
-    return Course(range(1, n + 1), np.linspace(8, 1, n).tolist(), np.linspace(0, 1, n).tolist())
+def long_course(n: int) -> History:
+    return History(
+        tuple(range(1, n + 1)), tuple(np.linspace(8, 1, n).tolist()), tuple(np.linspace(0, 1, n).tolist())
+    )
 
 
 def test_a_short_course_is_drawn_update_by_update() -> None:
@@ -51,7 +54,7 @@ def test_a_logarithmic_axis_keeps_the_first_updates_apart() -> None:
 
 
 def test_a_course_that_has_not_begun_has_its_axes() -> None:
-    figure = training_course(Course([], [], []), theme=LIGHT, n_steps=500, checks=Checks([], []))
+    figure = training_course(History(), theme=LIGHT, n_steps=500, checks=Checks([], []))
     assert [len(trace.y) for trace in figure.data] == [0, 0, 0]
     assert figure.layout.xaxis.range == (0, 501)
 

@@ -16,12 +16,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._closed import Closed, add_closed, opened
-from viz.figures._finish import color_bar, finish
+from viz.figures._style import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
 from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step
 from viz.figures.numbers import written
-from viz.figures.scales import color_range
-from viz.theme import Theme, color_scale
+from viz.theme import Theme, color_range, color_scale
 
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
@@ -82,7 +81,7 @@ def attention_heatmap(
         theme: the look.
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
-        value_range: the ends of the colour scale; None: those of `color_range` for these values alone.
+        value_range: the ends of the colour scale; None: `color_range` of these values.
         title: of the figure; plain text.
 
     Raises:
