@@ -1,24 +1,24 @@
-"""The pickers: how every one is drawn, and those that several pages have, each with its one key.
+"""The pickers: how each is drawn, and those that several pages have, each with its one key.
 
 A picker keeps its value in the session's state under its key, and Streamlit keeps the address in step with
-it under the same name. A remembered or linked value that is none of the options now (another model, another
-sentence) lets the picker begin with its default. A page that moves another page's picker does so by the
-functions here that are called `choose_...`, never by the picker's key.
+it under the same name. A page moves another page's picker by the functions here that are called `choose`,
+never by the picker's key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz.attention_maps import ATTENTION_LABELS, Attention
 from viz.figures.labels import visible
 
 Option = TypeVar("Option")
+Draw: TypeAlias = Callable[..., Any]
+"""What draws a widget: a function of `st`, or that of a column or container."""
 LARGEST_SEED = 2**31 - 1
 _DEFAULT = "default of "
 _ATTENTION = "attention"
@@ -48,112 +48,57 @@ def follow_default(key: str, default: Any) -> None:
     st.session_state[known] = default
 
 
-def pick_from_list(
-    label: str,
-    options: Sequence[Option],
-    *,
-    key: str,
-    default: Option | None = None,
-    where: DeltaGenerator | None = None,
-    **looks: Any,
-) -> Option:
-    """Draw a drop-down list.
+def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks: Any) -> Option:
+    """Draw a picker of one of the options.
 
     Args:
+        draw: `st.selectbox`, `st.select_slider` or the like, or that of a column.
         label: what is picked.
         options: one or more.
         key: of the picker, and its name in the address.
-        default: what it begins with; None: the first option.
-        where: the column or container; None: here.
-        looks: what else `st.selectbox` takes.
+        looks: what else `draw` takes.
     """
     clamp_choice(key, options)
-    index = 0 if default is None else options.index(default)
-    draw = st.selectbox if where is None else where.selectbox
-    chosen: Option = draw(label, options, index=index, key=key, bind="query-params", **looks)
+    chosen: Option = draw(label, options, key=key, bind="query-params", **looks)
     return chosen
 
 
-def pick_from_buttons(
-    label: str,
-    labels: Mapping[Option, str],
-    *,
-    key: str,
-    default: Option | None = None,
-    where: DeltaGenerator | None = None,
-    **looks: Any,
+def pick_button(
+    draw: Draw, label: str, labels: Mapping[Option, str], default: Option | None = None, **looks: Any
 ) -> Option:
-    """Draw a row of buttons, one of which is always pressed.
+    """Draw a button for each option with its label, one of which is always pressed: at first the default.
 
-    Args:
-        label: what is picked.
-        labels: option -> what stands on its button.
-        key: as for `pick_from_list`, and so are the others.
-        default: what it begins with.
-        where: it stands.
-        looks: what else `st.segmented_control` takes.
+    `draw` is `st.segmented_control` or that of a column; the others are as for `pick`.
     """
     options = list(labels)
-    clamp_choice(key, options)
-    draw = st.segmented_control if where is None else where.segmented_control
-    chosen: Option = draw(
-        label,
-        options,
-        default=options[0] if default is None else default,
-        required=True,
-        format_func=labels.__getitem__,
-        key=key,
-        bind="query-params",
-        **looks,
-    )
-    return chosen
+    first = options[0] if default is None else default
+    name = labels.__getitem__
+    return pick(draw, label, options, default=first, required=True, format_func=name, **looks)
 
 
-def as_wide_as_needed() -> DeltaGenerator:
-    """A place for buttons in a row: directly in it they would be cut on a narrow screen."""
-    return st.container(width="content")
+def in_a_row() -> Draw:
+    """What draws buttons in a horizontal container: directly in it they would be cut on a narrow screen."""
+    return st.container(width="content").segmented_control
 
 
-def pick_on_slider(
-    label: str,
-    options: Sequence[Option],
-    default: Option,
-    *,
-    key: str,
-    where: DeltaGenerator | None = None,
-    **looks: Any,
-) -> Option:
-    """Draw a slider with a stop for each option; the arguments are those of `pick_from_list`."""
-    clamp_choice(key, options)
-    draw = st.select_slider if where is None else where.select_slider
-    chosen: Any = draw(label, options, default, key=key, bind="query-params", **looks)
-    return cast(Option, chosen)
-
-
-def pick_seed(label: str, *, key: str, where: DeltaGenerator | None = None, **looks: Any) -> int:
-    """Draw a box for the seed of something random; it begins with 0, or with `value` among the looks."""
-    draw = st.number_input if where is None else where.number_input
+def pick_seed(draw: Draw, label: str, *, key: str, **looks: Any) -> int:
+    """Draw a box for the seed of something random, by `st.number_input`; at first it is 0, or `value`."""
     seed: int = draw(label, 0, LARGEST_SEED, key=key, bind="query-params", **looks)
     return seed
 
 
-def pick_token(
-    label: str, tokens: Sequence[str], *, key: str, default: int = 0, where: DeltaGenerator | None = None
-) -> int:
-    """Draw a list of tokens; returns the position of the picked one."""
-    return pick_from_list(
-        label,
-        range(len(tokens)),
-        key=key,
-        default=default,
-        where=where,
-        format_func=lambda position: f"{position}: {visible(tokens[position])}",
-    )
+def pick_token(draw: Draw, label: str, tokens: Sequence[str], *, key: str, default: int = 0) -> int:
+    """Draw a list of tokens, by `st.selectbox`; returns the position of the picked one."""
+
+    def name(position: int) -> str:
+        return f"{position}: {visible(tokens[position])}"
+
+    return pick(draw, label, range(len(tokens)), key=key, index=default, format_func=name)
 
 
-def pick_query(tokens: Sequence[str], default: int, where: DeltaGenerator | None = None) -> int:
+def pick_query(draw: Draw, tokens: Sequence[str], default: int) -> int:
     """Draw the list of the tokens that look, on Masks and Positions; returns the picked one's position."""
-    return pick_token("Query: the token that looks", tokens, key="query", default=default, where=where)
+    return pick_token(draw, "Query: the token that looks", tokens, key="query", default=default)
 
 
 def pick_attention(
@@ -166,13 +111,9 @@ def pick_attention(
         preferred: what it begins with, if there is one.
         key: of a picker that goes its own way: others keep what is picked on another page.
     """
-    return pick_from_buttons(
-        "Which attention",
-        {attention: ATTENTION_LABELS[attention] for attention in attentions},
-        key=key,
-        default=preferred if preferred in attentions else attentions[0],
-        where=as_wide_as_needed(),
-    )
+    labels = {attention: ATTENTION_LABELS[attention] for attention in attentions}
+    default = preferred if preferred in labels else attentions[0]
+    return pick_button(in_a_row(), "Which attention", labels, key=key, default=default)
 
 
 def choose_attention(attention: Attention) -> None:
@@ -190,25 +131,19 @@ class HeadPicker:
     layer_key: str
     head_key: str
 
-    def pick(self, n_layers: int, n_heads: int, *, default_layer: int | None = None) -> tuple[int, int]:
-        """Draw both lists beside each other.
-
-        Args:
-            n_layers: the model's.
-            n_heads: of a layer.
-            default_layer: None: the last one, where cross-attention is clearest.
-        """
+    def pick(self, n_layers: int, n_heads: int) -> tuple[int, int]:
+        """Draw both beside each other, at first on the last layer: there cross-attention is clearest."""
         left, right = st.columns(2)
-        layer = self.pick_layer(n_layers, left, n_layers - 1 if default_layer is None else default_layer)
-        return layer, self.pick_head(n_heads, right)
+        layer = self.pick_layer(left.selectbox, n_layers, n_layers - 1)
+        return layer, self.pick_head(right.selectbox, n_heads)
 
-    def pick_layer(self, n_layers: int, where: DeltaGenerator, default: int = 0) -> int:
+    def pick_layer(self, draw: Draw, n_layers: int, default: int = 0) -> int:
         """Draw the list of layers."""
-        return pick_from_list("Layer", range(n_layers), key=self.layer_key, default=default, where=where)
+        return pick(draw, "Layer", range(n_layers), index=default, key=self.layer_key)
 
-    def pick_head(self, n_heads: int, where: DeltaGenerator, label: str = "Head") -> int:
+    def pick_head(self, draw: Draw, n_heads: int, label: str = "Head") -> int:
         """Draw the list of heads."""
-        return pick_from_list(label, range(n_heads), key=self.head_key, where=where)
+        return pick(draw, label, range(n_heads), key=self.head_key)
 
     def choose(self, layer: int, head: int) -> None:
         """Move both. To be called from a callback."""

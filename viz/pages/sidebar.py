@@ -26,7 +26,7 @@ from viz.session import (
     take_next,
 )
 from viz.text_session import begin_numbers
-from viz.widgets import clamp_choice, pick_from_list, pick_seed
+from viz.widgets import clamp_choice, pick, pick_seed
 
 LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
@@ -38,6 +38,7 @@ CLOSED_NOTE = (
 )
 RANDOM_NOTE = "Random weights, in the sizes you choose"
 VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
+WIDTH_NOTE = "Width of the residual stream."
 DEVICE_NOTE = "Where the model runs. The fastest stands first."
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
 
@@ -50,8 +51,10 @@ def sidebar() -> None:
         sizes = None
         if chosen == RANDOM:
             sizes = _random_sizes()
-            name = pick_from_list("Vocabulary of", shipped_models(), key="vocabulary", help=VOCABULARY_NOTE)
-        device = pick_from_list("Device", available_devices(), key="device", help=DEVICE_NOTE)
+            name = pick(
+                st.selectbox, "Vocabulary of", shipped_models(), key="vocabulary", help=VOCABULARY_NOTE
+            )
+        device = pick(st.selectbox, "Device", available_devices(), key="device", help=DEVICE_NOTE)
         choose_model(ModelChoice(name=name, random=sizes, device=device))
         loaded = _open()
         begin_numbers(loaded)
@@ -109,11 +112,11 @@ def _caption(name: str) -> str:
 def _random_sizes() -> RandomSizes:
     left, right = st.columns(2)
     return RandomSizes(
-        encoder_layers=pick_from_list("Encoder layers", LAYERS, key="enc", default=2, where=left),
-        n_heads=pick_from_list("Heads", HEADS, key="heads", default=4, where=left),
-        decoder_layers=pick_from_list("Decoder layers", LAYERS, key="dec", default=2, where=right),
-        d_model=pick_from_list(
-            "d_model", D_MODELS, key="d_model", default=128, where=right, help="Width of the residual stream."
+        encoder_layers=pick(left.selectbox, "Encoder layers", LAYERS, key="enc", index=LAYERS.index(2)),
+        n_heads=pick(left.selectbox, "Heads", HEADS, key="heads", index=HEADS.index(4)),
+        decoder_layers=pick(right.selectbox, "Decoder layers", LAYERS, key="dec", index=LAYERS.index(2)),
+        d_model=pick(
+            right.selectbox, "d_model", D_MODELS, key="d_model", index=D_MODELS.index(128), help=WIDTH_NOTE
         ),
-        seed=pick_seed("Seed", key="seed", help="Other seed, other weights."),
+        seed=pick_seed(st.number_input, "Seed", key="seed", help="Other seed, other weights."),
     )

@@ -115,6 +115,7 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
     st.markdown("**A sentence drawn with these settings**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seed = pick_seed(
+            st.number_input,
             "Seed of the draw",
             key=_SEED,
             help="The same seed and settings draw the same sentence.",

@@ -26,7 +26,7 @@ from viz.pages.shared.explain import computed_by
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model, current_theme, token_unit
 from viz.text_session import current_texts
-from viz.widgets import pick_on_slider, set_choice
+from viz.widgets import pick, set_choice
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 _NODE, _STEP = "beam_node", "beam_step"
@@ -37,12 +37,12 @@ def search_section() -> None:
     """Draw the section; what is chosen in it draws only this section again."""
     st.header("The search")
     left, right = st.columns(2)
-    beam_size = pick_on_slider(
+    beam_size = pick(
+        left.select_slider,
         "Beam size",
         BEAM_SIZES,
-        4,
+        value=4,
         key="beam_size",
-        where=left,
         help="How many sentences are followed side by side. 1 is greedy decoding.",
     )
     alpha = right.slider(

@@ -22,7 +22,7 @@ from viz.pages.shared import attention_views
 from viz.pages.shared.attention_words import look_for, what
 from viz.pages.shared.model_words import goes_into_italian
 from viz.session import current_model, token_unit
-from viz.widgets import HEAD, as_wide_as_needed, pick_attention, pick_from_buttons
+from viz.widgets import HEAD, in_a_row, pick_attention, pick_button
 
 BY_LABELS = {"sub-word": "Each sub-word", "word": "Each word"}
 BY_NOTE = (
@@ -55,13 +55,8 @@ def attention_section(run: Run) -> None:
             value_range=maps.color_range,
         )
     with right:
-        view = pick_from_buttons(
-            "View",
-            {view: view for view in VIEWS},
-            key="view",
-            where=as_wide_as_needed(),
-            label_visibility="collapsed",
-        )
+        names = {view: view for view in VIEWS}
+        view = pick_button(in_a_row(), "View", names, key="view", label_visibility="collapsed")
     cell = cell or strongest_cell(maps, layer, head)
     shown = Shown(run, attention, maps, layer, head, cell, words)
     with right if view in BESIDE_THE_GRID else st.container():
@@ -80,15 +75,13 @@ def _pick_maps(run: Run) -> tuple[Attention, Measure, bool]:
     by = "sub-word"
     with st.container(horizontal=True, gap="medium"):
         attention = pick_attention(attentions(run.trace))
-        measure = pick_from_buttons(
-            "What each cell shows", MEASURE_LABELS, key="measure", where=as_wide_as_needed()
-        )
+        measure = pick_button(in_a_row(), "What each cell shows", MEASURE_LABELS, key="measure")
         if token_unit() == "sub-word":
-            by = pick_from_buttons(
+            by = pick_button(
+                in_a_row(),
                 "A row and a column for",
                 BY_LABELS,
                 key="by",
-                where=as_wide_as_needed(),
                 disabled=measure != "weights",
                 help=BY_NOTE,
             )

@@ -18,7 +18,7 @@ from viz.pages.layer_norm.words import NORMS, NormWords
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import forget_choice, pick_from_list
+from viz.widgets import forget_choice, pick
 
 ALL_TOKENS = -1
 SPREADS: dict[Spread, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
@@ -80,13 +80,13 @@ def norm_section(run: Run) -> None:
 
 def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
     left, right = st.columns([3, 2])
-    path = pick_from_list("Norm", list(records), key="norm", where=left, format_func=_in_words)
+    path = pick(left.selectbox, "Norm", list(records), key="norm", format_func=_in_words)
     tokens = _tokens(run, path)
-    token = pick_from_list(
+    token = pick(
+        right.selectbox,
         "Token",
         [ALL_TOKENS, *range(len(tokens))],
         key="norm_token",
-        where=right,
         format_func=lambda position: _token_in_words(position, tokens),
     )
     return records[path], tokens, token
@@ -97,7 +97,7 @@ def _pick_head(record: NormRecord) -> int | None:
     if record.input.dim() == 3:
         return None
     label = "Head of keys and values" if record.path.endswith("k_norm") else "Head"
-    return pick_from_list(label, range(record.input.shape[1]), key="norm_head")
+    return pick(st.selectbox, label, range(record.input.shape[1]), key="norm_head")
 
 
 def _tokens(run: Run, path: str) -> tuple[str, ...]:

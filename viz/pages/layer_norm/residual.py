@@ -110,7 +110,7 @@ def pre_and_post_section(run: Run) -> None:
         )
         return
     sides = stacks(run.trace)
-    seed = pick_seed("Seed of the random weights", key="norm_seed")
+    seed = pick_seed(st.number_input, "Seed of the random weights", key="norm_seed")
     choice, texts = current_choice(), current_texts()
     with st.spinner("Running two random models …", show_time=True):
         twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}

@@ -15,7 +15,7 @@ from viz.pages.masks.softmax import softmax_section
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import as_wide_as_needed, pick_attention, pick_from_buttons, pick_query
+from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
 FIRST_QUERY = 2
 """The query that is followed at first: it has keys before it and after it."""
@@ -45,7 +45,7 @@ def mask_section(trace: Trace) -> None:
         path=f"{record.path}.mask",
     )
     tokens = record.query_tokens[sentence]
-    query = pick_query(tokens, min(FIRST_QUERY, len(tokens) - 1))
+    query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
     for column, (name, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
         with column:
             _matrix(record, sentence, query, name, closed)
@@ -74,12 +74,8 @@ def _pick(trace: Trace) -> tuple[Attention, int]:
     n_sentences = max(len(trace.src_tokens), len(trace.tgt_tokens))
     with st.container(horizontal=True, gap="medium"):
         attention = pick_attention(attentions(trace), preferred="decoder", key="mask_attention")
-        number = pick_from_buttons(
-            "Sentence",
-            {number: str(number) for number in range(1, n_sentences + 1)},
-            key="sentence",
-            where=as_wide_as_needed(),
-        )
+        numbers = {number: str(number) for number in range(1, n_sentences + 1)}
+        number = pick_button(in_a_row(), "Sentence", numbers, key="sentence")
     return attention, number - 1
 
 

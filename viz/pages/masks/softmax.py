@@ -33,7 +33,9 @@ def softmax_section(
         closed: reason -> (K,) True where the mask closes the key for this query.
     """
     st.header("One query, with and without the mask")
-    layer, head = HEAD.pick(len(records), records[0].scores.shape[1], default_layer=0)
+    left, right = st.columns(2)
+    layer = HEAD.pick_layer(left.selectbox, len(records))
+    head = HEAD.pick_head(right.selectbox, records[0].scores.shape[1])
     record = records[layer]
     row = record.scores[sentence, head, query]  # (K,)
     mask = record.mask[sentence, 0, query]

@@ -15,7 +15,7 @@ from viz.figures.relative_positions import bias_by_distance
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import HEAD, pick_from_buttons, pick_on_slider
+from viz.widgets import HEAD, pick, pick_button
 
 
 @st.fragment
@@ -72,8 +72,8 @@ def biases_of(
 def _pick(sides: list[Stack]) -> tuple[Stack, int]:
     left, right = st.columns(2)
     labels = {stack: stack.capitalize() for stack in sides}
-    stack = pick_from_buttons("Which stack", labels, key="bias_stack", where=left)
-    return stack, HEAD.pick_head(current_model().model.config.n_heads, right, "Head of the formula")
+    stack = pick_button(left.segmented_control, "Which stack", labels, key="bias_stack")
+    return stack, HEAD.pick_head(right.selectbox, current_model().model.config.n_heads, "Head of the formula")
 
 
 def _pick_distance(n_tokens: int, *, both_ways: bool) -> int:
@@ -81,4 +81,5 @@ def _pick_distance(n_tokens: int, *, both_ways: bool) -> int:
         return 0
     distances = range(1 - n_tokens, n_tokens if both_ways else 1)
     label = "Distance of the formula: key's position minus query's"
-    return pick_on_slider(label, distances, max(-1, distances[0]), key="bias_distance")
+    nearest = max(-1, distances[0])
+    return pick(st.select_slider, label, distances, value=nearest, key="bias_distance")

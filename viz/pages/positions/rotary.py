@@ -17,7 +17,7 @@ from viz.figures.numbers import number
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import HEAD, pick_from_list, pick_query
+from viz.widgets import HEAD, pick, pick_query
 
 
 @st.fragment
@@ -69,10 +69,10 @@ def _pick(run: Run, layers: int) -> tuple[int, int, int, int]:
     columns = st.columns(4)
     tokens = (run.trace.tgt_tokens or run.trace.src_tokens)[0]
     return (
-        HEAD.pick_layer(layers, columns[0]),
-        HEAD.pick_head(config.n_heads, columns[1]),
-        pick_query(tokens, len(tokens) - 1, columns[2]),
-        pick_from_list("Pair i", range(config.d_head // 2), key="rotary_pair", where=columns[3]),
+        HEAD.pick_layer(columns[0].selectbox, layers),
+        HEAD.pick_head(columns[1].selectbox, config.n_heads),
+        pick_query(columns[2].selectbox, tokens, len(tokens) - 1),
+        pick(columns[3].selectbox, "Pair i", range(config.d_head // 2), key="rotary_pair"),
     )
 
 

@@ -16,7 +16,7 @@ from viz.figures.numbers import number
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import forget_choice, pick_on_slider
+from viz.widgets import forget_choice, pick
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 BASES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -84,8 +84,8 @@ def encoding_section() -> None:
 def _sliders() -> Encoding:
     first, second, third = st.columns(3)
     length = first.slider("Length (positions)", 2, 256, 50, key="pe_length", bind="query-params")
-    width = pick_on_slider("d_model (dimensions)", WIDTHS, 128, key="pe_width", where=second)
-    base = pick_on_slider("Base", BASES, 10_000, key="pe_base", where=third, format_func="{:,}".format)
+    width = pick(second.select_slider, "d_model (dimensions)", WIDTHS, value=128, key="pe_width")
+    base = pick(third.select_slider, "Base", BASES, value=10_000, key="pe_base", format_func="{:,}".format)
     left, right = st.columns(2)
     forget_choice("pe_position", lambda position: position < length)
     forget_choice("pe_pair", lambda pair: pair < width // 2)

@@ -14,7 +14,7 @@ from viz.figures import positions as figures
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
-from viz.widgets import pick_from_buttons, pick_token
+from viz.widgets import pick_button, pick_token
 
 LOOK = {
     "sinusoidal": "which vectors are longest, and that the encoding has the same length at every position, "
@@ -29,11 +29,11 @@ def sizes_section(run: Run) -> None:
     """Draw the sizes of one run; what is picked draws only this section again."""
     left, right = st.columns([2, 3])
     sides = {side: label for side, label in SIDES.items() if f"{side}.tokens" in run.trace}
-    side = pick_from_buttons("Which input", sides, key="pe_side", where=left)
+    side = pick_button(left.segmented_control, "Which input", sides, key="pe_side")
     tokens = (run.trace.src_tokens if side == "src_embedding" else run.trace.tgt_tokens)[0]
     vectors = run.trace[f"{side}.tokens"][0].numpy()  # (T, D), times sqrt(d_model) already where that is done
     encodings = run.trace[f"{side}.positions"][0].numpy()  # (T, D)
-    token = pick_token("Token of the formula", tokens, key="pe_token", where=right)
+    token = pick_token(right.selectbox, "Token of the formula", tokens, key="pe_token")
     config = current_model().model.config
     times = ", times √d_model," if config.embedding_scale else ""
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,14 +11,7 @@ from transformer.model.config import NormPosition
 from transformer.training.live.plan import LivePlan, Schedule, TaskName
 from viz.attention_maps import Attention
 from viz.pages.shared.attention_words import look_for
-from viz.widgets import (
-    Option,
-    clamp_choice,
-    follow_default,
-    pick_from_buttons,
-    pick_from_list,
-    pick_seed,
-)
+from viz.widgets import Option, clamp_choice, follow_default, pick, pick_button, pick_seed
 
 TASKS: dict[TaskName, str] = {
     "reverse": "Reverse",
@@ -57,6 +49,17 @@ LAYERS, HEADS, D_MODELS = (1, 2, 3, 4), (1, 2, 4, 8), (32, 64, 128)
 STEPS = (200, 500, 1_000, 2_000, 5_000, 10_000)
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 NORMS: dict[NormPosition, str] = {"pre": "Pre-norm", "post": "Post-norm, as in the paper"}
+LAYERS_NOTE = "Of the encoder, and of the decoder."
+HEADS_NOTE = "In each layer. They share the width between them."
+WIDTH_NOTE = "Width: how many numbers stand for a token."
+STEPS_NOTE = "How often the weights are moved. The learning rate falls to almost 0 at the last one."
+RATE_NOTE = (
+    "The highest one: how far an update moves the weights. Too low learns slowly, too high wanders about or "
+    "breaks down. Try both: that is what this page is for."
+)
+NORM_NOTE = "Before each sublayer, or behind it. Post-norm is harder to train."
+SCHEDULE_NOTE = "It rises during the first tenth of the updates."
+SEED_NOTE = "Of the first weights and the sentences: the same seed trains the same model."
 SCHEDULES: dict[Schedule, str] = {
     "linear": "Falls in a straight line",
     "cosine": "Falls along half a cosine",
@@ -73,7 +76,7 @@ def what_to_look_for(task: TaskName, attention: Attention) -> str:
 
 def pick_task() -> TaskName:
     """Draw the picker of the task."""
-    task = pick_from_buttons("Task", TASKS, key="task")
+    task = pick_button(st.segmented_control, "Task", TASKS, key="task")
     st.caption(NOTES[task])
     return task
 
@@ -81,70 +84,40 @@ def pick_task() -> TaskName:
 def pick_plan(task: TaskName) -> LivePlan:
     """Draw the pickers of everything else."""
     plain = LivePlan(task=task)
-    columns = iter(st.columns(5))
-    layers = _pick(
-        "Layers", LAYERS, plain.n_layers, "layers", next(columns), "Of the encoder, and of the decoder."
-    )
-    heads = _pick(
-        "Heads", HEADS, plain.n_heads, "heads", next(columns),
-        "In each layer. They share the width between them.",
-    )  # fmt: skip
-    d_model = _pick(
-        "d_model", D_MODELS, plain.d_model, "width", next(columns),
-        "Width: how many numbers stand for a token.",
-    )  # fmt: skip
-    steps = _pick(
-        "Updates", STEPS, 5_000 if task == "toy-en-it" else 1_000, "steps", next(columns),
-        "How often the weights are moved. The learning rate falls to almost 0 at the last one.",
-    )  # fmt: skip
-    rate = _pick(
-        "Learning rate", RATES, plain.peak_rate, "rate", next(columns),
-        "The highest one: how far an update moves the weights. Too low learns slowly, too high wanders about "
-        "or breaks down. Try both: that is what this page is for.",
-    )  # fmt: skip
+    usual_steps = 5_000 if task == "toy-en-it" else 1_000
+    one, two, three, four, five = st.columns(5)
     with st.expander("More choices"):
         left, middle, right = st.columns(3)
-    norm = _pick(
-        "Layer norm", list(NORMS), plain.norm_position, "norm", left,
-        "Before each sublayer, or behind it. Post-norm is harder to train.", NORMS.__getitem__,
-    )  # fmt: skip
-    schedule = _pick(
-        "Learning rate, after its rise", list(SCHEDULES), plain.schedule, "schedule", middle,
-        "It rises during the first tenth of the updates.", SCHEDULES.__getitem__,
-    )  # fmt: skip
-    seed = pick_seed(
-        "Seed",
-        key="train_seed",
-        where=right,
-        value=plain.seed,
-        help="Of the first weights and the sentences: the same seed trains the same model.",
-    )
     return LivePlan(
         task=task,
-        n_layers=layers,
-        n_heads=heads,
-        d_model=d_model,
-        norm_position=norm,
-        steps=steps,
-        peak_rate=rate,
-        schedule=schedule,
-        seed=seed,
+        n_layers=_pick(one, "Layers", LAYERS, plain.n_layers, "layers", LAYERS_NOTE),
+        n_heads=_pick(two, "Heads", HEADS, plain.n_heads, "heads", HEADS_NOTE),
+        d_model=_pick(three, "d_model", D_MODELS, plain.d_model, "width", WIDTH_NOTE),
+        steps=_pick(four, "Updates", STEPS, usual_steps, "steps", STEPS_NOTE),
+        peak_rate=_pick(five, "Learning rate", RATES, plain.peak_rate, "rate", RATE_NOTE),
+        norm_position=_pick(left, "Layer norm", NORMS, plain.norm_position, "norm", NORM_NOTE),
+        schedule=_pick(
+            middle, "Learning rate, after its rise", SCHEDULES, plain.schedule, "schedule", SCHEDULE_NOTE
+        ),
+        seed=pick_seed(right.number_input, "Seed", key="train_seed", value=plain.seed, help=SEED_NOTE),
     )
 
 
 def _pick(
+    where: DeltaGenerator,
     label: str,
-    options: Sequence[Option],
+    options: Sequence[Option] | Mapping[Option, str],
     default: Option,
     name: str,
-    where: DeltaGenerator,
     note: str,
-    format_func: Callable[[Any], str] = "{:,}".format,
 ) -> Option:
-    """Draw a list that goes along with the task's default until the user chooses something else."""
-    key = f"train_{name}"
-    clamp_choice(key, options)
+    """Draw a list that goes along with the task's default until the user chooses something else.
+
+    Of a mapping, the values are what is shown.
+    """
+    key, choices = f"train_{name}", list(options)
+    clamp_choice(key, choices)
     follow_default(key, default)
-    return pick_from_list(
-        label, options, key=key, default=default, where=where, help=note, format_func=format_func
-    )
+    in_words = options.__getitem__ if isinstance(options, Mapping) else "{:,}".format
+    index = choices.index(default)
+    return pick(where.selectbox, label, choices, key=key, index=index, format_func=in_words, help=note)

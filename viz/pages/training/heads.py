@@ -13,7 +13,7 @@ from viz.attention_maps import ATTENTION_LABELS, Attention, attention_maps, atte
 from viz.pages.shared import attention_views
 from viz.pages.shared.attention_words import what
 from viz.pages.shared.explain import computed_by
-from viz.widgets import WATCHED_HEAD, as_wide_as_needed, follow_default, pick_attention, pick_from_buttons
+from viz.widgets import WATCHED_HEAD, follow_default, in_a_row, pick_attention, pick_button
 
 
 def heads_section(
@@ -41,13 +41,8 @@ def heads_section(
     with st.container(horizontal=True, gap="medium"):
         attention = pick_attention(attentions(own.trace))
         if given is not None:
-            target = pick_from_buttons(
-                "The target that the decoder reads",
-                targets,
-                key=f"{key}_target",
-                where=as_wide_as_needed(),
-                help=note,
-            )
+            label = "The target that the decoder reads"
+            target = pick_button(in_a_row(), label, targets, key=f"{key}_target", help=note)
             run = given if target == "given" else own
     maps = attention_maps(run.trace, attention, "weights")
     left, right = st.columns([2, 3], gap="medium")

@@ -5,7 +5,7 @@ import streamlit as st
 from viz.pages.training.live import live_tab
 from viz.pages.training.note import training_note
 from viz.pages.training.snapshots import snapshots_tab
-from viz.widgets import pick_from_buttons
+from viz.widgets import pick_button
 
 TABS = {"live": "Train one now", "snapshots": "A finished training"}
 
@@ -15,7 +15,7 @@ st.markdown(
     "how surprised it was (the loss), and moves every number a little, so that it would have been less so. "
     "Here you see what that does to the attention."
 )
-tab = pick_from_buttons("What to watch", TABS, key="watch", label_visibility="collapsed")
+tab = pick_button(st.segmented_control, "What to watch", TABS, key="watch", label_visibility="collapsed")
 if tab == "live":
     live_tab()
 else:

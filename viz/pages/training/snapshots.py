@@ -31,7 +31,7 @@ from viz.pages.training.snapshot_session import (
 )
 from viz.session import current_choice, current_theme
 from viz.text_session import WORDS, current_sentence, examples_of
-from viz.widgets import pick_on_slider
+from viz.widgets import pick
 
 TARGETS = {"given": "The finished model's translation", "own": "What it writes at this step"}
 
@@ -109,10 +109,11 @@ def _moment(name: str, snapshots: Snapshots) -> None:
 
 def _pick_step(snapshots: Snapshots) -> int:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        step = pick_on_slider(
+        step = pick(
+            st.select_slider,
             "Updates so far",
             snapshots.steps,
-            snapshots.steps[-1],
+            value=snapshots.steps[-1],
             key=STEP,
             format_func="{:,}".format,
             help="Each stop has half as many updates as the next one: in the beginning a model changes fast.",
