@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from viz.figures import export
-from viz.figures.attention import attention_heatmap, layer_heads
+from viz.figures.attention import attention_heatmap, side_by_side
 from viz.figures.chromium import OVERRIDE
 from viz.theme import palette
 
@@ -39,7 +39,7 @@ def test_numbers_of_a_heatmap_are_long_form_with_tokens() -> None:
 
 def test_numbers_of_tiles_leave_gaps_out() -> None:
     values = np.random.default_rng(1).random((3, 2, 2))
-    table = export.numbers(layer_heads(values, ["a", "b"], ["c", "d"], theme=LIGHT))
+    table = export.numbers(side_by_side(values, ["a", "b"], ["c", "d"], theme=LIGHT))
     np.testing.assert_allclose(np.sort(table.iloc[:, -1]), np.sort(values.ravel()), rtol=1e-6)
 
 

@@ -12,8 +12,6 @@ from viz.figures.attention import (
     SCORES,
     attention_grid,
     attention_heatmap,
-    compare,
-    layer_heads,
     side_by_side,
 )
 from viz.figures.labels import DECORATION
@@ -162,7 +160,7 @@ def test_grid_of_long_sentences_is_pooled_to_what_a_screen_shows() -> None:
 
 def test_heads_of_a_layer_stand_under_their_headings_in_reading_order() -> None:
     values = random_weights(6, 5, 7)
-    figure = layer_heads(values, QUERIES, KEYS, theme=LIGHT, columns=4)
+    figure = side_by_side(values, QUERIES, KEYS, theme=LIGHT, columns=4)
     assert [annotation.text for annotation in figure.layout.annotations] == [
         f"<b>head {head}</b>" for head in range(6)
     ]
@@ -173,7 +171,9 @@ def test_heads_of_a_layer_stand_under_their_headings_in_reading_order() -> None:
 
 def test_compared_models_share_one_color_range() -> None:
     trained, random = random_weights(5, 7), random_weights(5, 7)[::-1] / 9
-    figure = compare(trained, random, QUERIES, KEYS, theme=LIGHT)
+    figure = side_by_side(
+        np.stack([trained, random]), QUERIES, KEYS, theme=LIGHT, headings=("trained", "random")
+    )
     (trace,) = drawn(figure)
     assert trace.zmax >= trained.max()
     assert np.isfinite(trace.z).sum() == 70
@@ -182,7 +182,7 @@ def test_compared_models_share_one_color_range() -> None:
 
 def test_wrong_number_of_headings() -> None:
     with pytest.raises(ValueError, match="2 headings for 3 matrices"):
-        side_by_side(random_weights(3, 5, 7), ["a", "b"], QUERIES, KEYS, theme=LIGHT)
+        side_by_side(random_weights(3, 5, 7), QUERIES, KEYS, theme=LIGHT, headings=["a", "b"])
 
 
 def test_pool_keeps_the_value_farthest_from_zero() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from transformer.model.attention import scaled_dot_product_attention
@@ -89,7 +90,7 @@ class Shown:
         """Which head is shown, in words."""
         return f"{self.layer_title}, head {self.head}"
 
-    def save(self, kind: str, make_figure: Callable[..., Any], key: str, *values: Any, **looks: Any) -> None:
+    def save(self, kind: str, make_figure: Callable[..., Any], key: str, values: Any, **looks: Any) -> None:
         """Draw the Save menu of what is shown.
 
         Args:
@@ -111,7 +112,7 @@ class Shown:
         }
         by = "-by-word" if self.words else ""
         save_menu(
-            lambda: make_figure(*values, **common | looks),
+            lambda: make_figure(values, **common | looks),
             name=f"{self.attention}-attention-{maps.measure}{by}-layer{self.layer}{kind}",
             key=key,
         )
@@ -148,7 +149,7 @@ def side_by_side(shown: Shown) -> None:
                     st.markdown(f"**Head {head}**")
                     _matrix(shown, maps, head, f"head_matrix_{head}", f"layer {shown.layer}, head {head}")
     shown.save(
-        "-all-heads", figures.layer_heads, "save_layer", maps.values[shown.layer], title=shown.layer_title
+        "-all-heads", figures.side_by_side, "save_layer", maps.values[shown.layer], title=shown.layer_title
     )
 
 
@@ -174,7 +175,7 @@ def lines(shown: Shown) -> None:
     attention_views.lines(maps, shown.layer, shown.cell, key="lines")
     shown.save(
         "-lines",
-        figures.layer_heads,
+        figures.side_by_side,
         "save_lines",
         maps.values[shown.layer],
         quantity=figures.WEIGHTS,
@@ -202,11 +203,11 @@ def trained_and_random(shown: Shown) -> None:
     )
     shown.save(
         f"-head{shown.head}-and-random",
-        figures.compare,
+        figures.side_by_side,
         "save_comparison",
-        shown.maps.values[chosen],
-        twin.values[chosen],
+        np.stack([shown.maps.values[chosen], twin.values[chosen]]),
         value_range=shared,
+        headings=("trained", "random: not trained"),
     )
 
 
