@@ -48,3 +48,14 @@ def texts(app: AppTest) -> str:
     """All the words that the page shows outside its views."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
     return "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))
+
+
+def press(app: AppTest, label: str) -> None:
+    """Press the first button with this label."""
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def buttons(app: AppTest) -> list[str]:
+    """The labels of the buttons."""
+    return [button.label for button in app.button]

@@ -15,6 +15,7 @@ from viz.address import as_typed
 from viz.components.findings import ListedFinding, findings_list
 from viz.figures.labels import visible
 from viz.pages.checkpoint.session import keep_diagnosis, kept_diagnosis
+from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import refused
 from viz.session import current_theme
 
@@ -58,6 +59,7 @@ def doctor(name: str, imported: Imported) -> None:
         warning=current_theme().warning,
         key="findings",
     )
+    computed_by(examination)
     st.download_button(
         "Save everything as JSON",
         data=lambda: json.dumps(to_plain(imported, diagnosis), indent=2, ensure_ascii=False),

@@ -15,6 +15,7 @@ from viz.components.architecture import (
     BlockKind,
     architecture_view,
 )
+from viz.pages.shared.explain import computed_by
 from viz.session import current_theme
 
 NORMS = {"layer": "layer norm", "layer_unbiased": "layer norm", "rms": "RMS norm"}
@@ -46,6 +47,7 @@ def drawing(config: TransformerConfig) -> None:
         "they compute is added to it where the + stands. "
         f"{reads if config.kind == 'encoder-decoder' else ''}Click a block for its weights and their shapes."
     )
+    computed_by(parts_of)
 
 
 def stacks_of(config: TransformerConfig) -> list[ArchitectureStack]:

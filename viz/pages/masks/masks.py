@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.model.masks import causal_mask
+from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from viz.attention_maps import Attention, attention_record, attentions, n_layers
 from viz.figures.masks import mask_matrix
@@ -41,7 +41,7 @@ def mask_section(trace: Trace) -> None:
         formula=_formula(record, sentence, free),
         look="the grey cells: point at one, and it says what closes it. A row is a query and shows what this "
         "token may look at; the framed row is followed below.",
-        computed=causal_mask,
+        computed=causal_mask if attention == "decoder" else padding_mask,
         path=f"{record.path}.mask",
     )
     tokens = record.query_tokens[sentence]

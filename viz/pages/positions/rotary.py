@@ -14,7 +14,7 @@ from transformer.run import Run
 from viz.attention_maps import attention_record, attentions, n_layers
 from viz.figures import relative_positions as figures
 from viz.figures.numbers import number
-from viz.pages.shared.explain import explain
+from viz.pages.shared.explain import computed_by, explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
 from viz.widgets import HEAD, pick, pick_query
@@ -135,3 +135,4 @@ def _products(run: Run, path: str, head: int, query: int) -> None:
         "two are the same.",
         key="rotary_products",
     )
+    computed_by(rotate, f"{path}.q_unrotated, {path}.q")

@@ -13,7 +13,7 @@ from transformer.model.positions import SinusoidLayout, sinusoidal_encoding
 from transformer.model.positions import wavelengths as encoding_wavelengths
 from viz.figures import positions as figures
 from viz.figures.numbers import number
-from viz.pages.shared.explain import explain
+from viz.pages.shared.explain import computed_by, explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
 from viz.widgets import forget_choice, pick
@@ -138,6 +138,7 @@ def _curves(encoding: Encoding) -> None:
         "Each point is the value that the dimension has at a position; the dotted line is pos = "
         f"{encoding.position}.",
     )
+    computed_by(sinusoidal_encoding)
 
 
 def _map(encoding: Encoding) -> None:
@@ -149,6 +150,7 @@ def _map(encoding: Encoding) -> None:
         "A row is what is added to the token at that position: orange is positive, blue negative. "
         f"Position {encoding.position} is framed.",
     )
+    computed_by(sinusoidal_encoding)
 
 
 def _similarity(encoding: Encoding) -> None:

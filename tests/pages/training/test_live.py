@@ -1,83 +1,26 @@
-"""Training: one begun, paused, gone on with and ended; and a sentence through the shipped snapshots."""
+"""Training: a run started, paused, resumed and ended while its page, and others, are looked at."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import HOSTILE, open_app, texts
+from tests.pages.app import buttons, press, texts
+from tests.pages.figures import pictures_without_code
+from tests.pages.training.page import PATIENCE, layer, open_training, progress, wait
 from tests.pages.views import Views
-from tests.viz.mounted import unpack_frame
-from transformer.run import encode_sentence, force, run_sentence
 from transformer.training.live import job
 from transformer.training.live.job import Desk, LiveTraining, Places
 from transformer.training.live.plan import LivePlan
-from transformer.training.snapshots import open_snapshots
-from viz.components.client_view import ClientView
 from viz.pages.training import live_session
-from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
-from viz.text_session import DEFAULT_SENTENCE
 
-PATIENCE = 120.0
-"""Seconds that a busy machine may take for what is a matter of seconds."""
-FINISHED = "A finished training"
-LAST = 6_804
 SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
 COPY = LivePlan(task="copy", n_layers=1, n_heads=2, d_model=32, steps=200)
 QUICK = "tests.transformer.training.quick_worker"
-
-
-@pytest.fixture
-def frames(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """What each view in the browser was given, by its key."""
-    found: dict[str, bytes] = {}
-    mount = ClientView.mount
-
-    def mounted(view: ClientView, frame: bytes, **options: Any) -> object:
-        found[str(options["key"])] = frame
-        return mount(view, frame, **options)
-
-    monkeypatch.setattr(ClientView, "mount", mounted)
-    return found
-
-
-def open_training(**address: str) -> AppTest:
-    app = open_app("training", **address)
-    assert not app.exception
-    return app
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
-
-
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
-def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
-    """Look again and again, as the page's clock does."""
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.2)
-        app.run()
-        assert not app.exception
-
-
-def progress(app: AppTest) -> str:
-    return "".join(str(bar.proto.text) for bar in app.get("progress"))
-
-
-# Train one now
 
 
 @pytest.fixture
@@ -111,20 +54,20 @@ def finished_desk(finished: LiveTraining, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("desk")
-def test_a_training_is_begun_paused_gone_on_with_and_ended(frames: dict[str, bytes]) -> None:
+def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None:
     app = open_training(**SMALL, train_steps="10,000")
-    assert labels(app) == ["Start"]
+    assert buttons(app) == ["Start"]
     press(app, "Start")
     wait(app, lambda: "It learns" in progress(app))
-    assert labels(app)[:3] == ["Pause", "Start anew", "Stop and clear"]
-    wait(app, lambda: "live_grid" in frames)
-    assert unpack_frame(frames["live_grid"])[0]["heads"] == ["head 0", "head 1"]
+    assert buttons(app)[:3] == ["Pause", "Start anew", "Stop and clear"]
+    wait(app, lambda: "live_grid" in views.frames)
+    assert views.data("live_grid")["heads"] == ["head 0", "head 1"]
     press(app, "Pause")
     wait(app, lambda: "Paused" in progress(app))
     press(app, "Go on")
     wait(app, lambda: "It learns" in progress(app))
     press(app, "Stop and clear")
-    assert labels(app) == ["Start"]
+    assert buttons(app) == ["Start"]
 
 
 @pytest.mark.usefixtures("desk")
@@ -134,7 +77,8 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
     wait(app, lambda: "Finished: 200 of 200 updates of Copy" in progress(app))
     assert "After 200 updates it writes" in texts(app)
     assert "m 7 a 3 k 2" in texts(app), "the right answer of copying the symbols"
-    assert labels(app)[:2] == ["Start anew", "Stop and clear"]
+    assert pictures_without_code(app) == []
+    assert buttons(app)[:2] == ["Start anew", "Stop and clear"]
 
 
 @pytest.mark.usefixtures("desk")
@@ -168,10 +112,6 @@ def test_a_new_training_begins_with_its_own_last_layer() -> None:
     assert layer(app).value == 2
 
 
-def layer(app: AppTest) -> Any:
-    return next(select for select in app.selectbox if select.label == "Layer")
-
-
 def layers(app: AppTest) -> list[str]:
     return [option for select in app.selectbox if select.label == "Layer" for option in select.options]
 
@@ -193,7 +133,7 @@ def test_buttons_and_state_agree_when_a_training_ends_while_they_are_drawn(
     monkeypatch.setattr(LiveTraining, "status", property(lambda _: next(found, "finished")))
     app.run()
     is_over = "Finished" in progress(app)
-    assert is_over is (labels(app)[:2] == ["Start anew", "Stop and clear"])
+    assert is_over is (buttons(app)[:2] == ["Start anew", "Stop and clear"])
 
 
 def notes_elsewhere(app: AppTest) -> list[str]:
@@ -277,78 +217,4 @@ def test_the_updates_go_along_with_the_task_until_a_person_chooses_them() -> Non
 
 def pick_task(app: AppTest, task: str) -> None:
     app.button_group(key="task").set_value(task).run()
-    assert not app.exception
-
-
-# A finished training
-
-
-@pytest.mark.parametrize("step", [0, 106, LAST])
-def test_each_snapshot_runs_the_sentence(frames: dict[str, bytes], step: int) -> None:
-    """The views hold the numbers of that step's own model, over the finished model's words."""
-    app = open_training(watch=FINISHED, step=f"{step:,}")
-    snapshots = open_snapshots("toy-en-it")
-    assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
-    loaded, finished = snapshots.open(step), snapshots.open(LAST)
-    source = encode_sentence(loaded, "source", DEFAULT_SENTENCE, "sentence")
-    expected = force(loaded, source, run_sentence(finished, DEFAULT_SENTENCE).target)
-    weights = expected.trace.attention("decoder", 1, "cross_attn").weights[0]
-    drawn = unpack_frame(frames["snapshots_head"])[1]["values"]
-    np.testing.assert_allclose(drawn.reshape(weights[0].shape), weights[0].numpy(), atol=1 / 255)
-    shown = texts(app)
-    assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
-    assert f"After {step:,} updates it writes" in shown
-
-
-def test_a_layer_of_the_snapshots_is_no_layer_of_another_page() -> None:
-    app = open_training(watch=FINISHED, layer="2", model="en-it")
-    layer(app).set_value(0).run()
-    app.switch_page("viz/pages/explore/page.py").run()
-    assert not app.exception
-    assert layer(app).value == 2
-
-
-def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    def silent(*asked: Any) -> SnapshotRuns:
-        runs = snapshot_runs(*asked)
-        return replace(runs, own=replace(runs.own, translation=""))
-
-    monkeypatch.setattr("viz.pages.training.snapshots.snapshot_runs", silent)
-    app = open_training(watch=FINISHED)
-    assert "(nothing)" in [text.value for text in app.text]
-
-
-def test_the_model_of_the_snapshots_is_named_when_another_is_chosen() -> None:
-    shown = texts(open_training(watch=FINISHED, model="en-it"))
-    assert "en-it came without snapshots of its training, so this is that of toy-en-it." in shown
-
-
-def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [1000.0]
-    monkeypatch.setattr("viz.pages.training.snapshot_session.time.monotonic", lambda: clock[0])
-    app = open_training(watch=FINISHED)
-    press(app, "Play")
-    steps = open_snapshots("toy-en-it").steps
-    assert app.session_state["step"] == 0, "from the last one it begins anew"
-    for step in steps[1:]:
-        clock[0] += 1.5
-        app.run()
-        assert app.session_state["step"] == step
-    clock[0] += 1.5
-    app.run()
-    assert "Play" in labels(app)
-
-
-def test_too_long_a_sentence_for_the_snapshots_is_refused_with_what_can_be_done_here() -> None:
-    """Whichever model is chosen in the sidebar, the snapshots are those of the same training."""
-    app = open_training(watch=FINISHED, text="cat " * 200)
-    read = open_snapshots("toy-en-it").open(0).model.config.max_len - 1
-    refused = f"The text has 200 tokens; the models of this training read at most {read}. Type a shorter one."
-    assert [warning.value for warning in app.warning] == [refused]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_sentence_breaks_the_page(name: str) -> None:
-    app = open_training(watch=FINISHED, step="0")
-    app.text_input(key="text").set_value(HOSTILE[name]).run()
     assert not app.exception

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import open_app
+from tests.pages.app import buttons, open_app, press
 from tests.pages.views import Views
 
 PATH, UPLOAD = "A path on this machine", "Upload"
@@ -28,11 +28,6 @@ def start(where: str | None = None, **address: str) -> AppTest:
     return app
 
 
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
-
-
 def open_path(app: AppTest, path: Path | str) -> None:
     app.text_input(key="checkpoint_path").set_value(str(path))
     press(app, "Open it")
@@ -48,10 +43,6 @@ def upload(app: AppTest, *paths: Path) -> None:
     files = [(path.name, path.read_bytes(), "application/octet-stream") for path in paths]
     app.file_uploader(key="checkpoint_upload").set_value(files)
     press(app, "Open it")
-
-
-def buttons(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
 
 
 def questions(app: AppTest) -> dict[str, Any]:

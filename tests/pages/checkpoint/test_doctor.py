@@ -18,17 +18,8 @@ from tests.checkpoints import (
     hostile_file,
     numberless_file,
 )
-from tests.pages.app import HOSTILE, PAGES, open_app, texts
-from tests.pages.checkpoint_page import (
-    OPENED,
-    buttons,
-    models,
-    opened,
-    press,
-    start,
-    table,
-    titles,
-)
+from tests.pages.app import HOSTILE, PAGES, buttons, open_app, press, texts
+from tests.pages.checkpoint.page import OPENED, models, opened, start, table, titles
 from tests.pages.views import Views
 from tests.transformer.checkpoints.tokenizers.folders import byte_level
 from transformer.analysis.examine import examination

@@ -10,7 +10,7 @@ import pytest
 from tests.kinds import KINDS
 from tests.pages.app import texts
 from tests.pages.figures import array, figure, trace
-from tests.pages.kinds_page import NUMBER, formulas, opened, run_of, total
+from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
 from transformer.run import run_sentence

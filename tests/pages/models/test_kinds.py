@@ -11,7 +11,7 @@ import torch
 
 from tests.kinds import KINDS, MASK
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
-from tests.pages.kinds_page import NUMBER, formulas, opened, run_of, total
+from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from transformer.checkpoints.folder import LoadedModel

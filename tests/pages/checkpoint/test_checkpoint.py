@@ -16,16 +16,14 @@ from tests.checkpoints import (
     translator,
     whole_module,
 )
-from tests.pages.app import PAGES, texts
-from tests.pages.checkpoint_page import (
+from tests.pages.app import PAGES, buttons, press, texts
+from tests.pages.checkpoint.page import (
     OPENED,
     PATH,
     UPLOAD,
-    buttons,
     models,
     open_path,
     opened,
-    press,
     questions,
     start,
     table,
