@@ -8,7 +8,7 @@ import streamlit as st
 from viz.components.page_helpers import page_helpers
 from viz.warm_up import is_warm, warm_up
 
-TRAINING = "training"
+EXPLORE, TRAINING = "viz/pages/explore/page.py", "training"
 
 st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
 
@@ -18,14 +18,14 @@ first: Literal["visible", "hidden"] = "hidden" if is_named else "visible"
 named: Literal["visible", "hidden"] = "visible" if is_named else "hidden"
 page = st.navigation(
     [
-        st.Page("viz/pages/explore.py", title="Explore", url_path="home", default=True, visibility=first),
-        st.Page("viz/pages/explore.py", title="Explore", url_path="explore", visibility=named),
-        st.Page("viz/pages/decode.py", title="Decode", url_path="decode"),
-        st.Page("viz/pages/training.py", title="Training", url_path=TRAINING),
-        st.Page("viz/pages/positions.py", title="Positions", url_path="positions"),
-        st.Page("viz/pages/masks.py", title="Masks", url_path="masks"),
-        st.Page("viz/pages/layer_norm.py", title="Layer norm", url_path="layer-norm"),
-        st.Page("viz/pages/checkpoint.py", title="Checkpoint", url_path="checkpoint"),
+        st.Page(EXPLORE, title="Explore", url_path="home", default=True, visibility=first),
+        st.Page(EXPLORE, title="Explore", url_path="explore", visibility=named),
+        st.Page("viz/pages/decode/page.py", title="Decode", url_path="decode"),
+        st.Page("viz/pages/training/page.py", title="Training", url_path=TRAINING),
+        st.Page("viz/pages/positions/page.py", title="Positions", url_path="positions"),
+        st.Page("viz/pages/masks/page.py", title="Masks", url_path="masks"),
+        st.Page("viz/pages/layer_norm/page.py", title="Layer norm", url_path="layer-norm"),
+        st.Page("viz/pages/checkpoint/page.py", title="Checkpoint", url_path="checkpoint"),
     ]
 )
 with st.sidebar:
@@ -39,9 +39,9 @@ if not is_warm():
 def draw() -> None:
     """Draw the page in its frame; what this imports is loaded by now."""
     from viz import address
-    from viz.pages._sidebar import sidebar
-    from viz.pages._style import page_style
-    from viz.pages._training_note import training_note
+    from viz.pages.sidebar import sidebar
+    from viz.pages.style import page_style
+    from viz.pages.training.note import training_note
     from viz.text_session import texts_from_address, texts_to_address
 
     address.restore()

@@ -45,8 +45,8 @@ from transformer.device import choose_device
 from transformer.model.config import TransformerConfig, preset
 from transformer.run import run_sentence
 from transformer.training.optimization.trainer import Precision
-from viz.arrays import attention_maps
-from viz.chromium import find_chromium
+from viz.attention_maps import attention_maps
+from viz.figures.chromium import find_chromium
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

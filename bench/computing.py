@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from bench.measurement import seconds
 from bench.sentences import random_model, sentence
 from transformer.run import run_sentence
-from viz.arrays import attention_maps
+from viz.attention_maps import attention_maps
 from viz.components.shared.frame import pack_frame
 from viz.figures.attention import attention_heatmap
-from viz.pages._attention import GRID_SIDE
+from viz.pages.shared.attention_views import GRID_SIDE
 from viz.pooling import pool_maps
 from viz.theme import palette
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import ViewportSize, sync_playwright
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server, wait_until_idle
-from viz.chromium import find_chromium
+from viz.figures.chromium import find_chromium
 
 TARGET = ROOT / "assets" / "screenshots" / "explore.png"
 WIDTH, HEIGHT = 1500, 1000

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server, wait_until_idle
-from viz.chromium import find_chromium
+from viz.figures.chromium import find_chromium
 
 MODEL = "model=toy-en-it"
 TRAINING = "training"

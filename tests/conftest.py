@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.scheduling import FewBrowsers, long_first
-from viz.chromium import find_chromium
+from viz.figures.chromium import find_chromium
 from viz.warm_up import settle
 
 settings.register_profile("developer", deadline=None)

@@ -10,57 +10,34 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Prefix of a module -> prefixes it must not import. The longest prefix that fits a module counts.
-FORBIDDEN = {
-    "app": ("tests", "bench", "scripts"),
-    "viz": ("app", "tests", "bench", "scripts", "transformer", "streamlit", "torch", "spacy"),
-    "viz.pages": ("app", "tests", "bench", "scripts", "torch", "spacy"),
-    "viz.session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.address": ("app", "viz.pages", "viz.session", "tests", "bench", "scripts"),
-    "viz.text_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.live_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.training_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.checkpoint_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.run_cache": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
-    "viz.first_page": ("app", "tests", "bench", "scripts", "torch", "spacy"),
-    "viz.opened_models": ("app", "viz.pages", "viz.session", "streamlit", "tests", "bench", "scripts"),
-    "viz.example_ids": ("app", "viz.pages", "viz.session", "streamlit", "torch", "tests", "bench", "scripts"),
-    "viz.decoding_session": ("app", "viz.pages", "tests", "bench", "scripts"),
-    "viz.arrays": (
-        "app",
-        "viz.pages",
-        "viz.session",
-        "tests",
-        "bench",
-        "scripts",
-        "streamlit",
-        "torch",
-        "spacy",
+# Who may import a library, or a package of ours, by the beginnings of their names; nobody else may.
+_SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address")
+IMPORTED_BY = {
+    "app": (),
+    "tests": (),
+    "bench": (),
+    "scripts": (),
+    "viz": ("app", "viz"),
+    "transformer": (
+        *("transformer", "viz.attention_maps", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
+        *("viz.pages", *_SESSIONS),
     ),
-    "viz.components": (
-        "app",
-        "viz.pages",
-        "viz.session",
-        "viz.figures",
-        "transformer",
-        "torch",
-        "spacy",
-        "plotly",
-    ),
-    "viz.figures": (
-        "app",
-        "viz.pages",
-        "viz.session",
-        "viz.components",
-        "transformer",
-        "streamlit",
-        "torch",
-        "spacy",
-    ),
-    "transformer": ("app", "viz", "streamlit", "plotly", "tests", "bench", "scripts"),
+    "streamlit": ("app", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
+    "plotly": ("viz.figures", "viz.theme", "viz.pages", "viz.warm_up"),
+    "torch": ("transformer", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
+    "spacy": ("transformer",),
 }
 
-# The packages of transformer: each may import from those before its line, and from itself.
+# The packages of viz and of transformer: each may import from those before its line, and from itself.
+VIZ_ORDER = (
+    ("theme", "pooling", "address"),
+    ("figures", "components"),
+    ("attention_maps", "opened_checkpoint", "run_cache"),
+    ("session", "widgets"),
+    ("text_session",),
+    ("pages",),
+    ("warm_up",),
+)
 ORDER = (
     ("errors", "device", "files", "model"),
     ("text",),
@@ -101,19 +78,19 @@ def is_inside(name: str, prefix: str) -> bool:
 
 
 def rank(name: str) -> int | None:
-    """Where a module of transformer stands in ORDER; None for the package itself and for other packages."""
+    """Where a module of viz or transformer stands in its order; None for all others."""
     parts = name.split(".")
-    if parts[0] != "transformer" or len(parts) == 1:
-        return None
-    return next((rank for rank, group in enumerate(ORDER) if parts[1] in group), None)
+    order = {"viz": VIZ_ORDER, "transformer": ORDER}.get(parts[0], ())
+    return next((rank for rank, group in enumerate(order) if parts[1:2] and parts[1] in group), None)
 
 
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_imports_run_one_way(name: str) -> None:
-    prefixes = [prefix for prefix in FORBIDDEN if is_inside(name, prefix)]
-    assert prefixes, f"{name} has no rule: add one to FORBIDDEN"
     found = imported(modules()[name], name)
-    turned = {f for f in found for bad in FORBIDDEN[max(prefixes, key=len)] if is_inside(f, bad)}
+    forbidden = [
+        library for library, users in IMPORTED_BY.items() if not any(is_inside(name, user) for user in users)
+    ]
+    turned = {f for f in found for library in forbidden if is_inside(f, library)}
     assert not turned, f"{name} must not import {sorted(turned)}"
 
 
@@ -127,12 +104,12 @@ def graph() -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("name", sorted(name for name in modules() if name.startswith("transformer.")))
-def test_transformer_is_built_in_layers(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(name for name in modules() if "." in name))
+def test_packages_are_built_in_layers(name: str) -> None:
     own = rank(name)
-    assert own is not None, f"{name} has no place in ORDER: give it one"
-    package = name.split(".")[1]
-    found = {f for f in imported(modules()[name], name) if rank(f) is not None}
+    assert own is not None, f"{name} has no place in the order: give it one"
+    top, package = name.split(".")[:2]
+    found = {f for f in imported(modules()[name], name) if f.split(".")[0] == top and rank(f) is not None}
     wrong = {f for f in found if f.split(".")[1] != package and not 0 <= (rank(f) or 0) < own}
     assert not wrong, f"{name} must not import {sorted(wrong)}"
 

@@ -62,6 +62,11 @@ def write(name: str, value: str, default: str) -> None:
         st.query_params[name] = value
 
 
+def whole_numbers(written: str, separator: str = ",") -> list[int]:
+    """The whole numbers that a value of the address consists of; what is none is left out."""
+    return [int(part) for part in written.split(separator) if part.isdecimal() and len(part) < 10]
+
+
 def remembered(name: str, default: str, subject: Hashable = None) -> str:
     """A place or setting of this user; the default as soon as it belongs to something else.
 

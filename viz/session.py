@@ -7,7 +7,7 @@ what these read under the keys named here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +29,7 @@ from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentence, trace_batch
 from transformer.text.coder import Unit
-from viz.address import remembered
-from viz.opened_models import Shelf, is_opened
+from viz.opened_checkpoint import CheckpointSlot, is_opened
 from viz.run_cache import RunCache
 from viz.theme import Theme, palette
 
@@ -39,9 +38,9 @@ RANDOM = "random"
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
+MODEL = "model"
+"""The key of the model picker."""
 _NEXT = "next model"
-_DEFAULT = "default of "
-_CELL = "cell"
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every person of the server memory and be no clearer."""
 
@@ -98,7 +97,7 @@ def load_model(choice: ModelChoice) -> LoadedModel:
     """
     try:
         if is_opened(choice.name):
-            return shelf().own(choice.name).model(choose_device(choice.device))
+            return checkpoint_slot().own(choice.name).model(choose_device(choice.device))
         return _load_shared(choice)
     except torch.OutOfMemoryError as error:
         raise CheckpointError(
@@ -154,15 +153,15 @@ def _twin(
 
 def models() -> list[str]:
     """What the model picker offers: the shipped models first, what this person has opened, and `RANDOM`."""
-    opened = shelf().opened
+    opened = checkpoint_slot().opened
     own_models = [opened.name] if opened is not None and opened.imported.loaded is not None else []
     return [*shipped_models(), *own_models, RANDOM]
 
 
-@st.cache_resource(scope="session", on_release=Shelf.close, show_spinner=False)
-def shelf() -> Shelf:
+@st.cache_resource(scope="session", on_release=CheckpointSlot.close, show_spinner=False)
+def checkpoint_slot() -> CheckpointSlot:
     """Give each person their own; when their browser goes away, what they opened goes with it."""
-    return Shelf(forget=_forget)
+    return CheckpointSlot(forget=_forget)
 
 
 @st.cache_resource(show_spinner=False)
@@ -183,7 +182,7 @@ def use_next(model: str) -> None:
 def take_next() -> None:
     """Move the model picker to where `use_next` said; before it is drawn."""
     if _NEXT in st.session_state:
-        st.session_state["model"] = st.session_state.pop(_NEXT)
+        st.session_state[MODEL] = st.session_state.pop(_NEXT)
 
 
 def choose_model(choice: ModelChoice) -> None:
@@ -210,43 +209,6 @@ def token_unit() -> Unit:
 def current_theme() -> Theme:
     """The colours of what this person's browser shows now."""
     return palette("dark" if st.context.theme.type == "dark" else "light")
-
-
-def clamp_choice(key: str, options: Sequence[Any]) -> None:
-    """Let a picker whose remembered or linked value is none of its options now begin with its default."""
-    forget_choice(key, options.__contains__)
-
-
-def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
-    """Let a picker whose remembered or linked value has become impossible begin with its default."""
-    if key in st.session_state and not is_possible(st.session_state[key]):
-        del st.session_state[key]
-
-
-def follow_default(key: str, default: Any) -> None:
-    """Let a picker that still stands on its default go along when that becomes another one."""
-    known = _DEFAULT + key
-    if key in st.session_state and st.session_state[key] == st.session_state.get(known, default):
-        st.session_state[key] = default
-    st.session_state[known] = default
-
-
-def set_choice(key: str, value: Any) -> None:
-    """Move a picker, as if the person had. To be called from a callback."""
-    st.session_state[key] = value
-
-
-def focus(n_queries: int, n_keys: int) -> tuple[int, int] | None:
-    """The cell that this user has clicked, as (query, key); None without one in maps of this size."""
-    written = [int(part) for part in remembered(_CELL, "").split(",") if part.isdecimal() and len(part) < 10]
-    if len(written) != 2 or written[0] >= n_queries or written[1] >= n_keys:
-        return None
-    return written[0], written[1]
-
-
-def set_focus(cell: tuple[int, int] | None) -> None:
-    """Choose the cell, as (query, key), that the arithmetic is shown of. To be called from a callback."""
-    st.session_state[_CELL] = "" if cell is None else f"{cell[0]},{cell[1]}"
 
 
 def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:

@@ -16,14 +16,13 @@ from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
-from viz.example_ids import example_ids
 from viz.session import current_choice, current_model
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
-"""What the Training page's tasks of digits and letters begin with."""
+"""What the box of digits and letters begins with."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
 """The Masks page's sentences, one a line."""
 
@@ -38,18 +37,30 @@ class Boxes(NamedTuple):
 
 WORDS = Boxes("text", "target", "batch")
 NUMBERS = Boxes("numbers", "target_numbers", "number_batch")
+SYMBOLS = "symbols"
+"""The key of the box for the Training page's tasks of digits and letters."""
 _DEFAULT_TEXTS = {
     **dict(zip(WORDS, (DEFAULT_SENTENCE, "", DEFAULT_BATCH), strict=True)),
     **dict.fromkeys(NUMBERS, ""),
-    "symbols": DEFAULT_SYMBOLS,
+    SYMBOLS: DEFAULT_SYMBOLS,
 }
 _BEGUN = "begun_numbers"
 """What the boxes of numbers began with: it depends on the model."""
 
+_OFTEN_SPECIAL = frozenset(range(4))
+"""Padding, beginning, end and unknown in most vocabularies, whether or not the files say so."""
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, spread evenly however many there are."""
+
+
+def reads_ids(loaded: LoadedModel) -> bool:
+    """Whether a model came without a tokenizer, so that ids are typed for it."""
+    return isinstance(loaded.source, IdCoder)
+
 
 def boxes_of(loaded: LoadedModel) -> Boxes:
     """The boxes for what a model reads."""
-    return NUMBERS if isinstance(loaded.source, IdCoder) else WORDS
+    return NUMBERS if reads_ids(loaded) else WORDS
 
 
 def texts_from_address() -> None:
@@ -67,7 +78,7 @@ def begin_numbers(loaded: LoadedModel) -> None:
 
     To be called once the model is chosen, before its boxes are drawn.
     """
-    if not isinstance(loaded.source, IdCoder):
+    if not reads_ids(loaded):
         return
     before = _defaults()
     begun = {
@@ -111,7 +122,7 @@ def current_sentence() -> str:
 
 def current_symbols() -> str:
     """The digits and letters of the Training page as typed."""
-    return clean(st.session_state["symbols"])
+    return clean(st.session_state[SYMBOLS])
 
 
 def current_batch() -> list[str]:
@@ -134,3 +145,31 @@ def right_answers_of(model: str) -> dict[str, list[str]]:
     """The right translations of each sentence that is an example of a shipped model."""
     lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
     return {clean(sentence): right for owner, sentence, *right in lines if owner == model}
+
+
+def example_ids(loaded: LoadedModel, n: int) -> str:
+    """Write n ids of a model's vocabulary, as they are typed; none is special, where there are others."""
+    config, specials = loaded.model.config, loaded.source.specials
+    rows = config.src_vocab_size or config.tgt_vocab_size
+    named = (specials.pad, specials.bos, specials.eos, specials.unk, specials.mask)
+    special = {*specials.never, *loaded.start_ids, *loaded.end_ids, *(i for i in named if i is not None)}
+    left_out, ordinary = _most_left_out(rows, special)
+    places = (int(ordinary * (place * _GOLDEN % 1)) for place in range(1, n + 1))
+    return " ".join(str(_skipping(left_out, place)) for place in places)
+
+
+def _most_left_out(rows: int, special: set[int]) -> tuple[list[int], int]:
+    """The ids to leave out, in order, and how many remain: at least one."""
+    for candidates in (special | _OFTEN_SPECIAL, special):
+        left_out = sorted(index for index in candidates if 0 <= index < rows)
+        if len(left_out) < rows:
+            return left_out, rows - len(left_out)
+    return [], rows
+
+
+def _skipping(left_out: list[int], place: int) -> int:
+    """The id at a place (from 0) among those that are not left out."""
+    index = place
+    for skipped in left_out:
+        index += skipped <= index
+    return index

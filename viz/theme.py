@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import Literal
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 ThemeName = Literal["light", "dark"]
 
@@ -23,6 +26,8 @@ FONT_SIZE = 14
 TITLE_SIZE = 17
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 """Line styles that go with the categorical colours, so that no line is told apart by colour alone."""
+FAINT = 0.5
+"""Weights that all stay below it would be pale on a scale up to 1: theirs ends sooner."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,29 +75,9 @@ PALETTES: Mapping[ThemeName, Theme] = {
         warning="#a63a00",
         masked="#dcdfe3",
         hatch="#9aa1ab",
-        sequential=(
-            "#ffffff",
-            "#deebf7",
-            "#c6dbef",
-            "#9ecae1",
-            "#6baed6",
-            "#4292c6",
-            "#2171b5",
-            "#08519c",
-            "#08306b",
-        ),
-        diverging=(
-            "#08306b",
-            "#2171b5",
-            "#6baed6",
-            "#c6dbef",
-            "#f7f7f7",
-            "#fdd0a2",
-            "#fd8d3c",
-            "#d94801",
-            "#7f2704",
-        ),
-        categorical=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#f0e442"),
+        sequential=tuple("#ffffff #deebf7 #c6dbef #9ecae1 #6baed6 #4292c6 #2171b5 #08519c #08306b".split()),
+        diverging=tuple("#08306b #2171b5 #6baed6 #c6dbef #f7f7f7 #fdd0a2 #fd8d3c #d94801 #7f2704".split()),
+        categorical=tuple("#0072b2 #d55e00 #009e73 #cc79a7 #000000 #e69f00 #56b4e9 #f0e442".split()),
     ),
     "dark": Theme(
         name="dark",
@@ -105,29 +90,9 @@ PALETTES: Mapping[ThemeName, Theme] = {
         warning="#ffab70",
         masked="#3b424e",
         hatch="#6d7685",
-        sequential=(
-            "#0e1117",
-            "#0f2440",
-            "#10396b",
-            "#135196",
-            "#1f6fbf",
-            "#4a94d8",
-            "#83b9ea",
-            "#b8dbf7",
-            "#e0f3ff",
-        ),
-        diverging=(
-            "#cfe8ff",
-            "#7ab8ee",
-            "#2f7fc4",
-            "#164a7a",
-            "#23272f",
-            "#8a4513",
-            "#d2701e",
-            "#f7a654",
-            "#ffe3c2",
-        ),
-        categorical=("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#ffffff", "#0072b2"),
+        sequential=tuple("#0e1117 #0f2440 #10396b #135196 #1f6fbf #4a94d8 #83b9ea #b8dbf7 #e0f3ff".split()),
+        diverging=tuple("#cfe8ff #7ab8ee #2f7fc4 #164a7a #23272f #8a4513 #d2701e #f7a654 #ffe3c2".split()),
+        categorical=tuple("#56b4e9 #e69f00 #009e73 #f0e442 #cc79a7 #d55e00 #ffffff #0072b2".split()),
     ),
 }
 
@@ -144,6 +109,19 @@ def palette(name: ThemeName) -> Theme:
 def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
     """Write evenly spaced stops as a plotly colour scale."""
     return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
+
+
+def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, float]:
+    """Choose the ends of the scale for all the values that are looked at together.
+
+    Weights are coloured from 0 to 1. Where none reaches FAINT, as in a long sentence, the scale ends at the
+    largest one, rounded up to a tenth. Scores (`signed`) reach equally far to both sides of 0.
+    """
+    strongest = float(np.abs(values, where=np.isfinite(values), out=np.zeros(values.shape)).max(initial=0))
+    if signed:
+        return (-strongest, strongest) if strongest else (-1.0, 1.0)
+    faint = 0 < strongest < FAINT
+    return 0.0, ceil(strongest * 10 - 1e-6) / 10 if faint else 1.0
 
 
 @cache

@@ -29,7 +29,7 @@ from playwright.sync_api import (
 from scripts.browser import ROOT, launch_chromium, streamlit_server
 from tests.browser.guard import Guard, is_local
 from tests.browser.views import Traffic
-from viz.chromium import find_chromium
+from viz.figures.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
 WAIT_MILLISECONDS = 60_000

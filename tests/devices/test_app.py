@@ -11,7 +11,7 @@ import torch
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
-import viz.pages._sidebar
+import viz.pages.sidebar
 from tests.devices.comparing import moved
 from tests.devices.pretend import PretendCuda
 from tests.kinds import KINDS
@@ -44,7 +44,7 @@ def app_device(
                 run_script(runner, rerun_data)
 
         monkeypatch.setattr(ScriptRunner, "_run_script", run_on_device)
-        monkeypatch.setattr(viz.pages._sidebar, "available_devices", lambda: ["cuda", "cpu"])
+        monkeypatch.setattr(viz.pages.sidebar, "available_devices", lambda: ["cuda", "cpu"])
     return device
 
 
@@ -62,7 +62,7 @@ def test_the_device_is_picked_and_every_page_runs_on_it(app_device: torch.device
     picker.set_value("cuda").run()
     for page in (None, *PAGES[1:]):
         if page is not None:
-            app.switch_page(f"viz/pages/{page}.py").run()
+            app.switch_page(f"viz/pages/{page}/page.py").run()
         assert not app.exception, page
         assert not app.error, page
         assert place_of_the_model(app) == "cuda"

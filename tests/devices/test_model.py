@@ -13,7 +13,7 @@ from tests.pages.offered import BATCH, TEXT
 from transformer.model.trace import Trace
 from transformer.run import draw_target, encode_sentence, run_sentence, search, trace_batch
 from transformer.training.evaluation.translations import translate_all
-from viz.arrays import attention_maps, attentions
+from viz.attention_maps import attention_maps, attentions
 
 SEARCHED = ("rotary", "relative", "words")
 SENTENCES = BATCH.splitlines()

@@ -15,7 +15,7 @@ from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.run import run_sentence
 from transformer.training.snapshots import History, Snapshots, save_snapshot
-from viz.opened_models import Opened
+from viz.opened_checkpoint import OpenedCheckpoint
 from viz.session import random_model
 
 TEXT = "the cat saw a dog"
@@ -65,7 +65,7 @@ def test_somebody_elses_file_is_opened_onto_the_device(device: torch.device, tmp
 
 def test_an_opened_model_is_copied_to_the_device_and_stays_on_the_cpu(device: torch.device) -> None:
     loaded = tiny_model()
-    opened = Opened("name", "label", Path(), {}, imported(loaded))
+    opened = OpenedCheckpoint("name", "label", Path(), {}, imported(loaded))
     there = opened.model(device)
     assert_is_on(there, device)
     assert_is_on(loaded, torch.device("cpu"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("explore", "decode", "positions", "masks", "layer_norm")
@@ -37,16 +38,24 @@ def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **addres
         app.query_params[key] = value
     if model is not None:
         app.query_params["model"] = model
-    if page == "explore":
-        return app.run()
-    path = f"viz/pages/{page}.py"
-    app.switch_page(path).run()
-    if "_" in page:  # before the first run, AppTest takes a page's file name for its address
-        app.switch_page(path).run()
-    return app
+    if page != "explore":
+        # Before its first run AppTest takes the file's name, which all pages share, for the address.
+        app._page_hash = calc_hash(page.replace("_", "-"))
+    return app.run()
 
 
 def texts(app: AppTest) -> str:
     """All the words that the page shows outside its views."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
     return "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))
+
+
+def press(app: AppTest, label: str) -> None:
+    """Press the first button with this label."""
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def buttons(app: AppTest) -> list[str]:
+    """The labels of the buttons."""
+    return [button.label for button in app.button]

@@ -10,7 +10,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 
 from tests.kinds import KINDS
-from tests.pages.checkpoint_page import PATH, start
+from tests.pages.checkpoint.page import PATH, start
 from tests.pages.offered import offer
 from tests.pages.views import Views
 

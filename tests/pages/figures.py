@@ -1,14 +1,20 @@
-"""The figures of a page in a test: what plotly gets, as numbers."""
+"""The pictures of a page in a test: what plotly gets, as numbers; and the code that is named beside them."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
+
+NO_PICTURES = ("navigation", "theme_switch", "whole_characters", "formula_stops", "clock")
+COMPUTED = re.compile(r"Computed by `([^:]+):(\d+) ([\w.]+)`")
 
 
 def figure(app: AppTest, key: str) -> dict[str, Any]:
@@ -42,3 +48,41 @@ def array(values: dict[str, str] | list[Any]) -> NDArray[Any]:
     flat = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
     shape = [int(side) for side in values.get("shape", str(flat.size)).split(",")]
     return flat.reshape(shape)
+
+
+def named_code(app: AppTest) -> list[tuple[str, int, str]]:
+    """File, line and name of all that the page says its pictures were computed by."""
+    found = (COMPUTED.match(text) for kind, text in _elements(app.main) if kind == "computed")
+    return [(match[1], int(match[2]), match[3]) for match in found if match]
+
+
+def pictures_without_code(app: AppTest) -> list[str]:
+    """The pictures that no code is named for: right before or after them and those beside them."""
+    unnamed: list[str] = []
+    group: list[str] = []
+    before = ""
+    for kind, text in (*_elements(app.main), ("heading", "")):
+        if kind == "picture":
+            group.append(text)
+            continue
+        if group and "computed" not in (kind, before):
+            unnamed += group
+        group, before = [], kind
+    return unnamed
+
+
+def _elements(block: Block) -> Iterator[tuple[str, str]]:
+    """The headings, pictures and names of code in a part of a page, in their order: kind and text."""
+    for child in block.children.values():
+        if isinstance(child, Block):
+            yield from _elements(child)
+        elif child.type in ("title", "header", "subheader"):
+            yield "heading", str(child.value)
+        elif child.type == "markdown" and COMPUTED.match(str(child.value)):
+            yield "computed", str(child.value)
+        elif child.type == "plotly_chart":
+            yield "picture", child.proto.id
+        elif child.type == "bidi_component":
+            name = child.proto.component_name.removeprefix("headlight_")
+            if name not in NO_PICTURES:
+                yield "picture", name

@@ -14,7 +14,7 @@ from tests.pages.figures import array, trace
 from transformer.checkpoints.folder import open_model
 from transformer.run import run_sentence
 from viz.figures.numbers import span
-from viz.pages._residual import stream
+from viz.pages.layer_norm.residual import stream
 
 TEXT = "yesterday i saw a raccoon."
 

@@ -11,9 +11,9 @@ from tests.pages.figures import array, figure, trace
 from transformer.checkpoints.folder import open_model
 from transformer.model.trace import Trace
 from transformer.run import encode_sentence, trace_batch
-from viz.arrays import ATTENTION_LABELS, MODULES, Attention
-from viz.pages._batch import padding_of
-from viz.pages._mask_parts import FUTURE, masks_of
+from viz.attention_maps import ATTENTION_LABELS, MODULES, Attention
+from viz.pages.masks.batch import padding_of
+from viz.pages.masks.masks import FUTURE, masks_of
 
 SENTENCES = ["the cat saw a dog.", "i see.", "yesterday i saw a cat."]
 

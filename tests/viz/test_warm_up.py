@@ -6,7 +6,6 @@ import ast
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,10 +25,8 @@ def test_the_frame_is_drawn_before_anything_heavy_is_imported() -> None:
 
 def test_many_visitors_warm_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[str] = []
-    module = SimpleNamespace(prepare=lambda: prepared.append("once"))
     monkeypatch.setattr(warm_up, "_warm", type(warm_up._warm)())
-    monkeypatch.setattr(warm_up, "FIRST_PAGE", "tests.a_first_page")
-    monkeypatch.setitem(sys.modules, "tests.a_first_page", module)
+    monkeypatch.setattr(warm_up, "prepare", lambda: prepared.append("once"))
     assert not warm_up.is_warm()
     with ThreadPoolExecutor(8) as visitors:
         list(visitors.map(lambda _: warm_up.warm_up(), range(8)))
@@ -38,8 +35,11 @@ def test_many_visitors_warm_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_warm_up_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise ImportError
+
     monkeypatch.setattr(warm_up, "_warm", type(warm_up._warm)())
-    monkeypatch.setattr(warm_up, "FIRST_PAGE", "tests.no_such_module")
+    monkeypatch.setattr(warm_up, "prepare", failing)
     for _ in range(2):
         with pytest.raises(ImportError):
             warm_up.warm_up()

@@ -16,12 +16,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._closed import Closed, add_closed, opened
-from viz.figures._finish import color_bar, finish
+from viz.figures._style import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
 from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step
 from viz.figures.numbers import written
-from viz.figures.scales import color_range
-from viz.theme import Theme, color_scale
+from viz.theme import Theme, color_range, color_scale
 
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
@@ -82,7 +81,7 @@ def attention_heatmap(
         theme: the look.
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
-        value_range: the ends of the colour scale; None: those of `color_range` for these values alone.
+        value_range: the ends of the colour scale; None: `color_range` of these values.
         title: of the figure; plain text.
 
     Raises:
@@ -100,83 +99,28 @@ def attention_heatmap(
     return finish(figure, theme, title, pixels(len(query_tokens), per_row=34))
 
 
-def layer_heads(
-    values: NDArray[np.floating],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    *,
-    theme: Theme,
-    quantity: Quantity = WEIGHTS,
-    closed: Closed | None = None,
-    value_range: tuple[float, float] | None = None,
-    title: str = "",
-    columns: int = 4,
-) -> go.Figure:
-    """All heads of one layer beside each other, in the same colour range.
-
-    The values are (H, Q, K), `columns` is the number of heads in a row of the picture; everything else is as
-    for attention_heatmap.
-    """
-    headings = [f"head {head}" for head in range(len(values))]
-    return side_by_side(
-        values,
-        headings,
-        query_tokens,
-        key_tokens,
-        theme=theme,
-        quantity=quantity,
-        closed=closed,
-        value_range=value_range,
-        title=title,
-        columns=columns,
-    )
-
-
-def compare(
-    trained: NDArray[np.floating],
-    random: NDArray[np.floating],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    *,
-    theme: Theme,
-    quantity: Quantity = WEIGHTS,
-    closed: Closed | None = None,
-    value_range: tuple[float, float] | None = None,
-    title: str = "",
-    headings: tuple[str, str] = ("trained", "random: not trained"),
-) -> go.Figure:
-    """Draw the same head of two models on the same sentence, in the same colour range; each (Q, K)."""
-    return side_by_side(
-        np.stack([trained, random]),
-        headings,
-        query_tokens,
-        key_tokens,
-        theme=theme,
-        quantity=quantity,
-        closed=closed,
-        value_range=value_range,
-        title=title,
-    )
-
-
 def side_by_side(
     values: NDArray[np.floating],
-    headings: Sequence[str],
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     *,
     theme: Theme,
+    headings: Sequence[str] = (),
     quantity: Quantity = WEIGHTS,
     closed: Closed | None = None,
     value_range: tuple[float, float] | None = None,
     title: str = "",
     columns: int = 4,
 ) -> go.Figure:
-    """Matrices (N, Q, K) of the same tokens, each under its heading, in the same colour range.
+    """Heads of one layer, or one head of several models, beside each other in the same colour range.
+
+    The values are (N, Q, K), each under its heading (without headings: "head 0" and so on), `columns` of them
+    in a row of the picture; everything else is as for attention_heatmap.
 
     Raises:
-        ValueError: the values are not one matrix of these tokens a heading.
+        ValueError: the values are not one matrix of these tokens for each heading.
     """
+    headings = headings or [f"head {head}" for head in range(len(values))]
     count = len(headings)
     if len(values) != count:
         raise ValueError(f"{count} headings for {len(values)} matrices")

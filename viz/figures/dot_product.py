@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._finish import finish, legend_above
+from viz.figures._style import finish, legend_above
 from viz.figures.numbers import written
 from viz.theme import Theme
 

@@ -18,7 +18,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.chromium import OVERRIDE, find_chromium
+from viz.figures.chromium import OVERRIDE, find_chromium
 from viz.figures.labels import DECORATION, REPEATED, axis_title
 
 # kaleido and pandas take half a second to load, and the first page is drawn without them.

@@ -50,6 +50,11 @@ def visible(token: str, limit: int = MAX_LABEL) -> str:
     return text
 
 
+def visible_in_full(text: str) -> str:
+    """Write a text of any length literally; see `visible`."""
+    return visible(text, limit=10 * len(text))  # at most ⟨U+10FFFF⟩ for a character
+
+
 def _visible(character: str) -> str:
     """One character, or what stands for it where it can't be seen or would reorder the text around it."""
     code = ord(character)

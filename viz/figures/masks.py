@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from viz.figures._closed import Closed, add_closed, any_closed
-from viz.figures._finish import bar_marker, finish, legend_above
+from viz.figures._style import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
 from viz.figures.labels import DECORATION, REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible

@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._band import band, translucent
-from viz.figures._finish import finish, legend_above
+from viz.figures._style import band, finish, legend_above, translucent
 from viz.figures.labels import escape, numbered
 from viz.theme import DASHES, Theme
 

@@ -6,8 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._band import band
-from viz.figures._finish import bar_marker, color_bar, finish, legend_above
+from viz.figures._style import band, bar_marker, color_bar, finish, legend_above
 from viz.figures.labels import numbered, set_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme, color_scale

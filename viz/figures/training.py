@@ -1,17 +1,17 @@
-"""The course of a training: its loss and, under it, its learning rate."""
+"""The course of a training run: its loss and, under it, its learning rate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._band import band
-from viz.figures._finish import finish, legend_above
+from viz.figures._style import band, finish, legend_above
 from viz.figures.labels import DECORATION
 from viz.theme import Theme
 
@@ -21,19 +21,20 @@ LEAST_STEPS = 20
 """Updates that the axis has room for at least."""
 
 
-@dataclass(frozen=True)
-class Course:
-    """The updates of a training that were written down, the earliest first.
+class Updates(Protocol):
+    """The updates of a training run that were written down, the earliest first."""
 
-    Attributes:
-        steps: (N,) numbers of the updates, from 1, rising.
-        losses: (N,), of the batch before the update, in nats.
-        learning_rates: (N,), of the updates.
-    """
+    @property
+    def steps(self) -> Sequence[int]:
+        """(N,) numbers of the updates, from 1, rising."""
 
-    steps: Sequence[int]
-    losses: Sequence[float]
-    learning_rates: Sequence[float]
+    @property
+    def losses(self) -> Sequence[float]:
+        """(N,), of the batch before the update, in nats."""
+
+    @property
+    def learning_rates(self) -> Sequence[float]:
+        """(N,), of the updates."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Marks:
 
 
 def training_course(
-    course: Course,
+    updates: Updates,
     *,
     theme: Theme,
     n_steps: int,
@@ -76,7 +77,7 @@ def training_course(
     """Draw the loss and, under it, the learning rate along the updates.
 
     Args:
-        course: of the training, so far; may be empty.
+        updates: of the training run, so far; may be empty.
         theme: the look.
         n_steps: updates of the whole training: the axis is that long from the beginning.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
@@ -88,10 +89,10 @@ def training_course(
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
     rows = len(heights)
     figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.06, row_heights=heights)
-    groups = _groups(np.asarray(course.steps, np.int64), logarithmic)
-    middles, means = _means(course.steps, groups), _means(course.losses, groups)
-    _loss(figure, course, groups, theme)
-    _rate(figure, course, groups, theme)
+    groups = _groups(np.asarray(updates.steps, np.int64), logarithmic)
+    middles, means = _means(updates.steps, groups), _means(updates.losses, groups)
+    _loss(figure, updates, groups, theme)
+    _rate(figure, updates, groups, theme)
     if chance is not None:
         _chance(figure, chance, max(n_steps, LEAST_STEPS), theme)
     if checks is not None:
@@ -123,9 +124,9 @@ def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int6
     return np.split(np.arange(len(steps)), borders)
 
 
-def _loss(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], theme: Theme) -> None:
-    losses = np.asarray(course.losses, np.float64)
-    middles, means = _means(course.steps, groups), _means(losses, groups)
+def _loss(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
+    losses = np.asarray(updates.losses, np.float64)
+    middles, means = _means(updates.steps, groups), _means(losses, groups)
     if any(len(group) > 1 for group in groups):
         low = np.array([losses[group].min() for group in groups])
         high = np.array([losses[group].max() for group in groups])
@@ -134,7 +135,7 @@ def _loss(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], th
         go.Scatter(
             x=middles.astype(np.float32),
             y=means.astype(np.float32),
-            text=[_updates(course.steps, group) for group in groups],
+            text=[_updates(updates.steps, group) for group in groups],
             mode="lines",
             name="loss",
             line={"color": theme.color(0), "width": 2},
@@ -145,12 +146,12 @@ def _loss(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], th
     )
 
 
-def _rate(figure: go.Figure, course: Course, groups: list[NDArray[np.int64]], theme: Theme) -> None:
+def _rate(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
     figure.add_trace(
         go.Scatter(
-            x=_means(course.steps, groups).astype(np.float32),
-            y=_means(course.learning_rates, groups).astype(np.float32),
-            text=[_updates(course.steps, group) for group in groups],
+            x=_means(updates.steps, groups).astype(np.float32),
+            y=_means(updates.learning_rates, groups).astype(np.float32),
+            text=[_updates(updates.steps, group) for group in groups],
             mode="lines",
             name="learning rate",
             line={"color": theme.color(1), "width": 2, "dash": "dash"},

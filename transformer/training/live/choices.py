@@ -21,6 +21,8 @@ WARMUP_SHARE = 0.1
 BATCH_TOKENS = 512
 """Positions of a batch, padding included."""
 N_SNAPSHOTS = 10
+N_LAYERS, N_HEADS, D_MODEL = 2, 4, 64
+"""Sizes where nothing else is said."""
 MAX_LEN = {"toy-en-it": 128, "copy": 32, "reverse": 32, "sort": 32}
 """The longest sentence, in tokens, that a model of the task accepts."""
 
@@ -42,9 +44,9 @@ CHOICES = {
 def live_plan(
     task: TaskName = "reverse",
     *,
-    n_layers: int = 2,
-    n_heads: int = 4,
-    d_model: int = 64,
+    n_layers: int = N_LAYERS,
+    n_heads: int = N_HEADS,
+    d_model: int = D_MODEL,
     norm_position: NormPosition = "pre",
     steps: int = 1000,
     peak: float = 3e-3,

@@ -1,0 +1,268 @@
+"""Checkpoint: opened by path and by upload, asked about, used on all pages, refused, closed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from tests.checkpoints import (
+    N_DECODER_LAYERS,
+    N_HEADS,
+    SRC_VOCAB_SIZE,
+    torch_file,
+    translator,
+    whole_module,
+)
+from tests.pages.app import PAGES, buttons, press, texts
+from tests.pages.checkpoint.page import (
+    OPENED,
+    PATH,
+    UPLOAD,
+    models,
+    open_path,
+    opened,
+    questions,
+    start,
+    table,
+    titles,
+    upload,
+)
+from tests.pages.views import Views
+from transformer.checkpoints.folder import MODELS
+from viz.pages.checkpoint.session import shipped_subject
+from viz.pages.sidebar import CLOSED_NOTE
+from viz.session import RANDOM
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
+
+
+# What is shown
+
+
+@pytest.mark.parametrize("model", ["en-it", "toy-en-it"])
+def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) -> None:
+    app = start(model=model)
+    assert [element.value for element in app.header] == [
+        "What it is",
+        "Architecture",
+        "What the doctor says",
+        "Every part, setting and name",
+    ]
+    config = shipped_subject(model).imported.report.config
+    columns = views.data("architecture")["stacks"]
+    assert [column["n_layers"] for column in columns] == [config.n_encoder_layers, config.n_decoder_layers]
+    assert len(app.success) == 1
+    assert titles(views, "problem") == titles(views, "warning") == []
+    assert len(titles(views, "ok")) > 10
+    assert any("none is missing" in element.value for element in app.caption)
+
+
+def test_parameters_of_the_parts_add_up() -> None:
+    parts = table(start(), "parameters").set_index("part")
+    loaded = shipped_subject("toy-en-it").imported.loaded
+    assert loaded is not None
+    whole = sum(p.numel() for p in loaded.model.parameters())
+    assert parts.loc["encoder", "parameters"] == sum(
+        parts.loc[name, "parameters"]
+        for name in parts.index
+        if re.fullmatch(r"encoder\.(layers\.\d+|final_norm)", name)
+    )
+    tops = [name for name in parts.index if "." not in name]
+    assert sum(parts.loc[tops, "parameters"]) == whole
+    assert sum(parts.loc[tops, "share"]) == pytest.approx(100)
+
+
+def test_a_random_model_comes_from_no_file() -> None:
+    app = start(model=RANDOM)
+    assert "comes from no file" in app.info[0].value
+    assert not app.header
+
+
+# Opened
+
+
+def test_a_file_opens_by_its_path(tmp_path: Path, views: Views) -> None:
+    app = opened(torch_file(tmp_path / "mine.pt"))
+    assert not app.warning, [element.value for element in app.warning]
+    shown = texts(app)
+    assert "Open: mine.pt" in shown
+    assert "torch.nn.Transformer" in shown
+    assert f"{sum(p.numel() for p in translator().parameters()):,}" in shown
+    assert models(app) == ["en-it", "toy-en-it", OPENED, RANDOM]
+    assert titles(views, "problem") == []
+
+
+def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> None:
+    app = opened(torch_file(tmp_path / "mine.pt"))
+    asked = questions(app)
+    assert {"n_heads", "norm_position", "activation"} <= asked.keys()
+    asked["n_heads"].set_value(N_HEADS)
+    press(app, "Open it again with these answers")
+    blocks = [
+        block
+        for sublayer in views.data("architecture")["stacks"][0]["layer"]
+        for block in sublayer["inside"]
+        if block["kind"] == "attention"
+    ]
+    assert blocks[0]["detail"] == "4 heads of 4"
+    told = table(app, "told by").set_index("setting")
+    assert told.loc["n_heads", "told by"] == "you"
+    assert told.loc["n_decoder_layers", ["value", "told by"]].tolist() == [
+        str(N_DECODER_LAYERS),
+        "the shapes of its tensors",
+    ]
+
+
+def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
+    app = opened(torch_file(tmp_path / "mine.pt"))
+    press(app, "Use it on all pages")
+    questions(app)["n_heads"].set_value(2)
+    press(app, "Open it again with these answers")
+    assert "2 heads" in app.sidebar.caption[0].value
+    assert "All pages use it" in buttons(app)
+
+
+def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
+    app = opened(torch_file(tmp_path / "mine.pt"))
+    press(app, "Use it on all pages")
+    assert "torch.nn.Transformer, opened" in "".join(app.radio(key="model").proto.captions)
+    for page in PAGES:
+        app.switch_page(f"viz/pages/{page}/page.py").run()
+        assert not app.exception
+        assert not app.warning, page
+        assert not app.error, page
+    app.switch_page("viz/pages/explore/page.py").run()
+    assert app.text_input(key="numbers").label == "Numbers of tokens"
+    ids = [int(word) for word in str(app.text_input(key="numbers").value).split()]
+    assert len(ids) == 6
+    assert all(3 < index < SRC_VOCAB_SIZE for index in ids)
+    assert "numbers" not in app.query_params
+    app.switch_page("viz/pages/checkpoint/page.py").run()
+    app.button_group(key="checkpoint_from").set_value(PATH).run()
+    press(app, "Close it")
+    assert models(app) == ["en-it", "toy-en-it", RANDOM]
+    assert "Use it on all pages" not in buttons(app)
+    app.switch_page("viz/pages/explore/page.py").run()
+    assert not app.exception
+    assert app.text_input(key="text").value == "Yesterday I saw a black cat."
+
+
+def test_what_a_reload_closes_is_said_until_another_model_is_chosen() -> None:
+    start(PATH)
+    app = start(model=OPENED)
+    assert [info.value for info in app.info] == [CLOSED_NOTE]
+    app.radio(key="model").set_value("toy-en-it").run()
+    assert not app.info
+    app.radio(key="model").set_value("en-it").run()
+    assert not app.info, "said once"
+
+
+def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -> None:
+    start(PATH)
+    app = start(PATH, model=OPENED)
+    assert app.info[0].value == CLOSED_NOTE
+    open_path(app, torch_file(tmp_path / "mine.pt"))
+    assert not app.info
+    press(app, "Close it")
+    assert not app.info, "closed by the person"
+
+
+def test_no_visit_begins_with_what_it_has_not_lost() -> None:
+    start(PATH)
+    assert not start().info
+    assert not start(model="never heard of").info
+
+
+def test_that_a_reload_closes_it_is_said_before_it_is_opened() -> None:
+    assert "until you close it, or close or reload this page" in texts(start())
+
+
+def test_our_own_folder_opens_with_its_words() -> None:
+    app = opened(MODELS / "toy-en-it")
+    press(app, "Use it on all pages")
+    app.switch_page("viz/pages/explore/page.py").run()
+    app.text_input(key="text").set_value("I see the cat.").run()
+    assert not app.warning
+    assert "gatto" in texts(app)
+
+
+def test_another_one_takes_its_place(tmp_path: Path) -> None:
+    app = opened(torch_file(tmp_path / "first.pt"))
+    press(app, "Use it on all pages")
+    open_path(app, MODELS / "toy-en-it")
+    assert "Open: toy-en-it" in texts(app)
+    assert models(app).count(OPENED) == 1
+
+
+# Uploaded
+
+
+def test_files_are_uploaded_and_removed_when_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(kept))
+    app = start(UPLOAD)
+    upload(app, torch_file(tmp_path / "mine.pt"))
+    assert "Open: mine.pt" in texts(app)
+    stored = list(kept.glob("headlight-upload-*/*"))
+    assert [path.name for path in stored] == ["mine.pt"]
+    press(app, "Close it")
+    assert not list(kept.glob("headlight-upload-*"))
+
+
+def test_a_folder_is_uploaded_file_by_file() -> None:
+    app = start(UPLOAD)
+    upload(app, *(path for path in (MODELS / "toy-en-it").iterdir() if path.is_file()))
+    assert "Open: uploaded folder" in texts(app)
+    assert "Use it on all pages" in buttons(app)
+
+
+def test_nothing_uploaded_is_said() -> None:
+    app = start(UPLOAD)
+    press(app, "Open it")
+    assert "Choose a file of weights" in texts(app)
+
+
+# Refused
+
+
+def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
+    app = opened(torch_file(tmp_path / "mine.pt"))
+    open_path(app, whole_module(tmp_path / "whole.pt"))
+    assert [element.value for element in app.warning] == ["This can't be opened."]
+    assert "save" in texts(app)
+    assert "tests.checkpoints.Translator" in texts(app)
+    assert "Open: mine.pt" in texts(app)
+
+
+@pytest.mark.parametrize(
+    "path, reason",
+    [
+        ("", "Type the path"),
+        ("   ", "Type the path"),
+        ("/nowhere/at/all", "check the path '/nowhere/at/all'"),
+        ("a\x00b", ""),
+        ("~nobody/x", ""),
+        ("<b>x</b> $y$ ![](http://example.com/x.png)", "<b>x</b> $y$ ![](http:/example.com/x.png)"),
+        ("a" * 5000, ""),
+    ],
+)
+def test_what_is_no_path_is_said_as_it_was_typed(path: str, reason: str) -> None:
+    app = start(PATH)
+    open_path(app, path)
+    assert [element.value for element in app.warning] == ["This can't be opened."]
+    assert any(reason in element.value for element in app.text), [element.value for element in app.text]
+    assert not any("example.com" in element.value for element in app.markdown)
+
+
+def test_no_paths_are_opened_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    get_option = st.get_option
+    monkeypatch.setattr(
+        st, "get_option", lambda key: "0.0.0.0" if key == "server.address" else get_option(key)
+    )
+    app = start(PATH)
+    assert "opens no paths" in app.info[0].value
+    assert not [box for box in app.text_input if box.key == "checkpoint_path"]

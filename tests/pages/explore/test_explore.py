@@ -1,0 +1,158 @@
+"""Explore: sentence in, translation out, every attention; the address holds the state."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.pages.app import open_app, texts
+from transformer.checkpoints.folder import default_model, open_model, shipped_models
+from transformer.run import run_sentence
+from viz.attention_maps import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
+from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
+
+
+def test_first_visit_shows_a_translation() -> None:
+    app = open_app(model=None)
+    assert not app.exception
+    assert app.title[0].value == "Explore"
+    assert app.radio(key="model").value == default_model()
+    expected = run_sentence(open_model(default_model()), DEFAULT_SENTENCE).translation
+    assert expected in [text.value for text in app.text]
+
+
+def test_the_toy_knows_the_first_sentence() -> None:
+    app = open_app()
+    assert "ieri ho visto un gatto nero." in [text.value for text in app.text]
+
+
+def test_a_typed_sentence_is_translated() -> None:
+    app = open_app()
+    app.text_input(key="text").set_value("yesterday i saw a raccoon.").run()
+    assert not app.exception
+    assert "ieri ho visto un procione." in [text.value for text in app.text]
+
+
+def test_an_example_is_one_click_away() -> None:
+    app = open_app()
+    example = app.button_group(key="example")
+    chosen = example.options[1]
+    example.set_value(chosen).run()
+    assert app.text_input(key="text").value == chosen
+    assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
+
+
+@pytest.mark.parametrize("model", shipped_models())
+def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
+    loaded = open_model(model)
+    rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    own = [row for row in rows if row[0] == model]
+    assert len(own) >= 6
+    for _, source, *right in own:
+        assert run_sentence(loaded, source).translation in right
+    assert open_app(model=model).button_group(key="example").options == [source for _, source, *_ in own]
+
+
+def test_another_model_reads_the_same_sentence() -> None:
+    app = open_app()
+    app.text_input(key="text").set_value("i like the cats.").run()
+    app.radio(key="model").set_value("random").run()
+    assert not app.exception
+    assert app.text_input(key="text").value == "i like the cats."
+
+
+def test_a_typed_target_is_forced() -> None:
+    app = open_app()
+    app.text_input(key="target").set_value("il mio gatto").run()
+    assert not app.exception
+    assert "teacher forcing" in texts(app)
+    assert "il mio gatto" in [text.value for text in app.text]
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+@pytest.mark.parametrize("measure", MEASURE_LABELS)
+def test_every_attention_in_every_measure(attention: Attention, measure: Measure) -> None:
+    labels = {"attention": ATTENTION_LABELS[attention], "measure": MEASURE_LABELS[measure]}
+    app = open_app(**labels, layer="1", head="2")
+    assert not app.exception
+    assert app.selectbox(key="layer").value == 1
+    assert app.selectbox(key="head").value == 2
+    stack, name = MODULES[attention]
+    assert f"{stack}.layers.1.{name}" in texts(app)
+
+
+@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
+def test_every_view(view: str) -> None:
+    app = open_app(view=view, attention="Cross-attention")
+    assert not app.exception
+    assert app.button_group(key="view").value == view
+
+
+def test_the_address_opens_the_sentence() -> None:
+    app = open_app(text="yesterday i saw a raccoon.", model="random", enc="3", heads="8", seed="5")
+    assert not app.exception
+    assert app.text_input(key="text").value == "yesterday i saw a raccoon."
+    assert app.radio(key="model").value == "random"
+    assert app.selectbox(key="heads").value == 8
+    assert app.number_input(key="seed").value == 5
+
+
+def test_a_linked_layer_that_the_model_lacks_falls_back() -> None:
+    app = open_app(layer="11", head="99")
+    assert not app.exception
+    assert app.selectbox(key="layer").value == 1
+
+
+def test_the_sentence_goes_into_the_address_and_the_default_does_not() -> None:
+    app = open_app()
+    assert "text" not in app.query_params
+    app.text_input(key="text").set_value("i like the cats.").run()
+    assert app.query_params["text"] == "i like the cats."
+
+
+def test_too_long_a_sentence_is_kept_and_told_its_limit() -> None:
+    app = open_app()
+    long = "the raccoon " * 500
+    app.text_input(key="text").set_value(long).run()
+    assert not app.exception
+    assert "at most 127" in app.warning[0].value
+    assert app.text_input(key="text").value == long
+
+
+def test_the_sentence_follows_to_another_page_and_back() -> None:
+    app = open_app()
+    app.text_input(key="text").set_value("i like the cats.").run()
+    app.switch_page("viz/pages/layer_norm/page.py").run()
+    app.switch_page("viz/pages/explore/page.py").run()
+    assert app.text_input(key="text").value == "i like the cats."
+
+
+def test_a_random_model_has_the_vocabulary_that_is_chosen() -> None:
+    app = open_app(model="random", vocabulary="toy-en-it")
+    assert app.selectbox(key="vocabulary").options == shipped_models()
+    assert "the most probable word at each step" in texts(app)
+
+
+def test_random_models_of_every_size_run() -> None:
+    app = open_app(model="random")
+    app.selectbox(key="enc").set_value(6)
+    app.selectbox(key="dec").set_value(1)
+    app.selectbox(key="heads").set_value(16)
+    app.selectbox(key="d_model").set_value(32).run()
+    assert not app.exception
+    assert "6 encoder and 1 decoder layers of 16 heads, d_model 32" in texts(app)
+
+
+def test_a_device_without_the_memory_is_said_and_another_can_be_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr("viz.session._load_shared", full)
+    app = open_app()
+    assert not app.exception
+    assert [error.value for error in app.sidebar.error] == [
+        "The memory of cpu is too small for this model: choose another device or model."
+    ]
+    assert {"Model", "Device"} <= {choice.label for choice in (*app.radio, *app.selectbox)}

@@ -1,0 +1,203 @@
+"""Every page with models of every kind: what there is to see is shown, and what there is not is said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+from tests.kinds import KINDS, MASK
+from tests.pages.app import HOSTILE, PAGES, open_app, texts
+from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
+from tests.pages.offered import BATCH, TEXT, offer
+from tests.pages.views import Views
+from transformer.checkpoints.folder import LoadedModel
+from transformer.model.trace import Stack
+from transformer.run import run_sentence
+from viz.attention_maps import ATTENTION_LABELS, Attention
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+
+@pytest.mark.parametrize("page_name", PAGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_page_runs(kind: str, page_name: str) -> None:
+    assert texts(opened(kind, page_name, batch=BATCH))
+
+
+def numberless(kind: str) -> LoadedModel:
+    """A model of this kind of which one weight of the last layer is NaN."""
+    loaded = KINDS[kind]()
+    weights = loaded.model.state_dict()
+    name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
+    weights[name][0, 0] = torch.nan
+    return loaded
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"numberless {kind}"
+    offer(monkeypatch.setattr, {name: partial(numberless, kind)})
+    for page_name in PAGES:
+        app = open_app(page_name, model=name, batch=BATCH)
+        assert not app.exception
+        if page_name == "explore" and run_sentence(KINDS[kind](), TEXT).steps:
+            assert any("are not finite" in warning.value for warning in app.warning)
+
+
+def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token ends the texts of this model: the last one that is chosen is not read."""
+    offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
+    app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
+    assert not app.exception
+    assert "It did not come to an end by itself: it ran into the limit." in texts(app)
+    assert {"Where the heads look", "What comes next"} <= {header.value for header in app.header}
+    assert "The distribution of step 0, behind the prompt" in texts(app)
+
+
+@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "masked", "relative", "stacks"])
+def test_every_view_of_the_attention(kind: str, view: str) -> None:
+    assert opened(kind, view=view).button_group(key="view").value == view
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["empty", "script", "remote picture", "one endless word"])
+def test_no_text_breaks_it(kind: str, name: str) -> None:
+    app = open_app(model=kind)
+    for box in app.text_input:
+        box.set_value(HOSTILE[name])
+    app.run()
+    assert not app.exception
+
+
+# Explore
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+def test_what_to_look_for_speaks_of_languages_only_where_they_are_known(attention: Attention) -> None:
+    anywhere = texts(opened("relative", attention=ATTENTION_LABELS[attention]))
+    assert "**Look for**" in anywhere
+    assert not any(word in anywhere for word in ("adjective", "noun", "language", "gender"))
+    into_italian = texts(open_app(attention=ATTENTION_LABELS[attention]))
+    assert "adjective" in into_italian
+
+
+@pytest.mark.parametrize(
+    "kind, boxes",
+    [
+        ("prompted", ["Prompt", "Continuation (optional)"]),
+        ("masked", ["Sentence"]),
+        ("reader", ["Sentence"]),
+        ("relative", ["Sentence", "Target (optional)"]),
+        ("toy-en-it", ["English sentence", "Italian sentence (optional)"]),
+    ],
+)
+def test_the_boxes_are_called_what_they_are(kind: str, boxes: list[str]) -> None:
+    assert [box.label for box in opened(kind).text_input] == boxes
+
+
+@pytest.mark.parametrize(
+    "kind, attentions",
+    [("prompted", ["decoder"]), ("masked", ["encoder"]), ("languages", ["encoder", "decoder", "cross"])],
+)
+def test_only_the_attentions_that_there_are_can_be_chosen(kind: str, attentions: list[str]) -> None:
+    app = opened(kind, attention=ATTENTION_LABELS["cross"])
+    options = [ATTENTION_LABELS[attention] for attention in ATTENTION_LABELS if attention in attentions]
+    assert app.button_group(key="attention").options == options
+    assert app.button_group(key="attention").value in attentions
+
+
+def test_a_prompt_goes_in_and_is_gone_on_with(views: Views) -> None:
+    app = opened("rotary")
+    run = run_of("rotary")
+    assert [token[0] for token in views.data("source_strip")["tokens"]] == ["<bos>", *run.source.tokens]
+    assert [token[2] for token in views.data("source_strip")["tokens"]][:2] == ["special", "word"]
+    drawn = views.data("steps")
+    assert drawn["start"] == ["<bos>", *run.source.tokens]
+    assert drawn["positions"] is None
+    assert len(drawn["steps"]) == len(run.steps)
+    assert run.translation in [text.value for text in app.text]
+
+
+def test_a_typed_continuation_is_forced(views: Views) -> None:
+    app = opened("prompted", target="the dog")
+    assert "teacher forcing" in texts(app)
+    assert [step["word"] for step in views.data("steps")["steps"]] == ["the", "dog"]
+    assert "stopped at the most" not in texts(app)
+
+
+def test_a_masked_word_is_found_in_its_place(views: Views) -> None:
+    text = f"Yesterday I {MASK} the dog."
+    app = opened("masked", text=text)
+    run = run_of("masked", text)
+    assert run.translation in [shown.value for shown in app.text]
+    assert views.data("steps")["positions"] == [3]
+    assert views.data("steps")["taken"] == "chosen"
+    special = [token[2] == "special" for token in views.data("source_strip")["tokens"]]
+    assert special == [True, *[False] * 6, True]
+    opened("masked")
+    assert views.data("steps")["positions"] == [1, 2, 3, 4, 5, 6]
+    assert views.data("steps")["taken"] == "given"
+
+
+def test_an_example_masks_a_word() -> None:
+    app = opened("masked")
+    example = app.button_group(key="example")
+    example.set_value(example.options[0]).run()
+    assert MASK in str(app.text_input(key="text").value)
+    assert not app.exception
+
+
+def test_a_model_without_generator_says_that_no_words_come_out(views: Views) -> None:
+    app = opened("reader")
+    assert "this model has no generator" in texts(app)
+    assert "30 numbers" in texts(app)
+    assert "steps" not in views.frames
+
+
+# The arithmetic of one cell
+
+
+def evaluated(formula: str) -> tuple[float, float]:
+    """What the right side of a score's formula comes to, calculated again, and what it says it is."""
+    numbers = formula.split(" = ", 1)[1].split(" = ", 1)[1]
+    calculation, result = numbers.rsplit(" = ", 1)
+    divided = re.match(rf"\\frac\{{{NUMBER}\}}\{{\\sqrt\{{(\d+)\}}\}}", calculation)
+    if divided is None:
+        return total(calculation), float(result)
+    product = float(divided[1]) / float(divided[2]) ** 0.5
+    return product + total(calculation[divided.end() :]), float(result)
+
+
+@pytest.mark.parametrize("head", ["0", "2"])
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "masked", "stacks"])
+def test_a_score_is_calculated_as_the_model_does(kind: str, head: str) -> None:
+    stack: Stack = "encoder" if kind in ("masked", "relative", "stacks") else "decoder"
+    app = opened(kind, layer="1", head=head, attention=f"{stack.capitalize()} self-attention")
+    found = re.search(r"query (\d+), .*looks at key (\d+)", "\n".join(text.value for text in app.text))
+    assert found is not None
+    i, j = map(int, found.groups())
+    score = next(formula for formula in formulas(app) if formula.startswith(r"\text{score}"))
+    calculated, said = evaluated(score)
+    record = run_of(kind).trace.attention(stack, 1, "self_attn")
+    assert said == pytest.approx(float(record.scores[0, int(head), i, j]), abs=6e-4)
+    assert calculated == pytest.approx(said, abs=2e-3)
+    assert (r"\sqrt" in score) == (kind != "relative")
+    assert ("+ b" in score) == (kind == "relative")
+
+
+def test_shared_keys_and_turned_queries_are_told() -> None:
+    app = opened("rotary", head="4")
+    assert "Heads 3 to 5 share one head of keys and values, number 1" in texts(app)
+    assert "are turned by their positions" in texts(app)
+    app = opened("relative", attention=ATTENTION_LABELS["encoder"], measure="Raw scores")
+    assert "is what this head learned to add for a key" in texts(app)
+    assert "trained without the division by √d_head" in texts(app)
+    app = opened("relative", attention=ATTENTION_LABELS["cross"])
+    assert "learned to add" not in texts(app)

@@ -1,0 +1,231 @@
+"""Positions, masks, norms and decoding with models of every kind: the numbers are those of the model."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.kinds import KINDS
+from tests.pages.app import texts
+from tests.pages.figures import array, figure, trace
+from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
+from tests.pages.offered import BATCH, TEXT
+from tests.pages.views import Views
+from transformer.run import run_sentence
+from viz.attention_maps import ATTENTION_LABELS
+from viz.components.head_rows import HeadRow
+
+pytestmark = pytest.mark.usefixtures("kinds")
+
+
+# Positions
+
+
+@pytest.mark.parametrize("pair, times", [(0, 1.0), (2, 1.57787), (4, 4.0)])
+def test_rotary_positions_turn_a_pair_as_written(pair: int, times: float) -> None:
+    """The third pair's 87 positions lie between the 50 that stay and the 400 that are made 4 times longer."""
+    app = opened("rotary", "positions", layer="1", head="5", rotary_pair=str(pair))
+    app.selectbox(key="query").set_value(3).run()
+    (formula,) = [text for text in formulas(app) if "pmatrix" in text]
+    vectors = re.findall(rf"pmatrix\}} {NUMBER} \\\\ {NUMBER} ", formula)
+    (x, y), (new_x, new_y) = ((float(a), float(b)) for a, b in vectors)
+    angle = 3 / 10_000 ** (2 * pair / 14) / times
+    assert new_x == pytest.approx(x * np.cos(angle) - y * np.sin(angle), abs=2e-4)
+    assert new_y == pytest.approx(x * np.sin(angle) + y * np.cos(angle), abs=2e-4)
+    records = run_of("rotary").trace
+    turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 2 * pair : 2 * pair + 2].numpy()
+    np.testing.assert_allclose([new_x, new_y], turned, atol=1e-4)
+    turns = array(figure(app, "rotary_angles")["data"][0]["customdata"])
+    assert turns[3, pair] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
+    assert ("stretch" in formula) == (times != 1)
+    drawn = figure(app, "rotary_wavelengths")["data"]
+    assert array(drawn[0]["y"])[pair] / array(drawn[1]["y"])[pair] == pytest.approx(times, rel=1e-4)
+    assert "400 positions and more are 4 times longer" in texts(app)
+
+
+def test_turning_changes_no_product_with_the_own_position() -> None:
+    app = opened("rotary", "positions", layer="0", head="4")
+    app.selectbox(key="query").set_value(4).run()
+    before, after = (
+        array(trace(app, "rotary_products", f"{when} turning")["y"]) for when in ("before", "after")
+    )
+    records = run_of("rotary").trace
+    q, k = (records[f"decoder.layers.0.self_attn.{name}"][0] for name in ("q", "k"))
+    np.testing.assert_allclose(after, (k[1] @ q[4, 4])[:5].numpy(), atol=1e-4)
+    assert before[4] == pytest.approx(after[4], abs=1e-4)
+    assert np.abs(before[:4] - after[:4]).max() > 0.01
+
+
+@pytest.mark.parametrize("distance", [-3, 0, 2])
+def test_a_relative_bias_is_the_one_that_was_added(distance: int) -> None:
+    app = opened("relative", "positions", head="2")
+    app.select_slider(key="bias_distance").set_value(distance).run()
+    (formula,) = [text for text in formulas(app) if "bucket" in text]
+    found = re.search(rf"bucket \}} (\d+), \\quad b = {NUMBER}", formula)
+    assert found is not None
+    loaded = KINDS["relative"]()
+    table = loaded.model.state_dict()["encoder.relative_bias.weight"]
+    assert float(found[2]) == pytest.approx(float(table[int(found[1]), 2]), abs=1e-4)
+    recorded = run_sentence(loaded, TEXT).trace["encoder.layers.1.self_attn.position_bias"]
+    assert float(found[2]) == pytest.approx(float(recorded[0, 2, 3, 3 + distance]), abs=1e-4)
+    line = trace(app, "position_bias", "head 2")
+    distances = array(line["x"]).tolist()
+    assert distances == list(range(-16, 17))
+    assert array(line["y"])[distances.index(distance)] == pytest.approx(float(found[2]), abs=1e-4)
+    app.button_group(key="bias_stack").set_value("decoder").run()
+    assert max(map(int, app.select_slider(key="bias_distance").options)) == 0
+    assert array(trace(app, "position_bias", "head 2")["x"]).tolist() == list(range(-16, 1))
+
+
+def test_sines_may_stand_before_cosines() -> None:
+    app = opened("reader", "positions", pe_width="8", pe_pair="1", pe_position="3", pe_base="100")
+    assert "all sines stand before all cosines" in texts(app)
+    (formula,) = [text for text in formulas(app) if "PE(3, 5)" in text]
+    assert f"{np.sin(3 / 100 ** (2 / 8)):.4f}" in formula
+    drawn = array(figure(app, "pe_map")["data"][0]["z"])
+    assert drawn[3, 5] == pytest.approx(np.cos(3 / 100 ** (2 / 8)), abs=1e-5)
+
+
+def test_a_model_without_positions_says_so_and_takes_no_sentence() -> None:
+    app = opened("stacks", "positions")
+    assert "its attention is told no positions" in texts(app)
+    assert "text" not in [box.key for box in app.text_input]
+
+
+def test_learned_positions_without_a_factor() -> None:
+    app = opened("prompted", "positions")
+    (formula,) = [text for text in formulas(app) if "embedding" in text]
+    assert r"\sqrt" not in formula
+    assert app.button_group(key="pe_side").options == ["Decoder input"]
+
+
+# Masks, Layer norm, Decode
+
+
+def test_prompts_are_filled_up_behind_and_nothing_is_masked_for_it() -> None:
+    app = opened("prompted", "masks", batch=BATCH)
+    assert "This model has no padding token" in texts(app)
+    assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
+    assert app.text_area(key="batch").label == "Prompts, one a line"
+    assert "padding is closed" not in texts(app)
+    assert "grey and hatched is padding" not in texts(app)
+    assert "Rows of padding" not in texts(app)
+    tokens = [token for row in figure(app, "batch_target")["data"][0]["text"] for token in row]
+    assert "(filled)" in tokens
+    assert "&lt;pad&gt;" not in tokens
+
+
+def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
+    app = opened("masked", "masks", batch=BATCH)
+    assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["encoder"]]
+    with pytest.raises(KeyError):
+        figure(app, "batch_target")
+    assert figure(app, "batch_source")
+
+
+@pytest.mark.parametrize("kind", ["rotary", "reader", "masked"])
+def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
+    app = opened(kind, "layer_norm", norm_dimension="4")
+    formula = next(text for text in formulas(app) if r"\gamma_d" in text).split(r"\quad ")[1]
+    found = re.fullmatch(
+        rf"{NUMBER} \\cdot \\frac\{{(.*?)\}}\{{{NUMBER}\}}(.*) = {NUMBER} \\end\{{gathered\}}", formula
+    )
+    assert found is not None
+    gamma, centered, scale, shift, result = found.groups()
+    calculated = float(gamma) * total(centered) / float(scale) + total(shift)
+    assert float(result) == pytest.approx(calculated, abs=2e-3)
+    assert (shift == "") == (kind == "rotary")
+    assert ("RMS norm" in texts(app)) == (kind == "rotary")
+
+
+def test_a_norm_without_beta_draws_none() -> None:
+    names = [drawn.get("name") for drawn in figure(opened("rotary", "layer_norm"), "norm_gamma_beta")["data"]]
+    assert names == ["γ (gamma)"]
+
+
+def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
+    app = opened("masked", "layer_norm")
+    options = app.selectbox(key="norm").options
+    assert options[0] == "Encoder: norm after the embeddings"
+    assert options[-1] == "Norm before the generator"
+    app.selectbox(key="norm").set_value("generator_transform.norm").run()
+    assert not app.exception
+
+
+def test_embeddings_that_are_not_multiplied_are_not_called_so() -> None:
+    app = opened("prompted", "positions")
+    names = [drawn["name"] for drawn in figure(app, "pe_sizes")["data"]]
+    assert names == ["embedding", "position encoding"]
+    assert "√d_model" not in texts(app).split("The encoding of the paper")[0]
+
+
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("prompted", "the final norm brings it back"),
+        ("stacks", "no final norm brings it back"),
+        ("rotary", "the final norm brings it back"),
+        ("masked", "by γ and β alone"),
+    ],
+)
+def test_the_page_names_the_norms_that_the_model_has(kind: str, said: str) -> None:
+    app = opened(kind, "layer_norm")
+    assert said in texts(app)
+    (formula,) = [text for text in formulas(app) if "leftarrow" in text]
+    assert ("RMSNorm" if kind == "rotary" else "LayerNorm") in formula
+
+
+@pytest.mark.parametrize(
+    "kind, path, head",
+    [
+        ("rotary", "decoder.layers.1.self_attn.q_norm", 5),
+        ("rotary", "decoder.layers.0.self_attn.k_norm", 1),
+        ("languages", "decoder.layers.2.cross_attn.q_norm", 2),
+        ("languages", "decoder.layers.2.cross_attn.k_norm", 1),
+    ],
+)
+def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, head: int) -> None:
+    app = opened(kind, "layer_norm")
+    app.selectbox(key="norm").set_value(path).run()
+    app.selectbox(key="norm_head").set_value(head).run()
+    assert not app.exception
+    record = run_of(kind).trace.norm(path).of_head(head)
+    rms = record.input[0].square().mean(dim=-1).sqrt()
+    deviation = record.input[0].std(dim=-1, correction=0)
+    _, spread = (
+        array(drawn["y"]) for drawn in figure(app, "norm_statistics")["data"] if drawn["name"] == "before"
+    )
+    np.testing.assert_allclose(spread, (rms if kind == "rotary" else deviation).numpy(), atol=1e-4)
+    assert f"numbers each, those of head {head} (all heads share γ)" in texts(app)
+    tokens = run_of(kind).trace
+    seen = tokens.src_tokens if path.endswith("cross_attn.k_norm") else tokens.tgt_tokens
+    assert len(app.selectbox(key="norm_token").options) == 1 + len(seen[0])
+
+
+def test_the_page_says_that_queries_and_keys_were_normed() -> None:
+    assert "queries and keys were normed first" in texts(opened("rotary"))
+    assert "normed first" not in texts(opened("prompted"))
+
+
+@pytest.mark.parametrize("kind, why", [("masked", "an encoder alone"), ("stacks", "has no generator")])
+def test_what_makes_no_sentences_says_so_on_decode(kind: str, why: str) -> None:
+    app = opened(kind, "decode")
+    assert why in app.info[0].value
+    assert not app.text_input
+
+
+@pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "languages"])
+def test_a_search_and_its_heads(kind: str, views: Views) -> None:
+    app = opened(kind, "decode", target="the dog")
+    run = run_of(kind)
+    n_given = len(run.target_ids) - len(run.target.ids)
+    blocks = views.data("beam_heads")["blocks"]
+    assert len(blocks) == (2 if run.encoder_input else 1)
+    assert len(blocks[-1]["tokens"]) == n_given  # at step 0 the decoder has read what it begins with
+    views.select(app, "beam_heads", HeadRow(0, 1, 2))
+    assert not app.exception
+    assert "at this step (the last row)" in texts(app)
+    assert views.array("beam_head_matrix", "values").shape[0] == n_given
+    assert "the model is given" not in texts(app)

@@ -1,0 +1,38 @@
+"""The page Training in a test: what a user does on it and sees there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.app import open_app
+
+PATIENCE = 120.0
+"""Seconds that a busy machine may take for what is a matter of seconds."""
+
+
+def open_training(**address: str) -> AppTest:
+    app = open_app("training", **address)
+    assert not app.exception
+    return app
+
+
+def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
+    """Look again and again, as the page's clock does."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.2)
+        app.run()
+        assert not app.exception
+
+
+def progress(app: AppTest) -> str:
+    return "".join(str(bar.proto.text) for bar in app.get("progress"))
+
+
+def layer(app: AppTest) -> Any:
+    return next(select for select in app.selectbox if select.label == "Layer")

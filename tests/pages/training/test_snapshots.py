@@ -1,0 +1,91 @@
+"""Training: a sentence through the shipped snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.pages.app import HOSTILE, buttons, press, texts
+from tests.pages.training.page import layer, open_training
+from tests.pages.views import Views
+from transformer.run import encode_sentence, force, run_sentence
+from transformer.training.snapshots import open_snapshots
+from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
+from viz.text_session import DEFAULT_SENTENCE
+
+FINISHED = "A finished training"
+LAST = 6_804
+
+
+@pytest.mark.parametrize("step", [0, 106, LAST])
+def test_each_snapshot_runs_the_sentence(views: Views, step: int) -> None:
+    """The views hold the numbers of that step's own model, over the finished model's words."""
+    app = open_training(watch=FINISHED, step=f"{step:,}")
+    snapshots = open_snapshots("toy-en-it")
+    assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
+    loaded, finished = snapshots.open(step), snapshots.open(LAST)
+    source = encode_sentence(loaded, "source", DEFAULT_SENTENCE, "sentence")
+    expected = force(loaded, source, run_sentence(finished, DEFAULT_SENTENCE).target)
+    weights = expected.trace.attention("decoder", 1, "cross_attn").weights[0]
+    drawn = views.array("snapshot_head", "values")
+    np.testing.assert_allclose(drawn.reshape(weights[0].shape), weights[0].numpy(), atol=1 / 255)
+    shown = texts(app)
+    assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
+    assert f"After {step:,} updates it writes" in shown
+
+
+def test_a_layer_of_the_snapshots_is_no_layer_of_another_page() -> None:
+    app = open_training(watch=FINISHED, layer="2", model="en-it")
+    layer(app).set_value(0).run()
+    app.switch_page("viz/pages/explore/page.py").run()
+    assert not app.exception
+    assert layer(app).value == 2
+
+
+def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*asked: Any) -> SnapshotRuns:
+        runs = snapshot_runs(*asked)
+        return replace(runs, own=replace(runs.own, translation=""))
+
+    monkeypatch.setattr("viz.pages.training.snapshots.snapshot_runs", silent)
+    app = open_training(watch=FINISHED)
+    assert "(nothing)" in [text.value for text in app.text]
+
+
+def test_the_model_of_the_snapshots_is_named_when_another_is_chosen() -> None:
+    shown = texts(open_training(watch=FINISHED, model="en-it"))
+    assert "en-it came without snapshots of its training, so this is that of toy-en-it." in shown
+
+
+def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("viz.pages.training.snapshot_session.time.monotonic", lambda: clock[0])
+    app = open_training(watch=FINISHED)
+    press(app, "Play")
+    steps = open_snapshots("toy-en-it").steps
+    assert app.session_state["step"] == 0, "from the last one it begins anew"
+    for step in steps[1:]:
+        clock[0] += 1.5
+        app.run()
+        assert app.session_state["step"] == step
+    clock[0] += 1.5
+    app.run()
+    assert "Play" in buttons(app)
+
+
+def test_too_long_a_sentence_for_the_snapshots_is_refused_with_what_can_be_done_here() -> None:
+    """Whichever model is chosen in the sidebar, the snapshots are those of the same training."""
+    app = open_training(watch=FINISHED, text="cat " * 200)
+    read = open_snapshots("toy-en-it").open(0).model.config.max_len - 1
+    refused = f"The text has 200 tokens; the models of this training read at most {read}. Type a shorter one."
+    assert [warning.value for warning in app.warning] == [refused]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_sentence_breaks_the_page(name: str) -> None:
+    app = open_training(watch=FINISHED, step="0")
+    app.text_input(key="text").set_value(HOSTILE[name]).run()
+    assert not app.exception

@@ -1,0 +1,77 @@
+"""What comes through the browser, stored: names of any kind, twice the same, what is no checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints import torch_file
+from transformer.errors import CheckpointError
+from viz.opened_checkpoint import CheckpointSlot
+
+
+class Upload:
+    """A file as the browser sends it."""
+
+    def __init__(self, name: str, content: bytes = b"x") -> None:
+        self.name = name
+        self._content = content
+
+    def getbuffer(self) -> memoryview:
+        """What is in it."""
+        return memoryview(self._content)
+
+
+@pytest.fixture(autouse=True)
+def uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where they are stored."""
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def slot() -> CheckpointSlot:
+    return CheckpointSlot(forget=lambda name: None)
+
+
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        (["a" * 300 + ".safetensors"], "can't be stored here"),
+        (["a\0b.pt"], "can't be stored here"),
+        (["one.pt", "one.pt"], "chosen twice"),
+        (["picture.png", "README"], "Choose a file of weights"),
+        ([], "Choose a file of weights"),
+        (["one.pt"], "one.pt is neither safetensors nor"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(uploads: Path, names: list[str], message: str) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        slot().open_uploads([Upload(name) for name in names])
+    assert not list(uploads.iterdir())
+
+
+@pytest.mark.parametrize("name", ["../../mine.pt", "/etc/mine.pt", "C:\\Users\\me\\mine.pt", "mine.pt"])
+def test_a_name_is_no_path(uploads: Path, tmp_path: Path, name: str) -> None:
+    opened = slot().open_uploads([Upload(name, torch_file(tmp_path / "x.pt").read_bytes())])
+    assert opened.label == "mine.pt"
+    assert opened.path.parent.parent == uploads
+    assert opened.imported.loaded is not None
+
+
+def test_one_takes_the_place_of_the_other(uploads: Path, tmp_path: Path) -> None:
+    content = torch_file(tmp_path / "x.pt").read_bytes()
+    forgotten: list[str] = []
+    mine = CheckpointSlot(forgotten.append)
+    first = mine.open_uploads([Upload("first.pt", content)])
+    second = mine.open_uploads([Upload("second.pt", content)])
+    assert forgotten == [first.name]
+    assert [path.name for path in uploads.glob("headlight-upload-*/*")] == ["second.pt"]
+    with pytest.raises(CheckpointError, match="not open any more"):
+        mine.own(first.name)
+    assert mine.own(second.name) is second
+    mine.close()
+    assert forgotten == [first.name, second.name]
+    assert not list(uploads.glob("headlight-upload-*"))

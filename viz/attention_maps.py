@@ -1,0 +1,210 @@
+"""From a trace to the arrays that figures and views draw: one place that knows which attention is which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.model.trace import AttentionName, AttentionRecord, Stack, Trace
+from transformer.model_input import Input
+from transformer.run import Run
+from viz.theme import color_range
+
+Attention = Literal["encoder", "decoder", "cross"]
+Measure = Literal["weights", "scores", "masked"]
+
+MODULES: dict[Attention, tuple[Stack, AttentionName]] = {
+    "encoder": ("encoder", "self_attn"),
+    "decoder": ("decoder", "self_attn"),
+    "cross": ("decoder", "cross_attn"),
+}
+"""Where each attention lives in the model."""
+
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+
+ATTENTION_LABELS: dict[Attention, str] = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
+
+MEASURE_LABELS: dict[Measure, str] = {
+    "weights": "Weights",
+    "scores": "Raw scores",
+    "masked": "Scores after the mask",
+}
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """One attention of one sentence, with all its layers and heads.
+
+    Attributes:
+        values: (L, H, Q, K) float32; a closed cell is 0 in weights, -inf in scores after the mask.
+        allowed: (Q, K) bool, True = may attend; all True for scores before the mask.
+        query_tokens, key_tokens: Q and K tokens.
+        measure: what the values are.
+    """
+
+    values: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    measure: Measure = "weights"
+
+    @property
+    def n_layers(self) -> int:
+        """L."""
+        return self.values.shape[0]
+
+    @property
+    def n_heads(self) -> int:
+        """H, of each layer."""
+        return self.values.shape[1]
+
+    @property
+    def color_range(self) -> tuple[float, float]:
+        """The ends of the colour scale for all the values, so that one number has one colour everywhere."""
+        return color_range(self.values, signed=self.measure != "weights")
+
+    def until(self, query: int, n_keys: int) -> AttentionMaps:
+        """The maps as they were when `query` was the newest token and there were so many keys."""
+        return replace(
+            self,
+            values=self.values[:, :, : query + 1, :n_keys],
+            allowed=self.allowed[: query + 1, :n_keys],
+            query_tokens=self.query_tokens[: query + 1],
+            key_tokens=self.key_tokens[:n_keys],
+        )
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that a stack's tokens are parts of; special tokens are words of their own.
+
+    Attributes:
+        labels: W words.
+        word_of: (T,) for each token the index of its word; neighbours share a word, and none is left out.
+    """
+
+    labels: tuple[str, ...]
+    word_of: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(W,): the position of each word's first token."""
+        return np.flatnonzero(np.diff(self.word_of, prepend=-1))
+
+    def tokens(self, word: int) -> range:
+        """The positions of a word's tokens."""
+        first, stop = np.searchsorted(self.word_of, [word, word + 1])
+        return range(int(first), int(stop))
+
+
+def attention_record(trace: Trace, attention: Attention, layer: int) -> AttentionRecord:
+    """What the trace has of one layer of an attention."""
+    stack, name = MODULES[attention]
+    return trace.attention(stack, layer, name)
+
+
+def attentions(trace: Trace) -> list[Attention]:
+    """Which attentions the model of a trace has, in the order of `MODULES`."""
+    return [
+        attention
+        for attention, (stack, name) in MODULES.items()
+        if f"{stack}.layers.0.{name}.weights" in trace
+    ]
+
+
+def n_layers(trace: Trace, attention: Attention) -> int:
+    """How many layers have this attention."""
+    return trace.n_layers(MODULES[attention][0])
+
+
+def attention_maps(trace: Trace, attention: Attention, measure: Measure, sentence: int = 0) -> AttentionMaps:
+    """The maps of all layers and heads, for one sentence of the batch."""
+    records = [attention_record(trace, attention, layer) for layer in range(n_layers(trace, attention))]
+    mask = records[0].mask[sentence, 0].numpy()  # (Q, K), the same in every layer
+    name = "weights" if measure == "weights" else "scores"
+    values = np.stack([getattr(record, name)[sentence].numpy() for record in records])  # (L, H, Q, K)
+    if measure == "masked":
+        values = np.where(mask, values, np.float32(-np.inf))
+    return AttentionMaps(
+        values=values,
+        allowed=np.ones_like(mask) if measure == "scores" else mask,
+        query_tokens=records[0].query_tokens[sentence],
+        key_tokens=records[0].key_tokens[sentence],
+        measure=measure,
+    )
+
+
+def stacks(trace: Trace) -> list[Stack]:
+    """The stacks of the model of a trace, the encoder first."""
+    return [stack for stack in STACKS if trace.n_layers(stack)]
+
+
+def words_of(run: Run, stack: Stack) -> Words:
+    """The words of what a stack of a run read; special tokens are words of their own.
+
+    Raises:
+        KeyError: for a stack that the model doesn't have.
+    """
+    read = run.encoder_input if stack == "encoder" else run.decoder_input
+    if read is None:
+        raise KeyError(stack)
+    return _words(read)
+
+
+def _words(read: Input) -> Words:
+    sentence, stop = read.sentence, read.first + len(read.sentence.ids)
+    before, after = read.tokens[: read.first], read.tokens[stop:]
+    labels = (*before, *sentence.words, *after)
+    word_of = [*range(len(before)), *(len(before) + word for word in sentence.word_of)]
+    word_of += range(len(labels) - len(after), len(labels))
+    return Words(labels, np.array(word_of))
+
+
+def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:
+    """The words of an attention's queries and of its keys."""
+    stack, name = MODULES[attention]
+    return words_of(run, stack), words_of(run, "encoder" if name == "cross_attn" else stack)
+
+
+def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
+    """Maps of weights between words: a key's tokens add up, a query's are averaged, so a row still sums to 1.
+
+    A cell between two words is closed where all cells between their tokens are.
+    """
+    sizes = np.diff([*queries.starts, len(queries.word_of)])
+    summed = np.add.reduceat(maps.values, keys.starts, axis=-1, dtype=np.float64)  # (L, H, Q, words)
+    means = np.add.reduceat(summed, queries.starts, axis=-2) / sizes[:, None]
+    some_key = np.logical_or.reduceat(maps.allowed, keys.starts, axis=-1)
+    return replace(
+        maps,
+        values=means.astype(np.float32),
+        allowed=np.logical_or.reduceat(some_key, queries.starts, axis=-2),
+        query_tokens=queries.labels,
+        key_tokens=keys.labels,
+    )
+
+
+def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int]:
+    """The (query, key) of a head's largest open value, of a query that has a choice if there is one."""
+    has_choice = maps.allowed.sum(axis=1, keepdims=True) > 1
+    considered = maps.allowed & (has_choice | ~has_choice.any())
+    values = np.where(considered, maps.values[layer, head], -np.inf)
+    query, key = np.unravel_index(int(values.argmax()), values.shape)
+    return int(query), int(key)
+
+
+def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
+    """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool.
+
+    The last query may look at all that came before: what is closed to it is padding, as it can be typed.
+    """
+    padding = np.broadcast_to(~maps.allowed[-1], maps.allowed.shape)
+    reasons = {"future: comes after the query": ~maps.allowed & ~padding, "padding": padding}
+    return {reason: closed for reason, closed in reasons.items() if closed.any()}

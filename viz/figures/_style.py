@@ -1,0 +1,103 @@
+"""What figures have in common: theme, title and height, legends, colour bars, bars and bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures.labels import DECORATION, escape
+from viz.theme import FONT_SIZE, Theme, template
+
+TOOLBAR = 40
+"""Pixels of the strip that plotly's toolbar has for itself."""
+
+
+def color_bar(title: str) -> dict[str, object]:
+    """Describe the colour bar of a heatmap; the title says what the values are, with their unit."""
+    heading = {"text": title, "side": "right", "font": {"size": FONT_SIZE}}
+    return {"title": heading, "thickness": 16, "outlinewidth": 0}
+
+
+def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
+    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it.
+
+    The toolbar has a strip above the plot, or beside it where a legend lies above.
+    """
+    toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
+    figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
+    figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
+    has_legend = bool(figure.layout.showlegend)
+    if title and has_legend:
+        figure.update_layout(title={"text": escape(title, 120)})
+    elif title:
+        place = {"yref": "paper", "y": 1, "yanchor": "bottom", "pad": {"b": 12}}
+        figure.update_layout(title={"text": escape(title, 120), **place}, margin={"t": TOOLBAR + 36})
+    else:
+        figure.update_layout(margin={"t": 24 if has_legend else TOOLBAR})
+    return figure
+
+
+def bar_marker(color: str, theme: Theme, *, striped: bool = False) -> dict[str, object]:
+    """Describe a series' bars; stripes tell two series apart for those who don't see their colours."""
+    pattern = {"shape": "/", "bgcolor": color, "fgcolor": theme.background, "size": 9, "solidity": 0.18}
+    return {"color": color, "line": {"width": 0}, "pattern": pattern if striped else {}}
+
+
+def legend_above(figure: go.Figure) -> None:
+    """Lay the legend in a row over the plot; beside it, it would take width that a narrow screen lacks.
+
+    The toolbar, which would cover it, goes to the right.
+    """
+    figure.update_layout(
+        showlegend=True,
+        modebar={"orientation": "v"},
+        margin={"r": TOOLBAR},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def translucent(color: str, opacity: float) -> str:
+    """#rrggbb with an opacity from 0 to 1, as CSS writes it."""
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def band(
+    figure: go.Figure,
+    x: Sequence[str] | NDArray[np.integer],
+    low: NDArray[np.floating],
+    high: NDArray[np.floating],
+    color: str,
+    name: str,
+) -> None:
+    """Fill between two curves over the same x, under one entry of the legend: the name, "least to most"."""
+    fill = translucent(color, 0.2)
+    for end, y, filling in (("least", low, None), ("most", high, "tonexty")):
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=y.astype(np.float32),
+                mode="lines",
+                line={"width": 0},
+                fill=filling,
+                fillcolor=fill,
+                name=f"{name}: {end}",
+                legendgroup=name,
+                showlegend=False,
+                hoverinfo="skip",
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=[None],
+            y=[None],
+            mode="lines",
+            line={"width": 12, "color": fill},
+            name=f"{name}: least to most",
+            legendgroup=name,
+            meta=DECORATION,
+        )
+    )

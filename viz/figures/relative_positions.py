@@ -1,0 +1,143 @@
+"""Pictures of positions that attention itself is told: rotary angles, biases by distance. Axes: T, H, K."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures._style import bar_marker, color_bar, finish, legend_above
+from viz.figures.labels import numbered, set_ticks
+from viz.figures.positions import wavelengths
+from viz.theme import Theme, color_scale
+
+Array = NDArray[np.floating]
+
+
+def bias_by_distance(
+    distances: NDArray[np.integer], biases: Array, *, theme: Theme, marked: int | None = None, title: str = ""
+) -> go.Figure:
+    """What each head adds to a score by how far the key is from the query.
+
+    Args:
+        distances: (N,) key's position minus query's.
+        biases: (H, N).
+        theme: the look.
+        marked: a distance to mark with a vertical line.
+        title: of the figure.
+    """
+    figure = go.Figure()
+    for head, own in enumerate(biases):
+        figure.add_trace(
+            go.Scatter(
+                x=distances.astype(np.int32),
+                y=own.astype(np.float32),
+                mode="lines",
+                line={"color": theme.color(head), "dash": theme.dash(head), "width": 2, "shape": "hvh"},
+                name=f"head {head}",
+                xhoverformat="+d",
+                yhoverformat=".4f",
+                hovertemplate=f"head {head}, key %{{x}} from the query<br><b>%{{y}}</b><extra></extra>",
+            )
+        )
+    if marked is not None:
+        figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
+    figure.update_xaxes(title="key's position minus query's")
+    figure.update_yaxes(title="added to the score (no unit)")
+    legend_above(figure)
+    return finish(figure, theme, title, 420)
+
+
+def rotary_angles(turns: Array, *, theme: Theme, marked: tuple[int, int], title: str = "") -> go.Figure:
+    """How far each pair of a head's numbers is turned at each position.
+
+    Args:
+        turns: (T, pairs) in whole turns; the colour is the cosine of the angle.
+        theme: the look.
+        marked: a position and a pair that are framed.
+        title: of the figure.
+    """
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.cos(2 * np.pi * turns).astype(np.float32),
+            customdata=turns.astype(np.float32),
+            zhoverformat=".4f",
+            zmin=-1,
+            zmax=1,
+            colorscale=color_scale(theme.diverging),
+            colorbar=color_bar("cosine of the angle"),
+            hovertemplate="position %{y}, pair %{x}<br><b>%{customdata:.4f}</b> turns, cosine %{z}"
+            "<extra></extra>",
+            name="angles",
+        )
+    )
+    position, pair = marked
+    figure.add_shape(
+        x0=pair - 0.5,
+        x1=pair + 0.5,
+        y0=position - 0.5,
+        y1=position + 0.5,
+        line={"color": theme.accent, "width": 2},
+    )
+    figure.update_xaxes(title="pair of a head's numbers (0 to d_head / 2 − 1)", showgrid=False)
+    figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
+    return finish(figure, theme, title, 420)
+
+
+def rotary_wavelengths(
+    lengths: Array, trained: Array, sentence_length: int, *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Positions until each pair of a head has turned once, beside what they were before they were stretched.
+
+    Args:
+        lengths: (d_head / 2,) as the model turns.
+        trained: (d_head / 2,) before stretching; the same where nothing is stretched, and then not drawn.
+        sentence_length: positions in use.
+        theme: the look.
+        title: of the figure.
+    """
+    figure = wavelengths(
+        lengths, sentence_length, theme=theme, title=title, roles=("", " of the head"), width="d_head"
+    )
+    if np.array_equal(lengths, trained):
+        return figure
+    figure.data[0].name = "as the model turns"
+    figure.add_trace(
+        go.Scatter(
+            x=np.arange(len(trained), dtype=np.int32),
+            y=trained.astype(np.float32),
+            customdata=lengths / trained,
+            mode="lines+markers",
+            line={"color": theme.color(1), "width": 2, "dash": "dot"},
+            marker={"size": 7, "symbol": "circle-open"},
+            name="before stretching",
+            hovertemplate="pair i = %{x}<br>before stretching, every <b>%{y:.4s}</b> positions; made "
+            "%{customdata:.3f} times longer<extra></extra>",
+        )
+    )
+    legend_above(figure)
+    return figure
+
+
+def rotary_products(
+    before: Array, after: Array, key_tokens: Sequence[str], *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Products of one query with every key, (K,) each, before and after both were turned."""
+    positions = np.arange(len(key_tokens), dtype=np.int32)
+    figure = go.Figure()
+    for index, (name, values) in enumerate((("before turning", before), ("after turning", after))):
+        figure.add_trace(
+            go.Bar(
+                x=positions,
+                y=values.astype(np.float32),
+                name=name,
+                marker=bar_marker(theme.color(index), theme, striped=index == 0),
+                yhoverformat=".4f",
+                hovertemplate=f"%{{x}}<br>q·k {name}: <b>%{{y}}</b><extra></extra>",
+            )
+        )
+    set_ticks(figure, "x", numbered(key_tokens), title="key, with its position")
+    figure.update_yaxes(title="q·k (no unit)")
+    figure.update_layout(barmode="group")
+    legend_above(figure)
+    return finish(figure, theme, title, 380)

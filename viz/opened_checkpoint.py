@@ -1,0 +1,199 @@
+"""The checkpoint that a person has opened: it belongs to their browser session and goes with it."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.reading.folder_files import BINARIES, SUFFIXES, TEXTS
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+from transformer.errors import CheckpointError
+
+PREFIX = "opened "
+"""How the names of opened models begin, in choices and keys of caches; no folder is called so."""
+_INDEX = ".index.json"
+
+
+class Upload(Protocol):
+    """A file that came through the browser."""
+
+    @property
+    def name(self) -> str:
+        """As it was called where it came from."""
+        ...
+
+    def getbuffer(self) -> Any:
+        """What is in it."""
+        ...
+
+
+@dataclass
+class OpenedCheckpoint:
+    """A checkpoint that was opened.
+
+    Attributes:
+        name: names it in choices and caches: nobody can guess it.
+        label: what people see: the file's or folder's own name.
+        path: that was opened.
+        answers: to what the files don't tell.
+        imported: the model and the report.
+        uploads: where uploaded files lie; None for a path.
+    """
+
+    name: str
+    label: str
+    path: Path
+    answers: dict[str, Any]
+    imported: Imported
+    uploads: tempfile.TemporaryDirectory[str] | None = None
+    _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
+
+    def model(self, device: torch.device) -> LoadedModel:
+        """The model on a device; the one on the CPU stays as it is.
+
+        Raises:
+            CheckpointError: when weights are missing.
+        """
+        loaded = self.imported.loaded
+        if loaded is None:
+            raise CheckpointError(
+                "This checkpoint lacks weights, so it can't be run: see the page Checkpoint."
+            )
+        if device.type == "cpu":
+            return loaded
+        if device.type not in self._on_devices:
+            moved = freeze(copy.deepcopy(loaded.model).to(device))
+            self._on_devices[device.type] = replace(loaded, model=moved)
+        return self._on_devices[device.type]
+
+
+class CheckpointSlot:
+    """Holds what one person has opened: one checkpoint at a time.
+
+    Args:
+        forget: called with the name of what is no longer open.
+    """
+
+    def __init__(self, forget: Callable[[str], None]) -> None:
+        self.opened: OpenedCheckpoint | None = None
+        self._forget = forget
+
+    def own(self, name: str) -> OpenedCheckpoint:
+        """What this person has opened under a name.
+
+        Raises:
+            CheckpointError: when it is not theirs, or not any more.
+        """
+        if self.opened is None or self.opened.name != name:
+            raise CheckpointError(
+                "This checkpoint is not open any more: open it again on the page Checkpoint."
+            )
+        return self.opened
+
+    def open_path(self, path: str) -> OpenedCheckpoint:
+        """Open a file or folder of this machine in the place of the one before.
+
+        Raises:
+            CheckpointError: says why not; what was open before stays.
+        """
+        if not path.strip():
+            raise CheckpointError("Type the path of a file or folder.")
+        chosen = Path(path.strip())
+        imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
+        return self._put(OpenedCheckpoint(_new_name(), chosen.name or str(chosen), chosen, {}, imported))
+
+    def open_uploads(self, uploads: Iterable[Upload]) -> OpenedCheckpoint:
+        """Open uploaded files in the place of what was open before.
+
+        Raises:
+            CheckpointError: says why not; what was open before stays.
+        """
+        folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
+        try:
+            path = _store(uploads, Path(folder.name))
+            imported = open_checkpoint(path, limits=UPLOAD_LIMITS)
+        except BaseException:
+            folder.cleanup()
+            raise
+        label = path.name if path.is_file() else "uploaded folder"
+        return self._put(OpenedCheckpoint(_new_name(), label, path, {}, imported, folder))
+
+    def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
+        """Open it again with these answers to what the files don't tell.
+
+        Raises:
+            CheckpointError: for answers that make no model; what was open before stays.
+        """
+        old = self.opened
+        assert old is not None
+        limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
+        imported = open_checkpoint(old.path, answers=answers, limits=limits)
+        self.opened = OpenedCheckpoint(_new_name(), old.label, old.path, dict(answers), imported, old.uploads)
+        self._forget(old.name)
+        return self.opened
+
+    def close(self) -> None:
+        """Let go of it; uploaded files are removed."""
+        old, self.opened = self.opened, None
+        if old is not None:
+            self._forget(old.name)
+            if old.uploads is not None:
+                old.uploads.cleanup()
+
+    def _put(self, opened: OpenedCheckpoint) -> OpenedCheckpoint:
+        self.close()
+        self.opened = opened
+        return opened
+
+
+def is_opened(name: str) -> bool:
+    """Whether a name is that of an opened model, someone's or nobody's."""
+    return name.startswith(PREFIX)
+
+
+def _new_name() -> str:
+    return PREFIX + secrets.token_hex(16)
+
+
+def _store(uploads: Iterable[Upload], folder: Path) -> Path:
+    """Write uploaded files under their plain names; what is to be opened: the one file, or their folder.
+
+    Files that no checkpoint is read from (pictures, logs, a trainer's settings) are left out.
+
+    Raises:
+        CheckpointError: for none that could be read, two of one name, or a disk that is full.
+    """
+    for upload in uploads:
+        name = Path(upload.name.replace("\\", "/")).name
+        if not _is_read(name):
+            continue
+        try:
+            with (folder / name).open("xb") as file:
+                file.write(upload.getbuffer())
+        except FileExistsError as error:
+            raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.") from error
+        except (OSError, ValueError) as error:
+            raise CheckpointError(
+                f"{name!r} can't be stored here ({error}): give it a plain name, or make room on the disk of "
+                "the machine that Headlight runs on."
+            ) from error
+    stored = list(folder.iterdir())
+    if not stored:
+        raise CheckpointError(
+            f"Choose a file of weights ({', '.join(SUFFIXES)}), or all files of a model's folder."
+        )
+    return stored[0] if len(stored) == 1 and stored[0].name.endswith(SUFFIXES) else folder
+
+
+def _is_read(name: str) -> bool:
+    return name in (*TEXTS, *BINARIES) or name.endswith((*SUFFIXES, _INDEX))

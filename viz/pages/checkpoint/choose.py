@@ -1,0 +1,120 @@
+"""Which checkpoint the page is about: the chosen model, a path on this machine, or an upload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from transformer.checkpoints.reading.folder_files import SUFFIXES
+from transformer.errors import CheckpointError
+from viz.figures.labels import visible
+from viz.opened_checkpoint import OpenedCheckpoint
+from viz.pages.checkpoint.session import Subject, close_opened, shipped_subject, subject_of
+from viz.pages.shared.literal_text import refused
+from viz.session import MODEL, checkpoint_slot, current_choice
+from viz.widgets import set_choice
+
+OWN, PATH, UPLOAD = "The chosen model", "A path on this machine", "Upload"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md"]
+UPLOAD_MEGABYTES = 200
+_LONGEST = 100
+
+
+def choose() -> Subject | None:
+    """Draw the choice; the checkpoint that the rest of the page is about, or None where there is none yet."""
+    where = st.segmented_control(
+        "What to look at",
+        [OWN, PATH, UPLOAD],
+        default=OWN,
+        required=True,
+        key="checkpoint_from",
+        persist_state="session",
+    )
+    if where == OWN:
+        return _chosen()
+    if where == PATH:
+        _path()
+    else:
+        _upload()
+    opened = checkpoint_slot().opened
+    if opened is None:
+        return None
+    _opened(opened)
+    return subject_of(opened)
+
+
+def _chosen() -> Subject | None:
+    """The model of the sidebar, with the way that it came."""
+    choice = current_choice()
+    if choice.random is not None:
+        st.info("A random model comes from no file. Choose a trained one, or open a file or folder.")
+        return None
+    opened = checkpoint_slot().opened
+    if opened is not None and opened.name == choice.name:
+        _opened(opened)
+        return subject_of(opened)
+    return shipped_subject(choice.name)
+
+
+def _path() -> None:
+    if st.get_option("server.address") not in _LOOPBACK:
+        st.info(
+            "This app is open to others in the network, so it opens no paths of the machine that it runs on. "
+            "Upload the files instead, or start it for this machine alone with `make run`."
+        )
+        return
+    with st.form("checkpoint_path_form", border=False):
+        path = st.text_input(
+            "File of weights, or folder of a model",
+            placeholder="/home/you/model or weights.pt",
+            key="checkpoint_path",
+            help="safetensors, or what torch.save wrote (.pt, .pth, .ckpt, .bin); a folder as Hugging Face's "
+            "save_pretrained makes it. Nothing in it is ever run.",
+        )
+        pressed = st.form_submit_button("Open it")
+    if pressed:
+        _try(lambda: checkpoint_slot().open_path(path))
+
+
+def _upload() -> None:
+    with st.form("checkpoint_upload_form", border=False, clear_on_submit=True):
+        files = st.file_uploader(
+            "One file of weights, or all files of a model's folder",
+            type=_ENDINGS,
+            accept_multiple_files=True,
+            max_upload_size=UPLOAD_MEGABYTES,
+            key="checkpoint_upload",
+            help="They stay on the machine that the app runs on, for you alone, until you close them, or "
+            "close or reload this page. Nothing in them is ever run.",
+        )
+        pressed = st.form_submit_button("Open it")
+    if pressed:
+        _try(lambda: checkpoint_slot().open_uploads(files))
+
+
+def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:
+    try:
+        with st.spinner("Opening it: a process of its own reads and checks the files …", show_time=True):
+            open_it()
+    except CheckpointError as error:
+        refused("This can't be opened.", error)
+        return
+    st.rerun()  # the sidebar above has been drawn without it
+
+
+def _opened(opened: OpenedCheckpoint) -> None:
+    """What can be done with what is open."""
+    is_used = current_choice().name == opened.name
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(f"Open: {visible(opened.label, _LONGEST)}", width="stretch")
+        if opened.imported.loaded is not None:
+            st.button(
+                "All pages use it" if is_used else "Use it on all pages",
+                disabled=is_used,
+                on_click=set_choice,
+                args=(MODEL, opened.name),
+                help="It stands in the sidebar among the models, for you alone",
+            )
+        st.button("Close it", on_click=close_opened, help="It is forgotten, and uploaded files are removed")

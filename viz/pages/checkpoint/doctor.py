@@ -1,0 +1,117 @@
+"""The doctor: every check with its number, what it means, and what to do."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from transformer.analysis.examine import CHECKS, NOT_MADE, examination
+from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
+from transformer.checkpoints.importing.report import Imported
+from transformer.cli.inspect_json import to_plain
+from transformer.errors import SentenceError
+from viz.address import as_typed
+from viz.components.findings import ListedFinding, findings_list
+from viz.figures.labels import visible
+from viz.pages.checkpoint.session import keep_diagnosis, kept_diagnosis
+from viz.pages.shared.explain import computed_by
+from viz.pages.shared.literal_text import refused
+from viz.session import current_theme
+
+SMALL = 1_000_000_000
+"""Bytes of weights up to which they are looked at unasked."""
+_LONGEST = 2_000
+
+
+def doctor(name: str, imported: Imported) -> None:
+    """Examine a checkpoint and draw what was found.
+
+    Args:
+        name: of the model, as choices have it.
+        imported: as it was opened.
+    """
+    typed = st.text_area(
+        "Sentences to look with, one a line",
+        key="checkpoint_text",
+        persist_state="session",
+        placeholder="Left empty, the doctor takes a few of its own",
+        help="Some checks run the model: where heads look, whether words are known. Give it what your model "
+        "is made for.",
+    )
+    text = as_typed(typed)
+    diagnosis = kept_diagnosis(name, text)
+    if diagnosis is None:
+        is_large = imported.raw.n_bytes > SMALL
+        if is_large and not st.button("Look at the numbers"):
+            st.caption("This model has more than 1 GB of weights: it is examined when you ask for it.")
+            return
+        try:
+            diagnosis = _examine(imported, text)
+        except SentenceError as error:
+            refused("The doctor can't look with this text.", error)
+            return
+        keep_diagnosis(name, text, diagnosis)
+    _summary(diagnosis)
+    findings_list(
+        [_listed(finding) for finding in diagnosis.of(*SEVERITIES)],
+        colors=current_theme(),
+        warning=current_theme().warning,
+        key="findings",
+    )
+    computed_by(examination)
+    st.download_button(
+        "Save everything as JSON",
+        data=lambda: json.dumps(to_plain(imported, diagnosis), indent=2, ensure_ascii=False),
+        file_name="checkpoint.json",
+        mime="application/json",
+        on_click="ignore",
+    )
+
+
+def _examine(imported: Imported, text: str) -> Diagnosis:
+    bar = st.progress(0.0, text="The doctor looks at the model …")
+    going_on = examination(imported, text)
+    try:
+        while True:
+            step = next(going_on)
+            bar.progress(step.done / step.total, text=step.asks)
+    except StopIteration as end:
+        diagnosis: Diagnosis = end.value
+        return diagnosis
+    finally:
+        bar.empty()
+
+
+def _summary(diagnosis: Diagnosis) -> None:
+    counts = {"problem": len(diagnosis.of("problem")), "warning": len(diagnosis.of("warning"))}
+    checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks were made.{_not_made(diagnosis)}"
+    if diagnosis.clean:
+        st.success(f"A clean bill: no problem and no warning. {checks}")
+    else:
+        found = [f"{count} {word}{'s' if count > 1 else ''}" for word, count in counts.items() if count]
+        st.warning(f"{' and '.join(found)} found. {checks}")
+
+
+def _not_made(diagnosis: Diagnosis) -> str:
+    """Name the checks that were not made, with the reason; those that a note lists have theirs in it."""
+    noted = " ".join(finding.meaning for finding in diagnosis.findings if finding.check == NOT_MADE)
+    unmade = [check for check in CHECKS if check.name not in diagnosis.checks]
+    named = [f"{check.name} ({check.unfit})" for check in unmade if check.asks not in noted]
+    if noted:
+        named.append("those of the notes below" if named else "see the notes below")
+    return f" Not made: {'; '.join(named)}." if named else ""
+
+
+def _listed(finding: Finding) -> ListedFinding:
+    def shown(text: str) -> str:
+        return visible(text, _LONGEST) if text else ""
+
+    return ListedFinding(
+        finding.severity,
+        shown(finding.title),
+        shown(finding.number),
+        shown(finding.meaning),
+        shown(finding.advice),
+        shown(finding.where),
+    )

@@ -1,0 +1,203 @@
+"""A model's configuration as the blocks of its drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from transformer.analysis.parts import Part, parts_of
+from transformer.model.config import TransformerConfig
+from viz.components.architecture import (
+    ArchitectureBlock,
+    ArchitectureStack,
+    ArchitectureSublayer,
+    BlockKind,
+    architecture_view,
+)
+from viz.pages.shared.explain import computed_by
+from viz.session import current_theme
+
+NORMS = {"layer": "layer norm", "layer_unbiased": "layer norm", "rms": "RMS norm"}
+_NORM_NOTES = {
+    "layer": "Each vector less its mean, divided by its standard deviation, times gamma, plus beta.",
+    "layer_unbiased": "Each vector less its mean, divided by its unbiased standard deviation plus eps, times "
+    "gamma, plus beta.",
+    "rms": "Each vector divided by the root of the mean of its squares, times gamma.",
+}
+_POSITIONS = {
+    "sinusoidal": ("+ sines and cosines", "Sines and cosines of its position are added to it."),
+    "learned": ("+ learned positions", "A learned vector of its position is added to it."),
+    "relative": ("", "Positions come later: each self-attention adds a learned bias by distance."),
+    "rotary": ("", "Positions come later: each self-attention turns its queries and keys."),
+    "none": ("no positions", "The model does not know the order of the tokens."),
+}
+_IN_ATTENTION = {"relative": ", bias by distance", "rotary": ", rotary positions"}
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+
+
+def drawing(config: TransformerConfig) -> None:
+    """Draw the architecture of a model."""
+    architecture_view(
+        stacks_of(config), colors=current_theme(), key="architecture", title="The model's architecture"
+    )
+    reads = "The blue arrow is the encoder's output, of which cross-attention makes its keys and values. "
+    st.caption(
+        "Vectors stream from the bottom to the top, one a token. A layer's blocks read the stream, and what "
+        "they compute is added to it where the + stands. "
+        f"{reads if config.kind == 'encoder-decoder' else ''}Click a block for its weights and their shapes."
+    )
+    computed_by(parts_of)
+
+
+def stacks_of(config: TransformerConfig) -> list[ArchitectureStack]:
+    """The stacks of a model as columns, the encoder first."""
+    drawn = _Drawn(config)
+    return [
+        drawn.stack(name)
+        for name, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers))
+        if n_layers
+    ]
+
+
+class _Drawn:
+    """Makes the blocks of one model."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        self.config = config
+        self.parts = {part.path: part for part in _all(parts_of(config))}
+
+    def stack(self, name: str) -> ArchitectureStack:
+        config, is_encoder = self.config, name == "encoder"
+        ends = not is_encoder or config.kind == "encoder-only"
+        final = self._norms("final norm", f"{name}.final_norm")
+        return ArchitectureStack(
+            title=name,
+            reads=self._reads(is_encoder),
+            below=self._embedding("src_embedding" if is_encoder else "tgt_embedding"),
+            layer=[
+                self._sublayer(f"{name}.layers.0.{sublayer}")
+                for sublayer in ("self_attn", "cross_attn", "feed_forward")
+                if f"{name}.layers.0.{sublayer}" in self.parts
+            ],
+            n_layers=config.n_encoder_layers if is_encoder else config.n_decoder_layers,
+            above=[*final, *(self._generator() if ends else ())],
+            writes=self._writes() if ends else "",
+        )
+
+    def _reads(self, is_encoder: bool) -> str:
+        if self.config.kind != "encoder-decoder":
+            return "tokens"
+        return "source tokens" if is_encoder else "target tokens so far"
+
+    def _writes(self) -> str:
+        if not self.config.has_generator:
+            return "a vector a token"
+        return "which token at each place" if self.config.kind == "encoder-only" else "the next token"
+
+    def _embedding(self, path: str) -> list[ArchitectureBlock]:
+        config = self.config
+        positions, note = _POSITIONS[config.positions]
+        scaled = f", times √{config.d_model:,}" if config.embedding_scale else ""
+        about = f"Each token's number becomes a vector of {config.d_model:,} numbers{scaled}. {note}"
+        embedding = self._block("embedding", "embedding", path, detail=positions, about=about)
+        return [embedding, *self._norms(NORMS[config.norm], f"{path}.norm")]
+
+    def _sublayer(self, path: str) -> ArchitectureSublayer:
+        norm = self._norms(NORMS[self.config.norm], f"{path}_norm")
+        sublayer = self._feed_forward(path) if path.endswith("feed_forward") else self._attention(path)
+        if self.config.norm_position == "pre":
+            return ArchitectureSublayer([*norm, sublayer])
+        return ArchitectureSublayer([sublayer], norm)
+
+    def _attention(self, path: str) -> ArchitectureBlock:
+        config = self.config
+        is_cross = path.endswith("cross_attn")
+        is_causal = path.startswith("decoder") and not is_cross
+        looks = "each position looks at the encoder's output" if is_cross else "each position looks at all"
+        looks = "each position looks at itself and those before it" if is_causal else looks
+        grouped = config.n_kv_heads < config.n_heads
+        shared = f" They share {config.n_kv_heads} heads of keys and values." if grouped else ""
+        normed = " Queries and keys go through a norm of their own." if config.query_key_norm else ""
+        return self._block(
+            "attention",
+            "cross-attention" if is_cross else "causal self-attention" if is_causal else "self-attention",
+            path,
+            detail=f"{config.n_heads} heads of {config.d_head}"
+            + (f", {config.n_kv_heads} of keys and values" if grouped else "")
+            + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
+            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}{normed}",
+            reads=is_cross,
+        )
+
+    def _feed_forward(self, path: str) -> ArchitectureBlock:
+        config = self.config
+        activation = _ACTIVATIONS[config.activation]
+        gate = ", times a second projection (gated)" if config.gated else ""
+        return self._block(
+            "feed-forward",
+            "feed-forward",
+            path,
+            detail=f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, "
+            f"{'gated ' if config.gated else ''}{activation}",
+            about=f"Each position by itself: widened to {config.d_ff:,} numbers, through {activation}{gate}, "
+            "and back.",
+        )
+
+    def _generator(self) -> Iterator[ArchitectureBlock]:
+        config = self.config
+        if not config.has_generator:
+            return
+        if config.generator_transform:
+            yield self._block(
+                "generator",
+                "dense and norm",
+                "generator_transform",
+                detail=_ACTIVATIONS[config.activation],
+                about="One more layer in front of the generator.",
+            )
+        size = config.tgt_vocab_size or config.src_vocab_size
+        tied = "Its matrix is the embedding's. " if config.tie_generator else ""
+        yield self._block(
+            "generator",
+            "generator",
+            "generator",
+            detail=f"{size:,} tokens" + (", tied" if config.tie_generator else ""),
+            about=f"A score for each of {size:,} tokens; softmax makes them probabilities. {tied}",
+        )
+
+    def _norms(self, label: str, path: str) -> list[ArchitectureBlock]:
+        if path not in self.parts:
+            return []
+        return [self._block("norm", label, path, about=_NORM_NOTES[self.config.norm])]
+
+    def _block(
+        self,
+        kind: BlockKind,
+        label: str,
+        path: str,
+        *,
+        detail: str = "",
+        about: str = "",
+        reads: bool = False,
+    ) -> ArchitectureBlock:
+        part = self.parts[path]
+        own_block = self.parts.get(f"{path}.norm") if kind == "embedding" else None
+        n_parameters = part.n_parameters - (own_block.n_parameters if own_block else 0)
+        weights = [one for one in _weights(part) if not (own_block and one[0].startswith("norm."))]
+        return ArchitectureBlock(kind, label, detail, about, path, n_parameters, weights, reads)
+
+
+def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        yield from _all(part.parts)
+
+
+def _weights(part: Part) -> list[tuple[str, str]]:
+    """Names, from this part's on, and shapes of all weights in a part."""
+    return [
+        (f"{inner.path}.{name}".removeprefix(f"{part.path}."), " × ".join(f"{size:,}" for size in shape))
+        for inner in _all((part,))
+        for name, shape in inner.weights
+    ]

@@ -1,0 +1,39 @@
+"""Checkpoint: anyone's model, opened safely: what it is, what it is made of, and what is wrong with it."""
+
+import streamlit as st
+
+from viz.pages.checkpoint.choose import choose
+from viz.pages.checkpoint.doctor import doctor
+from viz.pages.checkpoint.drawing import drawing
+from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is
+
+st.title("Checkpoint")
+st.markdown(
+    "Open a Transformer that you or others have trained, and see it as you see ours. Its files are read by a "
+    "process of its own that runs nothing of what is in them. What you open stays open until you close it, "
+    "or close or reload this page."
+)
+subject = choose()
+if subject is None:
+    st.caption(
+        "Headlight opens its own folders, state dicts of torch.nn.Transformer, of the Annotated Transformer, "
+        "of nanoGPT and of a widespread tutorial, and Hugging Face folders of Marian, BART, mBART, T5, BERT, "
+        "DistilBERT, RoBERTa, GPT-2 and Llama-like models, with their tokenizers."
+    )
+else:
+    imported = subject.imported
+    st.header("What it is")
+    what_it_is(imported)
+    questions(subject)
+    st.header("Architecture")
+    drawing(imported.report.config)
+    st.header("What the doctor says")
+    doctor(subject.name, imported)
+    st.header("Every part, setting and name")
+    in_parts, in_settings, in_names = st.tabs(["Parameters by part", "Settings", "Names that did not fit"])
+    with in_parts:
+        parameters(imported)
+    with in_settings:
+        settings(imported)
+    with in_names:
+        keys(imported)

@@ -1,0 +1,188 @@
+"""What a checkpoint is: its files, its settings and where they came from, its drawing, its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.parts import Part, parts_of, total
+from transformer.checkpoints.importing.report import Imported, KeyProblem, Question
+from transformer.errors import CheckpointError
+from viz.figures.labels import visible
+from viz.opened_checkpoint import is_opened
+from viz.pages.checkpoint.session import Subject
+from viz.pages.shared.literal_text import escaped, literal, refused
+from viz.pages.shared.model_words import count
+from viz.session import checkpoint_slot, current_choice, use_next
+
+_NAME = 200
+_MOST_FILES = 20
+SOURCES = {
+    "config": "its configuration",
+    "shapes": "the shapes of its tensors",
+    "answer": "you",
+    "assumed": "assumed",
+    "layout": "all models of its kind",
+}
+
+
+def what_it_is(imported: Imported) -> None:
+    """The facts in a row, the files, and what else a person should know."""
+    report, raw = imported.report, imported.raw
+    parts = parts_of(report.config)
+    facts = {
+        "Kind": report.config.kind,
+        "Layout": report.family_label,
+        "Format": raw.format,
+        "Parameters": count(total(parts)),
+        "Tensors": f"{len(raw.tensors):,}",
+        "On disk": f"{raw.n_bytes / 1e6:.1f} MB" if raw.n_bytes > 100_000 else f"{raw.n_bytes / 1e3:.1f} kB",
+    }
+    with st.container(horizontal=True, gap="medium"):
+        for name, value in facts.items():
+            with st.container(width="content", gap=None):
+                st.caption(name)
+                st.text(visible(value, _NAME))
+    files = [*(file.name for file in raw.files), *raw.texts]
+    literal(f"Files: {', '.join(files[:_MOST_FILES])}{' …' if len(files) > _MOST_FILES else ''}")
+    for note in report.notes:
+        with st.container(border=True):
+            literal(note)
+    if raw.left_out:
+        left_out = (f"{name} ({count:,} tensors)" for name, count in raw.left_out.items())
+        literal(f"Left out, as it is no part of the model: {', '.join(left_out)}")
+
+
+def questions(subject: Subject) -> None:
+    """Controls for what the files don't tell; another answer opens the checkpoint again."""
+    asked = subject.imported.report.questions
+    if not asked or not is_opened(subject.name):
+        return
+    st.header("What the files don't tell")
+    st.markdown(
+        "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
+    )
+    with st.form("checkpoint_questions"):
+        answers = {question.name: _answer(subject.name, question) for question in asked}
+        pressed = st.form_submit_button("Open it again with these answers")
+    if not pressed:
+        return
+    was_used = current_choice().name == subject.name
+    try:
+        with st.spinner("Opening it again …", show_time=True):
+            again = checkpoint_slot().answer(answers)
+    except CheckpointError as error:
+        refused("These answers make no model.", error)
+        return
+    if was_used:
+        use_next(again.name)
+    st.rerun()
+
+
+def _answer(model: str, question: Question) -> object:
+    labels = {question.value: str(question.value)} if question.answered else {}
+    labels |= {option.value: option.label for option in question.options}
+    options = list(labels)
+    is_number = isinstance(question.value, int | float) and not isinstance(question.value, bool)
+    literal(f"{question.text} {question.why}")
+    return st.selectbox(
+        escaped(question.name),
+        options,
+        index=options.index(question.value),
+        format_func=lambda value: visible(labels.get(value, str(value)), _NAME),
+        accept_new_options=is_number,
+        help="Choose, or type another number" if is_number else None,
+        key=f"answer {question.name} {model}",
+    )
+
+
+def parameters(imported: Imported) -> None:
+    """How many parameters each part has, layer by layer."""
+    parts = parts_of(imported.report.config)
+    everything = total(parts)
+    rows = [
+        {"part": part.path, "parameters": part.n_parameters, "share": 100 * part.n_parameters / everything}
+        for part in _down(parts, 2)
+    ]
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        column_config={
+            "part": st.column_config.TextColumn("part, with all in it", width="large"),
+            "parameters": st.column_config.NumberColumn(format="localized"),
+            "share": st.column_config.ProgressColumn(
+                "of all", format="%.1f %%", min_value=0, max_value=100, color="primary"
+            ),
+        },
+    )
+
+
+def _down(parts: tuple[Part, ...], depth: int) -> Iterator[Part]:
+    """Parts and their parts: stacks, layers, sublayers."""
+    for part in parts:
+        yield part
+        if depth > 0:
+            yield from _down(tuple(_unlisted(part)), depth - 1)
+
+
+def _unlisted(part: Part) -> Iterator[Part]:
+    for inner in part.parts:
+        if inner.name == "layers":
+            yield from inner.parts
+        else:
+            yield inner
+
+
+def settings(imported: Imported) -> None:
+    """Each value of the configuration and where it came from."""
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "setting": one.name,
+                    "value": visible(str(one.value), _NAME),
+                    "told by": SOURCES[one.source],
+                    "how": visible(one.why, _NAME),
+                }
+                for one in imported.report.settings
+            ]
+        ),
+        hide_index=True,
+    )
+
+
+def keys(imported: Imported) -> None:
+    """Names that did not fit, each with the names it looks most like."""
+    report = imported.report.keys
+    kinds = {
+        "missing": report.missing,
+        "not expected": report.unexpected,
+        "of another shape": report.misshaped,
+    }
+    rows = [_row(kind, problem) for kind, problems in kinds.items() for problem in problems]
+    rows += [
+        {
+            "tensor": visible(one.name, _NAME),
+            "is": "not used",
+            "looks like": "",
+            "detail": visible(one.reason, _NAME),
+        }
+        for one in report.unused
+    ]
+    if not rows:
+        st.caption(
+            f"All {len(imported.raw.tensors):,} tensors of the files have their place, none is missing."
+        )
+        return
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+
+
+def _row(kind: str, problem: KeyProblem) -> dict[str, str]:
+    return {
+        "tensor": visible(problem.name, _NAME),
+        "is": kind,
+        "looks like": ", ".join(visible(name, _NAME) for name in problem.nearest),
+        "detail": visible(problem.detail, _NAME),
+    }

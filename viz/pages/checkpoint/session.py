@@ -1,0 +1,79 @@
+"""What the Checkpoint page keeps: shipped models with the way that they came, and the last diagnosis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer.analysis.findings import Diagnosis
+from transformer.checkpoints.folder import MODELS
+from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.opening import open_checkpoint
+from viz.opened_checkpoint import OpenedCheckpoint
+from viz.session import checkpoint_slot
+
+_DIAGNOSIS = "what the doctor said"
+_STAND_IN = "model in the place of a closed checkpoint"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the page is about.
+
+    Attributes:
+        name: of the model, as choices have it.
+        label: what people see.
+        imported: the model and the report.
+    """
+
+    name: str
+    label: str
+    imported: Imported
+
+
+def subject_of(opened: OpenedCheckpoint) -> Subject:
+    """What a person has opened."""
+    return Subject(opened.name, opened.label, opened.imported)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the model …")
+def shipped_subject(name: str) -> Subject:
+    """A shipped model, opened as anyone's checkpoint is.
+
+    Raises:
+        CheckpointError: when its folder is broken.
+    """
+    return Subject(name, name, open_checkpoint(MODELS / name))
+
+
+def close_opened() -> None:
+    """Let go of what this person has opened, and of what was said about it."""
+    checkpoint_slot().close()
+    st.session_state.pop(_DIAGNOSIS, None)
+
+
+def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
+    """Whether this visit began with the address of a checkpoint that the one before had opened.
+
+    So it is until another model is chosen, or one is opened.
+
+    Args:
+        was_asked_for: whether the address named an opened checkpoint.
+        chosen: the model that the picker stands on now.
+    """
+    stand_in = st.session_state.setdefault(_STAND_IN, chosen if was_asked_for else None)
+    if stand_in != chosen or checkpoint_slot().opened is not None:
+        st.session_state[_STAND_IN] = None
+    return st.session_state[_STAND_IN] is not None
+
+
+def kept_diagnosis(name: str, text: str) -> Diagnosis | None:
+    """What the doctor said about this model with this text, if that was the last thing they said."""
+    subject, diagnosis = st.session_state.get(_DIAGNOSIS, (None, None))
+    return diagnosis if subject == (name, text) else None
+
+
+def keep_diagnosis(name: str, text: str, diagnosis: Diagnosis) -> None:
+    """Keep what the doctor said until they say something else."""
+    st.session_state[_DIAGNOSIS] = ((name, text), diagnosis)

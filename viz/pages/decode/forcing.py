@@ -1,0 +1,158 @@
+"""Teacher forcing beside free running: the same source, the right target beside the model's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from transformer.model.attention import scaled_dot_product_attention
+from transformer.run import Run
+from viz.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record
+from viz.figures.decoding import ScoredTokens, token_by_token
+from viz.figures.labels import visible, visible_in_full
+from viz.figures.numbers import number
+from viz.pages.decode.session import right_translations
+from viz.pages.decode.token_scores import TokenScores, parting, token_scores
+from viz.pages.decode.verdicts import percent
+from viz.pages.shared import attention_views
+from viz.pages.shared.explain import computed_by
+from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import show_text
+from viz.pages.shared.model_words import target_label, target_noun
+from viz.pages.shared.sentence import run_or_warn
+from viz.session import current_choice, current_model, current_theme, run_of, token_unit
+from viz.text_session import boxes_of, current_texts, texts_to_address
+from viz.widgets import FORCING_HEAD
+
+FORCED, FREE = "given: the reference", "free: the model's own words"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run with its tokens, <eos> included where it has one, and their scores."""
+
+    run: Run
+    ids: tuple[int, ...]
+    scores: TokenScores
+
+
+@st.fragment
+def forcing_section(free_run: Run) -> None:
+    """Draw the section; what is chosen in it draws only this section again.
+
+    Args:
+        free_run: of the source, with the target that the model made itself.
+    """
+    st.header("Given words and its own words")
+    st.markdown(
+        "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
+        "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "
+        "the two part, the model sees the same and thinks the same; behind it, it goes on from a sentence "
+        "that it would not have written, or from one that is not the right one."
+    )
+    forced_run = _forced_run()
+    if forced_run is None:
+        return
+    forced, free = _scored(forced_run), _scored(free_run)
+    position = parting(forced.ids, free.ids)
+    _where_they_part(forced, free, position)
+    _totals(forced, free)
+    show(
+        token_by_token({FORCED: _drawn(forced), FREE: _drawn(free)}, parting=position, theme=current_theme()),
+        name="forced-and-free",
+        caption="Above: the log-probability of each token behind those before it, 0 is certain. Below: the "
+        "entropy of the whole distribution that it was taken from, 0 is sure of one token.",
+        key="forcing_scores",
+    )
+    computed_by(token_scores)
+    _attentions(forced.run, free.run)
+
+
+def _forced_run() -> Run | None:
+    """The run of the typed reference, or else of the example's own; None, with a word, without one."""
+    text, _ = current_texts()
+    known = right_translations(text)
+    noun = target_noun(current_model())
+    st.text_input(
+        target_label(current_model(), "reference"),
+        key=boxes_of(current_model()).target,
+        persist_state="session",
+        placeholder=known[0] if known else f"Type the right {noun} and press Enter",
+        help="The target that the model is given, token by token.",
+    )
+    texts_to_address()
+    typed = current_texts()[1]
+    reference = typed if typed.strip() else known[0] if known else ""
+    if not reference:
+        st.info(f"Type the right {noun}: the model is given it and compared with what it writes itself.")
+        return None
+    if not typed.strip():
+        st.text(f"The example's own translation is taken: {visible_in_full(reference)}")
+    return run_or_warn(lambda: run_of(current_choice(), text, reference))
+
+
+def _scored(run: Run) -> Scored:
+    ids = tuple(step.token_id for step in run.steps)
+    never = current_model().target.specials.never
+    return Scored(run, ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, never))
+
+
+def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:
+    if position is None:
+        st.markdown("**They never part**: by itself the model writes the reference, token for token.")
+        return
+    if position >= min(len(forced.ids), len(free.ids)):
+        st.markdown(f"**They part at step {position}**, where the shorter one has been cut off.")
+        return
+    given, own = (
+        f"“{_token(one.ids[position])}” ({percent(np.exp(one.scores.log_probabilities[position]))}, "
+        f"number {one.scores.ranks[position]:,} of all {token_unit()}s)"
+        for one in (forced, free)
+    )
+    before = " Up to there both are the same." if position else ""
+    st.markdown(f"**They part at step {position}.**{before}")
+    st.text(f"The reference goes on with {given}; the model itself with {own}.")
+
+
+def _totals(forced: Scored, free: Scored) -> None:
+    for column, name, one in zip(st.columns(2), (FORCED, FREE), (forced, free), strict=True):
+        scores = one.scores
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(_heading(name))
+            show_text(one.run.translation)
+            st.caption(
+                f"{len(one.ids)} tokens; log-probability {number(scores.total)}, perplexity "
+                f"{scores.perplexity:.2f}: on average as unsure as among so many equal tokens."
+            )
+
+
+def _drawn(one: Scored) -> ScoredTokens:
+    tokens = [_token(token) for token in one.ids]
+    return ScoredTokens(tokens, one.scores.log_probabilities, one.scores.entropies)
+
+
+def _token(index: int) -> str:
+    return visible(current_model().target.token(index))
+
+
+def _attentions(forced: Run, free: Run) -> None:
+    """The same head in both runs: of the cross-attention, or of a decoder's own where there is no source."""
+    attention: Attention = "decoder" if free.encoder_input is None else "cross"
+    maps = [attention_maps(run.trace, attention, "weights") for run in (forced, free)]
+    label, where = ATTENTION_LABELS[attention], "source" if attention == "cross" else "text so far"
+    st.markdown(f"**{label} of one head in both**: where it looks in the {where}, row by row")
+    layer, head = FORCING_HEAD.pick(maps[0].n_layers, maps[0].n_heads)
+    for column, name, key, own in zip(
+        st.columns(2), (FORCED, FREE), ("forcing_forced", "forcing_free"), maps, strict=True
+    ):
+        with column:
+            st.markdown(_heading(name))
+            title = f"{label}, layer {layer}, head {head}"
+            attention_views.matrix(own, layer, head, key=key, title=title, beside=maps)
+    computed_by(scaled_dot_product_attention, attention_record(free.trace, attention, layer).path)
+
+
+def _heading(name: str) -> str:
+    return f"**{name[0].upper()}{name[1:]}**"

@@ -1,0 +1,151 @@
+"""What the Decode page keeps: searches and drawn sentences, shared; and where a user is in theirs.
+
+A user's place (the prefix that the search starts from, the step, the node, the sampler's settings) has no
+widget: `viz.address` keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer.decoding.beam_tree import BeamTree
+from transformer.model_input import beginning
+from transformer.run import Run, draw_target, encode_sentence, force, search
+from transformer.text.coder import EncodedSentence
+from transformer.text.words import clean
+from viz.address import remembered, whole_numbers
+from viz.components.next_tokens import Reshaping
+from viz.session import TOP_K, ModelChoice, current_choice, load_model, run_cache
+from viz.text_session import right_answers_of
+
+MOST_SEARCHES = 64
+_PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched for: hashable, so that it names the search in the cache.
+
+    Attributes:
+        choice: the model.
+        text: the source or prompt.
+        prefix: ids that the targets begin with.
+        beam_size: hypotheses that are followed at a time.
+        alpha: of the length penalty.
+    """
+
+    choice: ModelChoice
+    text: str
+    prefix: tuple[int, ...]
+    beam_size: int
+    alpha: float
+
+
+@st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
+def tree_of(asked: Search) -> BeamTree:
+    """The beam search of a sentence.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    return search(
+        load_model(asked.choice),
+        _source(asked.choice, asked.text),
+        beam_size=asked.beam_size,
+        alpha=asked.alpha,
+        prefix=asked.prefix,
+    )
+
+
+@st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
+def drawn_target(
+    choice: ModelChoice, text: str, prefix: tuple[int, ...], settings: Reshaping, seed: int
+) -> tuple[tuple[int, ...], bool]:
+    """A target drawn at random, beginning with a prefix: its ids, and whether it came to an end.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    ids, ended = draw_target(
+        load_model(choice),
+        _source(choice, text),
+        seed=seed,
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+        prefix=prefix,
+    )
+    return tuple(ids), ended
+
+
+def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bool = True) -> Run:
+    """The run of a sentence with a target of these ids, from the cache or computed now.
+
+    Args:
+        choice: the model.
+        text: the source or prompt.
+        ids: of the target, without what begins and ends it.
+        ends: whether the target ends with the last of them.
+
+    Raises:
+        SentenceError: for a sentence that can't be run; the message is for users.
+    """
+    loaded, source = load_model(choice), _source(choice, text)
+    run: Run = run_cache().get(
+        ("ids", choice, text, ids, ends),
+        lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K, ends=ends),
+    )
+    return run
+
+
+def _source(choice: ModelChoice, text: str) -> EncodedSentence:
+    return encode_sentence(load_model(choice), "source", text, "sentence")
+
+
+def right_translations(text: str) -> list[str]:
+    """The right translations of a sentence that is one of the current model's examples; else none."""
+    return right_answers_of(current_choice().name).get(clean(text), [])
+
+
+def longest_prefix(choice: ModelChoice, text: str) -> int:
+    """The most tokens that a search can start after: one is still to come.
+
+    Raises:
+        SentenceError: for a sentence that can't be run.
+    """
+    return beginning(load_model(choice), _source(choice, text)).limit - 1
+
+
+def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, ...]:
+    """The ids that this user has the targets of the sentence begin with; none that make no prefix.
+
+    If there are more than `longest`, the first ones.
+    """
+    written = remembered(_PREFIX, "", (choice, text))
+    if not written:
+        st.session_state[_EARLIER] = []
+    loaded = load_model(choice)
+    size = loaded.model.config.tgt_vocab_size
+    never = {*loaded.target.specials.never, *loaded.end_ids}
+    words = [token for token in whole_numbers(written) if token < size and token not in never]
+    return tuple(words[:longest])
+
+
+def search_after(prefix: Sequence[int]) -> None:
+    """Start the search after these ids; `go_back` undoes it. To be called from a callback."""
+    st.session_state.setdefault(_EARLIER, []).append(st.session_state[_PREFIX])
+    st.session_state[_PREFIX] = ",".join(map(str, prefix))
+
+
+def go_back() -> None:
+    """Start the search where it did before the last `search_after`. To be called from a callback."""
+    earlier = st.session_state.get(_EARLIER, [])
+    st.session_state[_PREFIX] = earlier.pop() if earlier else ""
+
+
+def search_from_the_beginning() -> None:
+    """Start the search at its first token again. To be called from a callback."""
+    st.session_state[_PREFIX] = ""

@@ -1,0 +1,95 @@
+"""A beam search as the tree's view takes it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from transformer.decoding.beam_tree import BeamNode, BeamTree, Fate
+from transformer.text.coder import Coder
+from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
+from viz.figures.labels import visible_in_full
+from viz.figures.numbers import number
+from viz.pages.decode.verdicts import Verdicts, percent
+
+KINDS: dict[Fate, NodeKind] = {"given": "given", "kept": "kept", "pruned": "pruned", "finished": "ended"}
+UNFINISHED = " …"
+"""After a sentence that ran into the limit."""
+
+
+@dataclass(frozen=True)
+class DrawnTree:
+    """What the view takes: its nodes stand at the places of the tree's."""
+
+    nodes: list[TreeNode]
+    hypotheses: list[ReturnedHypothesis]
+    cuts: list[float | None]
+    more: list[int]
+
+
+def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> DrawnTree:
+    """Describe a search for its view.
+
+    Args:
+        tree: the search.
+        coder: of the target.
+        beam_size: hypotheses that were followed at a time.
+        limit: the most tokens that a search can start after.
+    """
+    verdicts = Verdicts(tree, coder, beam_size)
+    depths = range(1 + tree.nodes[-1].position)
+    by_depth = [[node for node in tree.nodes if node.position == depth] for depth in depths]
+    return DrawnTree(
+        nodes=[_node(node, verdicts, limit) for node in tree.nodes],
+        hypotheses=[
+            ReturnedHypothesis(
+                node=leaf,
+                text=_text(coder.decode(hypothesis.ids), finished=hypothesis.finished),
+                score=hypothesis.score,
+            )
+            for leaf, hypothesis in zip(tree.leaves, tree.hypotheses, strict=True)
+        ],
+        cuts=[_cut(nodes, verdicts) for nodes in by_depth],
+        more=[
+            0 if nodes[0].fate == "given" else verdicts.n_candidates(nodes[0]) - len(nodes)
+            for nodes in by_depth
+        ],
+    )
+
+
+def _text(sentence: str, *, finished: bool) -> str:
+    return visible_in_full(sentence) + ("" if finished else UNFINISHED)
+
+
+def _cut(nodes: list[BeamNode], verdicts: Verdicts) -> float | None:
+    """The score below which all was pruned; None where an end with a better one was pruned too."""
+    cut = verdicts.cuts.get(nodes[0].position)
+    pruned = [node.score for node in nodes if node.fate == "pruned"]
+    return None if cut is None or any(score > cut for score in pruned) else cut
+
+
+def _node(node: BeamNode, verdicts: Verdicts, limit: int) -> TreeNode:
+    return TreeNode(
+        token=verdicts.token(node),
+        parent=node.parent,
+        depth=node.position,
+        probability=math.exp(node.log_probability),
+        score=node.score,
+        rank=node.rank,
+        kind=KINDS[node.fate],
+        why=verdicts.why(node),
+        numbers=_numbers(node),
+        is_open=not node.ends and node.position <= limit,
+    )
+
+
+def _numbers(node: BeamNode) -> list[tuple[str, str]]:
+    """Name and value of what there is to know of a node."""
+    if node.parent is None:
+        return []
+    return [
+        ("probability", percent(math.exp(node.log_probability))),
+        ("log-probability", number(node.log_probability)),
+        ("sum of the log-probabilities", number(node.total)),
+        ("score", number(node.score)),
+    ]

@@ -1,0 +1,137 @@
+"""What became of each token of a beam search, in a sentence with the numbers that decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformer.decoding.beam_tree import BeamNode, BeamTree
+from transformer.text.coder import Coder
+from viz.figures.labels import visible
+from viz.figures.numbers import MINUS, number
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, with as many digits as a small one needs."""
+    if probability >= 0.0001:
+        return f"{100 * probability:.2f} %"
+    return f"{100 * probability:.1e} %".replace("-", MINUS)
+
+
+class Verdicts:
+    """Says of each node of a tree why it lived or died.
+
+    Attributes:
+        cuts: the score of the last candidate that was followed on, by position; where none was, no entry.
+    """
+
+    def __init__(self, tree: BeamTree, coder: Coder, beam_size: int) -> None:
+        self._tree, self._coder, self._beam_size = tree, coder, beam_size
+        self._children: dict[int, list[BeamNode]] = {}
+        self._returned: dict[int, list[int]] = {}
+        self.cuts: dict[int, float] = {}
+        for node in tree.nodes:
+            if node.parent is not None:
+                self._children.setdefault(node.parent, []).append(node)
+            if node.fate == "kept":
+                self.cuts[node.position] = min(node.score, self.cuts.get(node.position, node.score))
+        for place, leaf in enumerate(tree.leaves, start=1):
+            for node in tree.path(leaf):
+                self._returned.setdefault(node.index, []).append(place)
+
+    def token(self, node: BeamNode) -> str:
+        """Its token, made visible."""
+        return visible(self._coder.token(node.token_id))
+
+    def n_candidates(self, node: BeamNode) -> int:
+        """How many continuations its step had."""
+        return self._tree.n_candidates[node.position - self._tree.n_given]
+
+    def why(self, node: BeamNode) -> str:
+        """What became of it."""
+        if node.fate == "given":
+            return self._given(node)
+        if node.fate == "pruned":
+            return self._pruned(node)
+        return self._finished(node) if node.fate == "finished" else self._kept(node)
+
+    def _given(self, node: BeamNode) -> str:
+        if node.parent is None:
+            return "The search begins behind this token."
+        return f"You chose this token. The model itself had it as number {node.rank:,} here."
+
+    def _pruned(self, node: BeamNode) -> str:
+        rank = f"number {node.rank} of {self.n_candidates(node):,} continuations"
+        if node.ends:
+            last = self._rank(node.position, self._beam_size)
+            return (
+                f"Pruned: a sentence ends only where its end is among the {self._beam_size} best "
+                f"continuations. This was {rank}: its score {number(node.score)} lost against "
+                f"{number(last.score)}, “{self.token(last)}”."
+            )
+        cut = self.cuts[node.position]
+        return (
+            f"Pruned: {rank}. Its score {number(node.score)} lost against {number(cut)}, the last of those "
+            "that were followed on."
+        )
+
+    def _rank(self, position: int, rank: int) -> BeamNode:
+        return next(n for n in self._tree.nodes if n.position == position and n.rank == rank)
+
+    def _finished(self, node: BeamNode) -> str:
+        if returned := self._returned.get(node.index):
+            return f"It ended the sentence, which was returned as number {returned[0]}."
+        worst = self._tree.hypotheses[-1].score
+        return (
+            f"It ended the sentence, but with a score of {number(node.score)} it lost against "
+            f"{number(worst)}, the last of the {len(self._tree.hypotheses)} that were returned."
+        )
+
+    def _kept(self, node: BeamNode) -> str:
+        rank = f"Kept: number {node.rank} of {self.n_candidates(node):,} continuations"
+        if returned := self._returned.get(node.index):
+            return f"{rank}. {_sentences(returned)} through it."
+        last = max(n.position for n in self._descendants(node))
+        if last == self._tree.nodes[-1].position:
+            return f"{rank}. {self._left_over(node, last)}"
+        if last > node.position:
+            return f"{rank}, and so were some continuations, but at step {last} the last of them was lost."
+        return f"{rank}, but it died at the next step: {self._best_continuation(node)}"
+
+    def _descendants(self, node: BeamNode) -> list[BeamNode]:
+        """The node and all that was kept after it."""
+        found = [node]
+        for at in found:
+            found += [child for child in self._children.get(at.index, []) if child.fate == "kept"]
+        return found
+
+    def _left_over(self, node: BeamNode, last: int) -> str:
+        score = max(n.score for n in self._descendants(node) if n.position == last)
+        worst = self._tree.hypotheses[-1].score
+        if score > worst:
+            return f"It had not ended when the search reached its limit of {last} tokens."
+        return (
+            f"It was still followed when the search ended: its score was {number(score)} then, not better "
+            f"than {number(worst)}, the last of the {len(self._tree.hypotheses)} that were returned."
+        )
+
+    def _best_continuation(self, node: BeamNode) -> str:
+        cut = number(self.cuts[node.position + 1])
+        children = self._children.get(node.index)
+        if not children:
+            return (
+                f"none of its continuations was among the {self._tree.n_listed} best, and {cut} was needed "
+                "to be followed on."
+            )
+        best = max(children, key=lambda child: child.score)
+        if best.fate == "finished":
+            return f"all that came of it ended with a score of {number(best.score)} and was not returned."
+        return (
+            f"its best continuation, “{self.token(best)}”, had {number(best.score)} where {cut} was needed."
+        )
+
+
+def _sentences(places: Sequence[int]) -> str:
+    """Which returned sentences go through a node, with the verb."""
+    if len(places) == 1:
+        return f"Returned sentence {places[0]} goes"
+    return f"Returned sentences {', '.join(map(str, places[:-1]))} and {places[-1]} go"

@@ -1,0 +1,110 @@
+"""What goes in and what comes out: tokens and ids, then step by step the tokens with the best others."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.request import NOT_FINITE
+from transformer.run import Run
+from transformer.text.coder import Coder, Unit
+from transformer.text.subwords import SubwordCoder
+from viz.figures.decoding import step_probabilities
+from viz.pages.shared.figure import save_menu
+from viz.pages.shared.literal_text import show_text
+from viz.pages.shared.model_words import mask_token, target_noun
+from viz.pages.shared.tokens import show_source, show_steps
+from viz.session import current_model, current_theme
+
+SUBWORDS_NOTE = "The sub-words of one word are framed together."
+OWN_SUBWORDS_NOTE = (
+    "The sub-words of one word are framed together; ▁ is the space before a word. Nothing typed is unknown "
+    "to this model: a character that it has no piece for is spelled by its bytes, such as <0xE2>."
+)
+STRIP_TITLES = {
+    "encoder-decoder": "The source as the model gets it",
+    "decoder-only": "The prompt as the model gets it",
+    "encoder-only": "The sentence as the model gets it",
+}
+WORDLESS = (
+    "Nothing, in words: this model has no generator. What its last layer makes of each token are {d_model} "
+    "numbers, for another model to go on with. Below is how it comes by them."
+)
+
+
+def in_and_out(run: Run) -> None:
+    """Draw both halves of a run."""
+    loaded = current_model()
+    config, coder = loaded.model.config, loaded.target
+    st.header("What goes in")
+    show_source(
+        run, loaded.source, key="source_strip", title=STRIP_TITLES[config.kind], note=_note(loaded.source)
+    )
+    st.header("What comes out")
+    if not run.steps:
+        st.markdown(WORDLESS.format(d_model=config.d_model))
+        return
+    if not run.has_numbers:
+        st.warning(NOT_FINITE)
+        return
+    _translation(run, loaded)
+    in_place = run.decoder_input is None
+    show_steps(
+        run,
+        coder,
+        key="steps",
+        title="The tokens, position by position" if in_place else "The target, step by step",
+        forced=not run.generated,
+    )
+    save_menu(lambda: _steps_figure(run, coder), name=f"next-{coder.unit}s", key="save_steps")
+
+
+def _note(coder: Coder) -> str:
+    if isinstance(coder, SubwordCoder):
+        return OWN_SUBWORDS_NOTE
+    return SUBWORDS_NOTE if coder.unit == "sub-word" else ""
+
+
+def _translation(run: Run, loaded: LoadedModel) -> None:
+    st.markdown(_what_came_out(run, loaded))
+    if run.decoder_input is None and not run.generated:
+        return
+    with st.container(border=True):
+        show_text(run.translation)
+    if run.generated and not run.finished:
+        st.caption(
+            "It did not come to an end by itself and was stopped at the most tokens that are generated."
+        )
+
+
+def _what_came_out(run: Run, loaded: LoadedModel) -> str:
+    unit: Unit = loaded.target.unit
+    if run.decoder_input is None:
+        return _of_masks(run, unit, knows_masks=mask_token(loaded) is not None)
+    if not run.generated:
+        return f"You gave the target; the model was shown its {unit}s so far at each step (teacher forcing):"
+    is_prompt = run.encoder_input is None
+    result = "The prompt, and how it goes on" if is_prompt else f"Its {target_noun(loaded)}"
+    return f"The model chose the most probable {unit} at each step (greedy decoding). {result}:"
+
+
+def _of_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:
+    if run.generated:
+        return f"In the place of each mask the model put the {unit} that it holds most probable there:"
+    offer = f" Mask a {unit}, and it has to find it." if knows_masks else ""
+    return (
+        f"For each position the model says how probable every {unit} is there. No {unit} is masked, so it "
+        f"sees the one that it is asked about.{offer}"
+    )
+
+
+def _steps_figure(run: Run, coder: Coder) -> go.Figure:
+    return step_probabilities(
+        [[coder.token(token) for token in step.top_ids] for step in run.steps],
+        np.array([step.top_probabilities for step in run.steps]),
+        [coder.token(step.token_id) for step in run.steps],
+        theme=current_theme(),
+        title=f"Best next {coder.unit}s at each step",
+    )

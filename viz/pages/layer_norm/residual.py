@@ -1,0 +1,143 @@
+"""The residual stream along the layers of a run, and of two untrained models that differ in their norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.model.config import TransformerConfig
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.trace import ResidualRecord, Stack
+from transformer.run import Run
+from viz.attention_maps import stacks
+from viz.figures.norms import growth
+from viz.pages.layer_norm.words import NORMS
+from viz.pages.shared.explain import explain
+from viz.pages.shared.figure import show
+from viz.session import current_choice, current_model, current_theme, twin_run
+from viz.text_session import current_texts
+from viz.widgets import pick_seed
+
+POINTS = {
+    "resid_pre": "input",
+    "resid_mid": "self-attention",
+    "resid_mid_cross": "cross-attention",
+    "resid_post": "feed-forward",
+}
+MOST_PARAMETERS = 100_000_000
+"""Models up to this size are made twice more, with random weights: two larger ones would fill the memory."""
+
+
+def stream(run: Run, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
+    """Names of the points along a stack, and the length of each token's vector there: (P, T).
+
+    A layer's input is the output of the one before, so only the first layer's is a point of its own.
+    """
+    records = [r for r in run.trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
+    return [_point(record) for record in records], np.stack(
+        [record.value[0].norm(dim=-1).numpy() for record in records]
+    )
+
+
+def _point(record: ResidualRecord) -> str:
+    return (
+        POINTS[record.name] if record.name == "resid_pre" else f"layer {record.layer} {POINTS[record.name]}"
+    )
+
+
+def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
+    """What the place of the norms means, and the formula of one sublayer (section 3.1)."""
+    words = NORMS[config.norm]
+    if config.norm_position == "post":
+        learned, at_first = ("γ", "γ is 1") if config.norm == "rms" else ("γ and β", "γ is 1 and β is 0")
+        return (
+            "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after each "
+            f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
+            rf"x \leftarrow \text{{{words.name}}}(x + \text{{Sublayer}}(x))",
+        )
+    if isinstance(config.final_norm, str):
+        end = f"only the {config.final_norm} has a final norm that brings it back"
+    else:
+        end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
+    return (
+        "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
+        f"normalized, so the stream may grow from layer to layer; {end}.",
+        rf"x \leftarrow x + \text{{Sublayer}}(\text{{{words.name}}}(x))",
+    )
+
+
+@st.fragment
+def residual_section(run: Run) -> None:
+    """Draw how the stream of this run grows through both stacks."""
+    st.header("The residual stream along the layers")
+    what, formula = _place_of_norms(current_model().model.config)
+    sides = stacks(run.trace)
+    _, lengths = stream(run, sides[0])
+    explain(
+        what=what,
+        formula=rf"\begin{{gathered}} {formula} \\ \text{{{sides[0]}, mean length of }} x: \; "
+        rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \end{{gathered}}",
+        look="which sublayers lengthen the stream most, and whether one token runs away from the others.",
+        computed=EncoderLayer.forward if sides[0] == "encoder" else DecoderLayer.forward,
+        path=", ".join(f"{stack}.layers.0.resid_pre, …" for stack in sides),
+    )
+    each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
+    for stack in sides:
+        points, lengths = stream(run, stack)
+        tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
+        st.markdown(f"**{stack.capitalize()}**")
+        show(
+            growth(points, {stack: lengths}, theme=current_theme(), tokens=tokens),
+            name=f"residual-{stack}",
+            caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
+            "last layer.",
+            key=f"residual_{stack}",
+        )
+
+
+@st.fragment
+def pre_and_post_section(run: Run) -> None:
+    """Draw the stream of two untrained models of the same sizes, one pre-norm and one post-norm."""
+    st.header("Pre-norm and post-norm before training")
+    n_parameters = sum(weights.numel() for weights in current_model().model.parameters())
+    if n_parameters > MOST_PARAMETERS:
+        st.markdown(
+            f"This model has {n_parameters / 1e6:.0f} million parameters: two random ones of its sizes would "
+            "take too much of the server's memory. Choose a smaller model to compare them."
+        )
+        return
+    sides = stacks(run.trace)
+    seed = pick_seed(st.number_input, "Seed of the random weights", key="norm_seed")
+    choice, texts = current_choice(), current_texts()
+    with st.spinner("Running two random models …", show_time=True):
+        twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
+    streams = {name: stream(twin, sides[-1])[1] for name, twin in twins.items()}
+    explain(
+        what="Two models of the same sizes as the loaded one, with the same random weights and the same "
+        "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm behind "
+        "its last layer). That one choice decides how deep a stack can be trained without a warm-up "
+        "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
+        formula=rf"\begin{{gathered}} \text{{{sides[-1]}, mean length from its input to its last layer}} \\ "
+        + r" \\ ".join(
+            rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} "
+            rf"= {lengths[0].mean():.2f} \cdot {lengths[-1].mean() / lengths[0].mean():.2f}"
+            for name, lengths in streams.items()
+        )
+        + r"\end{gathered}",
+        look="the pre-norm stream, to which every sublayer adds, while post-norm brings it back to the "
+        "same length each time.",
+        computed=DecoderLayer.residual,
+    )
+    for stack in sides:
+        points = stream(twins["pre-norm"], stack)[0]
+        lengths_of = {name: stream(twin, stack)[1] for name, twin in twins.items()}
+        st.markdown(f"**{stack.capitalize()}**")
+        show(
+            growth(points, lengths_of, theme=current_theme()),
+            name=f"pre-and-post-norm-{stack}",
+            caption=f"Euclidean length of the tokens' vectors in the {stack} of both untrained models.",
+            key=f"pre_post_{stack}",
+        )

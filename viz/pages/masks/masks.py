@@ -1,0 +1,121 @@
+"""The masks of one sentence of the batch, and what they do to the softmax of one query."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.trace import AttentionRecord, Stack, Trace
+from viz.attention_maps import Attention, attention_record, attentions, n_layers
+from viz.figures.masks import mask_matrix
+from viz.pages.masks.batch import padding_of
+from viz.pages.masks.softmax import softmax_section
+from viz.pages.shared.explain import explain
+from viz.pages.shared.figure import show
+from viz.session import current_model, current_theme
+from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
+
+FIRST_QUERY = 2
+"""The query that is followed at first: it has keys before it and after it."""
+FUTURE = "future: comes after the query"
+Closed = dict[str, NDArray[np.bool_]]
+
+
+@st.fragment
+def mask_section(trace: Trace) -> None:
+    """Draw the masks of a chosen attention and sentence; what is picked draws only this section again."""
+    st.header("The masks")
+    attention, sentence = _pick(trace)
+    record = attention_record(trace, attention, 0)
+    masks = masks_of(trace, attention, sentence)
+    combined = masks["Combined"]
+    free = int(record.mask[sentence, 0].sum())
+    explain(
+        what=_what(
+            attention,
+            has_two_stacks=len(attentions(trace)) > 1,
+            has_padding=current_model().model.config.pad_id >= 0,
+        ),
+        formula=_formula(record, sentence, free),
+        look="the grey cells: point at one, and it says what closes it. A row is a query and shows what this "
+        "token may look at; the framed row is followed below.",
+        computed=causal_mask if attention == "decoder" else padding_mask,
+        path=f"{record.path}.mask",
+    )
+    tokens = record.query_tokens[sentence]
+    query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
+    for column, (name, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
+        with column:
+            _matrix(record, sentence, query, name, closed)
+    layers = [attention_record(trace, attention, layer) for layer in range(n_layers(trace, attention))]
+    softmax_section(layers, sentence, query, {reason: at[query] for reason, at in combined.items()})
+
+
+def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Closed]:
+    """The padding, causal and combined mask of a sentence: name -> reason -> (Q, K), True where closed."""
+    mask = ~attention_record(trace, attention, 0).mask[sentence, 0].numpy()  # (Q, K)
+    key_stack: Stack = "decoder" if attention == "decoder" else "encoder"
+    padding = np.broadcast_to(padding_of(trace, key_stack)[sentence], mask.shape)
+    future = np.zeros_like(mask)
+    if attention == "decoder":
+        future = ~causal_mask(mask.shape[0])[0, 0].numpy()
+    reason = f"padding of sentence {sentence + 1}"
+    both = {f"{FUTURE}, and {reason}": future & padding, FUTURE: future & ~padding, reason: padding & ~future}
+    return {
+        "Padding": {reason: padding},
+        "Causal": {FUTURE: future},
+        "Combined": {why: where & mask for why, where in both.items()},
+    }
+
+
+def _pick(trace: Trace) -> tuple[Attention, int]:
+    n_sentences = max(len(trace.src_tokens), len(trace.tgt_tokens))
+    with st.container(horizontal=True, gap="medium"):
+        attention = pick_attention(attentions(trace), preferred="decoder", key="mask_attention")
+        numbers = {number: str(number) for number in range(1, n_sentences + 1)}
+        number = pick_button(in_a_row(), "Sentence", numbers, key="sentence")
+    return attention, number - 1
+
+
+def _what(attention: Attention, *, has_two_stacks: bool, has_padding: bool) -> str:
+    decoder = "The decoder's input" if has_two_stacks else "A token"
+    rule, padding = {
+        "encoder": ("The encoder may look forwards and backwards", ", so nothing but padding is closed"),
+        "decoder": (f"{decoder} may look at itself and what came before", "; padding is closed besides"),
+        "cross": (
+            "The decoder may look at every token of the source, which is complete when it begins to write",
+            "; only the source's padding is closed",
+        ),
+    }[attention]
+    return (
+        f"{rule}{padding if has_padding else ''}. The masks of all heads and layers are the same. Rows of "
+        f"{'padding' if has_padding else 'what fills up'} are computed too, but nobody reads what comes out "
+        "of them."
+    )
+
+
+def _formula(record: AttentionRecord, sentence: int, free: int) -> str:
+    n_queries, n_keys = record.mask.shape[-2:]
+    return (
+        r"\begin{gathered} \text{combined} = \text{padding} \wedge \text{causal} \\ "
+        rf"{free} \text{{ of }} {n_queries} \times {n_keys} = {n_queries * n_keys} "
+        rf"\text{{ cells are open in sentence }} {sentence + 1} \end{{gathered}}"
+    )
+
+
+def _matrix(record: AttentionRecord, sentence: int, query: int, name: str, closed: Closed) -> None:
+    queries, keys = record.query_tokens[sentence], record.key_tokens[sentence]
+    n_closed = int(sum(where.sum() for where in closed.values()))
+    st.markdown(f"**{name}**: {_count(n_closed, len(queries) * len(keys))}")
+    show(
+        mask_matrix(closed, queries, keys, theme=current_theme(), marked=query),
+        name=f"{name}-mask-{record.path}-sentence-{sentence + 1}",
+        caption="Blue: open. Grey and hatched: closed.",
+        key=f"mask_{name}",
+    )
+
+
+def _count(n_closed: int, n_cells: int) -> str:
+    return f"{n_closed} of {n_cells} closed" if n_closed else "nothing is closed"

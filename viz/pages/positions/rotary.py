@@ -1,0 +1,138 @@
+"""Rotary positions: how the loaded model turns queries and keys, and what that does to their products."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.model.config import TransformerConfig
+from transformer.model.positions import rotary_wavelengths, rotate, wavelengths
+from transformer.run import Run
+from viz.attention_maps import attention_record, attentions, n_layers
+from viz.figures import relative_positions as figures
+from viz.figures.numbers import number
+from viz.pages.shared.explain import computed_by, explain
+from viz.pages.shared.figure import show
+from viz.session import current_model, current_theme
+from viz.widgets import HEAD, pick, pick_query
+
+
+@st.fragment
+def rotary_section(run: Run) -> None:
+    """Draw the angles and one head's products; what is picked draws only this section again."""
+    config = current_model().model.config
+    attention = attentions(run.trace)[0]
+    layer, head, query, pair = _pick(run, n_layers(run.trace, attention))
+    record = attention_record(run.trace, attention, layer)
+    lengths = rotary_wavelengths(config).numpy()
+    trained = wavelengths(config.d_head, config.position_base).numpy()
+    before = run.trace[f"{record.path}.q_unrotated"][0, head, query].numpy()
+    angle = query * 2 * math.pi / float(lengths[pair])
+    stretch = float(lengths[pair] / trained[pair])
+    explain(
+        what="Each head's numbers are taken in pairs, and each pair of a query or key is turned by an angle: "
+        "the position times the pair's own speed (Su et al. 2021). The product of two turned vectors depends "
+        "on how far apart they stand, and not on where.",
+        formula=_formula(
+            before, record.q[0, head, query].numpy(), angle, query, pair, config.position_base, stretch
+        ),
+        look="the first pairs, which turn from one token to the next, and the last ones, which hardly turn "
+        "in a whole sentence: products of those say what a token is, and those of the first where it stands.",
+        computed=rotate,
+        path=f"{record.path}.q_unrotated, {record.path}.q",
+    )
+    n_tokens = len(record.query_tokens[0])
+    show(
+        figures.rotary_angles(
+            np.arange(n_tokens)[:, None] / lengths, theme=current_theme(), marked=(query, pair)
+        ),
+        name="rotary-angles",
+        caption="A row is a position, a column a pair: 1 is not turned, −1 is half a turn. The frame is the "
+        "formula's.",
+        key="rotary_angles",
+    )
+    show(
+        figures.rotary_wavelengths(lengths, trained, n_tokens, theme=current_theme()),
+        name="rotary-wavelengths",
+        caption="Positions until a pair has turned once; the dashed line is the length of this sentence."
+        + _on_stretching(config),
+        key="rotary_wavelengths",
+    )
+    _products(run, record.path, head, query)
+
+
+def _pick(run: Run, layers: int) -> tuple[int, int, int, int]:
+    config = current_model().model.config
+    columns = st.columns(4)
+    tokens = (run.trace.tgt_tokens or run.trace.src_tokens)[0]
+    return (
+        HEAD.pick_layer(columns[0].selectbox, layers),
+        HEAD.pick_head(columns[1].selectbox, config.n_heads),
+        pick_query(columns[2].selectbox, tokens, len(tokens) - 1),
+        pick(columns[3].selectbox, "Pair i", range(config.d_head // 2), key="rotary_pair"),
+    )
+
+
+def _on_stretching(config: TransformerConfig) -> str:
+    """Why pairs turn more slowly than they were first trained to; empty where none does."""
+    if config.rotary_stretch == 1:
+        return ""
+    times = f"{config.rotary_stretch:g} times longer than the base makes them"
+    which = (
+        f"wavelengths of {config.stretch_full:,.0f} positions and more are {times}, those up to "
+        f"{config.stretch_start:,.0f} stay, and between the two they are mixed (Peng et al. 2023)"
+        if config.stretch_full
+        else f"all wavelengths are {times} (Chen et al. 2023)"
+    )
+    return f" So that the model can read longer texts than it was first trained on, {which}."
+
+
+def _formula(
+    before: NDArray[np.float32],
+    after: NDArray[np.float32],
+    angle: float,
+    position: int,
+    pair: int,
+    base: float,
+    stretch: float,
+) -> str:
+    """One pair of a query turned, with its numbers, in LaTeX; `stretch` is how many times slower it turns."""
+    (x, y), (new_x, new_y) = (numbers[2 * pair : 2 * pair + 2].tolist() for numbers in (before, after))
+    d_head = len(before)
+    name, divisor = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
+    return (
+        rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{head}}}}{name} = "
+        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}}{divisor} = {angle:.4f} \\ "
+        r"\begin{pmatrix} \cos \theta & -\sin \theta \\ \sin \theta & \cos \theta \end{pmatrix} "
+        rf"\begin{{pmatrix}} {number(x, 4)} \\ {number(y, 4)} \end{{pmatrix}} = "
+        rf"\begin{{pmatrix}} {number(new_x, 4)} \\ {number(new_y, 4)} \end{{pmatrix}} \end{{gathered}}"
+    )
+
+
+def _products(run: Run, path: str, head: int, query: int) -> None:
+    """The query's products with every key that it may look at, with and without the turning."""
+    st.subheader("What the turning does to one query")
+    trace = run.trace
+    group = trace[f"{path}.q"].shape[1] // trace[f"{path}.k"].shape[1]
+    products = []
+    for end in ("_unrotated", ""):
+        q, k = trace[f"{path}.q{end}"][0, head], trace[f"{path}.k{end}"][0, head // group]
+        products.append((k @ q[query]).numpy())
+    is_open = np.broadcast_to(trace[f"{path}.mask"][0, 0].numpy(), (len(q), len(k)))[query]
+    tokens = (trace.tgt_tokens or trace.src_tokens)[0]
+    show(
+        figures.rotary_products(
+            products[0][is_open],
+            products[1][is_open],
+            [token for token, seen in zip(tokens, is_open, strict=True) if seen],
+            theme=current_theme(),
+        ),
+        name=f"rotary-products-{path}-head{head}-query{query}",
+        caption="The product of the query with each key that it may look at; at the query's own position the "
+        "two are the same.",
+        key="rotary_products",
+    )
+    computed_by(rotate, f"{path}.q_unrotated, {path}.q")

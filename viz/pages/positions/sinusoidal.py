@@ -1,0 +1,204 @@
+"""The sinusoidal encoding with sliders: its formula, curves, map, similarities and wavelengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.model.positions import SinusoidLayout, sinusoidal_encoding
+from transformer.model.positions import wavelengths as encoding_wavelengths
+from viz.figures import positions as figures
+from viz.figures.numbers import number
+from viz.pages.shared.explain import computed_by, explain
+from viz.pages.shared.figure import show
+from viz.session import current_model, current_theme
+from viz.widgets import forget_choice, pick
+
+WIDTHS = (8, 16, 32, 64, 128, 256, 512)
+BASES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+FIRST_DIMENSIONS = (6, 7, 20, 32)
+PAIRS = {
+    "interleaved": "Dimensions 2i and 2i + 1",
+    "halves": "In this model all sines stand before all cosines: dimensions i and i + d_model / 2",
+}
+PARTS = {"interleaved": ("2i", "2i+1"), "halves": ("i", r"i + d_\text{model} / 2")}
+SINES = {
+    "interleaved": "even ones are sines, odd ones cosines",
+    "halves": "the first half are sines, the second half cosines",
+}
+"""By the layout of the encoding."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What the sliders make: (length, d_model) values, and the place in them that is chosen."""
+
+    values: NDArray[np.float32]
+    base: int
+    position: int
+    pair: int
+    layout: SinusoidLayout
+
+    @property
+    def length(self) -> int:
+        """Positions."""
+        return len(self.values)
+
+    @property
+    def width(self) -> int:
+        """Dimensions, d_model."""
+        return self.values.shape[1]
+
+    @property
+    def dimensions(self) -> tuple[int, int]:
+        """Where the sine and the cosine of the chosen pair stand."""
+        if self.layout == "halves":
+            return self.pair, self.pair + self.width // 2
+        return 2 * self.pair, 2 * self.pair + 1
+
+
+@st.fragment
+def encoding_section() -> None:
+    """Draw the sliders and what they make; a slider draws only this section again."""
+    encoding = _sliders()
+    explain(
+        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers. "
+        f"{PAIRS[encoding.layout]} form a pair, the sine and the cosine of the same angle; the angle grows "
+        "with the position, faster in the first pairs than in the last.",
+        formula=_formula(encoding),
+        look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
+        "they number the positions as a clock's hands number the moments, from the second hand to the "
+        "hour hand.",
+        computed=sinusoidal_encoding,
+    )
+    _curves(encoding)
+    _map(encoding)
+    _similarity(encoding)
+    _wavelengths(encoding)
+
+
+def _sliders() -> Encoding:
+    first, second, third = st.columns(3)
+    length = first.slider("Length (positions)", 2, 256, 50, key="pe_length", bind="query-params")
+    width = pick(second.select_slider, "d_model (dimensions)", WIDTHS, value=128, key="pe_width")
+    base = pick(third.select_slider, "Base", BASES, value=10_000, key="pe_base", format_func="{:,}".format)
+    left, right = st.columns(2)
+    forget_choice("pe_position", lambda position: position < length)
+    forget_choice("pe_pair", lambda pair: pair < width // 2)
+    position = left.slider(
+        "Position pos", 0, length - 1, min(7, length - 1), key="pe_position", bind="query-params"
+    )
+    pair = right.slider(
+        "Pair of dimensions i", 0, width // 2 - 1, min(3, width // 2 - 1), key="pe_pair", bind="query-params"
+    )
+    config = current_model().model.config
+    layout: SinusoidLayout = config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved"
+    return Encoding(sinusoidal_encoding(length, width, base, layout).numpy(), base, position, pair, layout)
+
+
+def _formula(encoding: Encoding) -> str:
+    pos, i, base, width = encoding.position, encoding.pair, encoding.base, encoding.width
+    wavelength = float(encoding_wavelengths(width, base)[i])
+    angle = pos * 2 * np.pi / wavelength
+    rows = [
+        rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,2i / d_\text{{model}}}}\right) \\ "
+        rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{2 * i} / {width}}}\right) "
+        rf"= \{name}({angle:.4f}) = {number(float(encoding.values[pos, dimension]), 4)}"
+        for name, dimension, part in zip(
+            ("sin", "cos"), encoding.dimensions, PARTS[encoding.layout], strict=True
+        )
+    ]
+    return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+
+
+def _curves(encoding: Encoding) -> None:
+    st.subheader("Curves of chosen dimensions")
+    forget_choice("pe_dimensions", lambda chosen: all(dimension < encoding.width for dimension in chosen))
+    dimensions = st.multiselect(
+        f"Dimensions ({SINES[encoding.layout]})",
+        range(encoding.width),
+        [dimension for dimension in FIRST_DIMENSIONS if dimension < encoding.width],
+        key="pe_dimensions",
+        bind="query-params",
+        max_selections=12,
+    )
+    if not dimensions:
+        st.info("Choose at least one dimension.")
+        return
+    figure = figures.encoding_curves(
+        encoding.values, dimensions, theme=current_theme(), marked=encoding.position
+    )
+    _show(
+        figure,
+        "curves",
+        "Each point is the value that the dimension has at a position; the dotted line is pos = "
+        f"{encoding.position}.",
+    )
+    computed_by(sinusoidal_encoding)
+
+
+def _map(encoding: Encoding) -> None:
+    st.subheader("Every position, every dimension")
+    figure = figures.encoding_map(encoding.values, theme=current_theme(), marked=encoding.position)
+    _show(
+        figure,
+        "map",
+        "A row is what is added to the token at that position: orange is positive, blue negative. "
+        f"Position {encoding.position} is framed.",
+    )
+    computed_by(sinusoidal_encoding)
+
+
+def _similarity(encoding: Encoding) -> None:
+    st.subheader("How alike two positions are")
+    angles = 2 * np.pi / encoding_wavelengths(encoding.width, encoding.base).numpy()
+    one_apart = float(np.cos(angles).mean())
+    explain(
+        what="The cosine of the angle between the encodings of two positions depends on their distance "
+        "alone: the same offset looks the same at the beginning and at the end of a sentence.",
+        formula=r"\cos(PE(pos), PE(pos + k)) = \frac{2}{d_\text{model}} \sum_i \cos\left("
+        rf"\frac{{k}}{{base^{{2i / d_\text{{model}}}}}}\right) \qquad k = 1: \; {number(one_apart, 4)}",
+        look="how fast the similarity falls over the first few offsets, and that each diagonal of the map "
+        "has one colour. With a small base the waves repeat within the sentence, and distant positions "
+        "become alike again.",
+        computed=figures.cosine_similarity,
+    )
+    left, right = st.columns(2)
+    theme = current_theme()
+    with left:
+        figure = figures.similarity_by_offset(encoding.values, theme=theme)
+        _show(figure, "similarity-by-offset", "Cosine similarity of two positions by how far they are apart.")
+    with right:
+        figure = figures.position_similarity(encoding.values, theme=theme)
+        _show(figure, "similarity-map", "Cosine similarity of every two positions.")
+
+
+def _wavelengths(encoding: Encoding) -> None:
+    st.subheader("Wavelengths")
+    lengths = encoding_wavelengths(encoding.width, encoding.base).numpy()
+    slow = int((lengths > encoding.length).sum())
+    explain(
+        what=f"Each pair of dimensions turns at its own speed: the first repeats after {lengths[0]:.2f} "
+        f"positions, the last after {lengths[-1]:,.0f}. {slow} of the {len(lengths)} pairs do not even "
+        f"turn once within {encoding.length} positions.",
+        formula=r"\lambda_i = 2\pi \cdot base^{2i / d_\text{model}}, \qquad "
+        rf"\lambda_{{{encoding.pair}}} = 2\pi \cdot "
+        rf"{encoding.base}^{{{2 * encoding.pair} / {encoding.width}}} = {lengths[encoding.pair]:,.2f}",
+        look="where the line crosses the dashed one: the pairs below it repeat within the sentence, the "
+        "pairs above it tell its beginning from its end.",
+        computed=encoding_wavelengths,
+    )
+    figure = figures.wavelengths(lengths, encoding.length, theme=current_theme())
+    _show(
+        figure,
+        "wavelengths",
+        "Positions until a pair repeats; the dashed line is the length that is chosen above.",
+    )
+
+
+def _show(figure: go.Figure, name: str, caption: str) -> None:
+    show(figure, name=f"positions-{name}", caption=caption, key=f"pe_{name}")

@@ -1,0 +1,89 @@
+"""The size of each token's embedding beside the size of the encoding added to it, in the loaded model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import streamlit as st
+
+from transformer.model.config import TransformerConfig
+from transformer.model.embedding import Embedding
+from transformer.run import Run
+from viz.figures import positions as figures
+from viz.pages.shared.explain import explain
+from viz.pages.shared.figure import show
+from viz.session import current_model, current_theme
+from viz.widgets import pick_button, pick_token
+
+LOOK = {
+    "sinusoidal": "which vectors are longest, and that the encoding has the same length at every position, "
+    "√(d_model / 2), because sin² + cos² = 1: it changes direction, not size.",
+    "learned": "which vectors are longest, and how the lengths of the learned vectors differ by position.",
+}
+SIDES = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
+
+
+@st.fragment
+def sizes_section(run: Run) -> None:
+    """Draw the sizes of one run; what is picked draws only this section again."""
+    left, right = st.columns([2, 3])
+    sides = {side: label for side, label in SIDES.items() if f"{side}.tokens" in run.trace}
+    side = pick_button(left.segmented_control, "Which input", sides, key="pe_side")
+    tokens = (run.trace.src_tokens if side == "src_embedding" else run.trace.tgt_tokens)[0]
+    vectors = run.trace[f"{side}.tokens"][0].numpy()  # (T, D), times sqrt(d_model) already where that is done
+    encodings = run.trace[f"{side}.positions"][0].numpy()  # (T, D)
+    token = pick_token(right.selectbox, "Token of the formula", tokens, key="pe_token")
+    config = current_model().model.config
+    times = ", times √d_model," if config.embedding_scale else ""
+    token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
+    ratio = float(token_norms.mean() / position_norms.mean())
+    explain(
+        what=f"The model that is loaded adds the two: each token's embedding{times} and the "
+        f"{config.positions} encoding of its place. Here the embeddings are "
+        f"{ratio:.2f} times as long as the encodings on average. {_remarks(config, ratio)}",
+        formula=_formula(vectors[token], encodings[token], token, is_scaled=config.embedding_scale),
+        look=LOOK[config.positions],
+        computed=Embedding.forward,
+        path=f"{side}.tokens, {side}.positions",
+    )
+    figure = figures.embedding_vs_position_norms(
+        token_norms, position_norms, tokens, theme=current_theme(), scaled=config.embedding_scale
+    )
+    show(
+        figure,
+        name=f"embedding-and-position-sizes-{side}",
+        caption=f"For each token, the length of its embedding{' times √d_model' if times else ''} beside the "
+        "length of the encoding that is added to it.",
+        key="pe_sizes",
+    )
+
+
+def _remarks(config: TransformerConfig, ratio: float) -> str:
+    """What else is to be said of how this model makes its input; `ratio`: embeddings over encodings."""
+    remarks = []
+    if config.embedding_scale:
+        without = ratio / math.sqrt(config.d_model)
+        remarks.append(f"Without the factor √d_model they would be {without:.2f} times as long.")
+    if config.sinusoid_layout == "halves" and config.positions == "sinusoidal":
+        remarks.append("This model keeps all sines before all cosines.")
+    if config.n_segments:
+        remarks.append("One vector more, the same for every token (its segment), is added besides.")
+    if config.embedding_norm:
+        remarks.append("A norm stands behind the sum.")
+    return " ".join(remarks)
+
+
+def _formula(vector: np.ndarray, encoding: np.ndarray, position: int, *, is_scaled: bool) -> str:
+    root = math.sqrt(len(vector)) if is_scaled else 1.0
+    times, number = (rf" \cdot \sqrt{{{len(vector)}}}", rf" \cdot {root:.3f}") if is_scaled else ("", "")
+    size, place, total = (float(np.linalg.norm(x)) for x in (vector, encoding, vector + encoding))
+    return (
+        rf"\begin{{gathered}} x_{{{position}}} = "
+        rf"\text{{embedding}}{times} + PE({position}) \\ "
+        rf"\lVert \text{{embedding}} \rVert{times} = "
+        + (rf"{size / root:.3f}{number} = " if is_scaled else "")
+        + rf"{size:.3f} \\ "
+        rf"\lVert PE({position}) \rVert = {place:.3f} \qquad "
+        rf"\lVert x_{{{position}}} \rVert = {total:.3f} \end{{gathered}}"
+    )

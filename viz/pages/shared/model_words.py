@@ -1,0 +1,162 @@
+"""A model in words: what it is, what it reads and makes, what is typed into its boxes."""
+
+from __future__ import annotations
+
+from transformer.checkpoints.folder import LoadedModel, ModelSummary
+from transformer.model.config import TransformerConfig
+from viz.text_session import example_ids, reads_ids
+
+NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
+LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", "fr": "French"}
+INTRODUCTIONS = {
+    "encoder-decoder": "Type a sentence: the model reads it, writes its {answer}, and shows every number on "
+    "the way.",
+    "decoder-only": "Type how a text begins: the model reads it, goes on with it token by token, and shows "
+    "every number on the way.",
+    "encoder-only": "Type a sentence: the model reads it, says which tokens it would expect in it, and shows "
+    "every number on the way.",
+}
+WITHOUT_WORDS = "Type a sentence: the model reads it, and shows every number on the way."
+SOURCES = {"encoder-decoder": "Sentence", "decoder-only": "Prompt", "encoder-only": "Sentence"}
+NUMBERS_NOTE = (
+    "This model came without a tokenizer: type the numbers of its tokens, with spaces between them."
+)
+PROMPTS = ("Once upon a time there was", "The capital of France is", "My favourite animal is")
+MASKED = ("The capital of France is {mask}.", "She {mask} the door.", "I saw a {mask} yesterday.")
+
+
+def describe(config: TransformerConfig, n_parameters: int) -> str:
+    """A model in one line."""
+    sides = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    layers = " and ".join(f"{n} {side}" for side, n in sides.items() if n)
+    heads = f"{config.n_heads} heads"
+    if config.n_kv_heads != config.n_heads:
+        heads += f" ({config.n_kv_heads} of keys and values)"
+    return (
+        f"{count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
+        f"{config.norm_position}-norm{NORMS[config.norm]}, {config.positions} positions, at most "
+        f"{config.max_len} tokens"
+    )
+
+
+def count(n_parameters: int) -> str:
+    """Parameters, large numbers in millions."""
+    return f"{n_parameters / 1e6:.1f} M" if n_parameters >= 100_000 else f"{n_parameters:,}"
+
+
+def in_words(summary: ModelSummary) -> str:
+    """Say what a model reads and writes, and how large it is."""
+    names = _named(*summary.languages)
+    between = f"{names[0]} to {names[1]} " if names else ""
+    if summary.units == ("word", "word"):
+        known = " and ".join(f"{size:,}" for size in summary.vocabulary_sizes)
+        what = f"by whole words: {known} of them, no others"
+    else:
+        what = "by sub-words: whatever you type"
+    said = between + what
+    return f"{said[0].upper()}{said[1:]}. {count(summary.n_parameters)} parameters"
+
+
+def introduction(loaded: LoadedModel) -> str:
+    """Say on the first page what to type and what will come of it. Markdown of ours."""
+    config = loaded.model.config
+    if not config.has_generator:
+        return WITHOUT_WORDS
+    return INTRODUCTIONS[config.kind].format(answer=target_noun(loaded))
+
+
+def is_translator(loaded: LoadedModel) -> bool:
+    """Whether it goes from one known language to another."""
+    return _languages(loaded) is not None
+
+
+def goes_into_italian(loaded: LoadedModel) -> bool:
+    """Whether it translates from English to Italian, as those that Headlight comes with."""
+    codes = (loaded.source.language, loaded.target.language)
+    return loaded.model.config.kind == "encoder-decoder" and codes == ("en", "it")
+
+
+def why_no_decoding(loaded: LoadedModel) -> str:
+    """Say why a model makes no sentences, token by token; empty for one that does. Text of ours."""
+    config = loaded.model.config
+    if not config.n_decoder_layers:
+        return (
+            "The chosen model is an encoder alone: it reads a sentence as a whole and writes none, so there "
+            "is nothing to decode here. Choose a model with a decoder in the sidebar."
+        )
+    if not config.has_generator:
+        return (
+            "The chosen model has no generator: it gives no probabilities of words, so there is nothing to "
+            "decode here. Choose another model in the sidebar."
+        )
+    return ""
+
+
+def source_label(loaded: LoadedModel) -> str:
+    """What the box is called that a person types into."""
+    if reads_ids(loaded):
+        return "Numbers of tokens"
+    names = _languages(loaded)
+    return f"{names[0]} sentence" if names else SOURCES[loaded.model.config.kind]
+
+
+def target_label(loaded: LoadedModel, noun: str = "sentence") -> str:
+    """What the box for a given target is called; with "reference" as the noun, for the right one."""
+    if loaded.model.config.kind == "decoder-only":
+        return target_noun(loaded).capitalize()
+    names = _languages(loaded)
+    return f"{names[1]} {noun}" if names else "Target" if noun == "sentence" else noun.capitalize()
+
+
+def target_noun(loaded: LoadedModel) -> str:
+    """What the target is."""
+    if loaded.model.config.kind == "decoder-only":
+        return "continuation"
+    return "translation" if is_translator(loaded) else "target"
+
+
+def source_placeholder(loaded: LoadedModel) -> str:
+    """What stands in the empty box."""
+    if reads_ids(loaded):
+        return "Such as 5 17 4, then press Enter"
+    what = "the beginning of a text" if loaded.model.config.kind == "decoder-only" else "a sentence"
+    return f"Type {what} and press Enter"
+
+
+def typing_note(loaded: LoadedModel) -> str | None:
+    """What else there is to know of the box that a person types into; plain text or Markdown of ours."""
+    if reads_ids(loaded):
+        return NUMBERS_NOTE
+    if loaded.model.config.kind == "encoder-only" and mask_token(loaded) is not None:
+        return "Type the model's mask token in the place of a word, as the examples do, and it fills the gap."
+    return None
+
+
+def mask_token(loaded: LoadedModel) -> str | None:
+    """How a masked word is typed; None where the model knows no mask or can't say a word."""
+    mask = loaded.source.specials.mask
+    return loaded.source.token(mask) if mask is not None and loaded.model.config.has_generator else None
+
+
+def kind_examples(loaded: LoadedModel) -> list[str]:
+    """Something to type for a model that has no examples of its own."""
+    config = loaded.model.config
+    if reads_ids(loaded):
+        return [example_ids(loaded, n) for n in (5, 9)]
+    mask = mask_token(loaded)
+    if config.kind == "encoder-only":
+        return [] if mask is None else [example.format(mask=mask) for example in MASKED]
+    return list(PROMPTS) if config.kind == "decoder-only" else []
+
+
+def _languages(loaded: LoadedModel) -> tuple[str, str] | None:
+    """The names of a translator's languages; None where they are not both known, or it is no translator."""
+    is_pair = loaded.model.config.kind == "encoder-decoder"
+    return _named(loaded.source.language, loaded.target.language) if is_pair else None
+
+
+def _named(source: str | None, target: str | None) -> tuple[str, str] | None:
+    """Name two languages by their codes, as the codes where no name is known; None unless there are both."""
+    if source is None or target is None:
+        return None
+    return LANGUAGES.get(source, source), LANGUAGES.get(target, target)

@@ -1,0 +1,104 @@
+"""A run's tokens in the views that the browser draws: what was read, and what came out step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformer.decoding.greedy import DecodingStep, next_token_probabilities
+from transformer.model_input import Input
+from transformer.run import Run
+from transformer.text.coder import Coder
+from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.token_strip import StripToken, token_strip
+from viz.figures.labels import visible
+from viz.pages.shared.explain import computed_by
+from viz.session import current_theme
+
+
+def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -> None:
+    """Draw the tokens of the source or prompt with their ids.
+
+    Args:
+        run: of the sentence.
+        coder: that encoded it.
+        key: the view's identity on the page.
+        title: for screen readers.
+        looks: what else `token_strip` takes.
+    """
+    unknown = coder.specials.unk
+    token_strip(
+        source_tokens(run),
+        colors=current_theme(),
+        key=key,
+        title=title,
+        words=list(map(visible, run.source.words)),
+        unknown_name="0" if unknown is None else visible(coder.token(unknown)),
+        **looks,
+    )
+    computed_by(type(coder).encode)
+
+
+def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = False) -> None:
+    """Draw the target step by step, each token with the best others.
+
+    Args:
+        run: of the sentence.
+        coder: of the target.
+        key: the view's identity on the page.
+        title: for screen readers.
+        forced: whether the user gave the tokens.
+    """
+    decoding_steps(
+        [_output_step(coder, step) for step in run.steps],
+        colors=current_theme(),
+        key=key,
+        start=_first_tokens(run),
+        positions=[step.position for step in run.steps] if run.decoder_input is None else None,
+        forced=forced,
+        unit=coder.unit,
+        title=title,
+    )
+    computed_by(next_token_probabilities, "logits")
+
+
+def source_tokens(run: Run) -> list[StripToken]:
+    """The tokens of the source or prompt, each with its word, and the special ones around them."""
+    read, sentence = run.encoder_input or run.decoder_input, run.source
+    assert read is not None
+    special = _special_tokens(read)
+    stop = read.first + len(sentence.ids)
+    tokens = [
+        StripToken(visible(token), token_id, unknown=unknown, word=word)
+        for token, token_id, unknown, word in zip(
+            sentence.tokens, sentence.ids, sentence.unknown, sentence.word_of, strict=True
+        )
+    ]
+    after = special[stop:] if run.encoder_input else []
+    return [*special[: read.first], *tokens, *after]
+
+
+def _special_tokens(read: Input) -> list[StripToken]:
+    """All tokens of an input, as special ones."""
+    pairs = zip(read.tokens, read.ids, strict=True)
+    return [StripToken(visible(token), token_id, special=True) for token, token_id in pairs]
+
+
+def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
+    """A step with the names of its tokens."""
+    return OutputStep(
+        text=visible(coder.token(step.token_id)),
+        probability=step.probability,
+        rank=step.rank,
+        best=[
+            Candidate(visible(coder.token(token)), probability)
+            for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
+        ],
+    )
+
+
+def _first_tokens(run: Run) -> list[str]:
+    """What the decoder reads before the target; nothing without a decoder."""
+    if run.decoder_input is None:
+        return []
+    tokens = run.decoder_input.tokens
+    return list(map(visible, tokens[: len(tokens) - len(run.target.ids)]))

@@ -1,0 +1,118 @@
+"""The sidebar: which model, on which device, in which theme."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.checkpoints.folder import LoadedModel, shipped_models
+from transformer.device import available_devices
+from transformer.errors import CheckpointError
+from viz.components.theme_switch import theme_choice
+from viz.opened_checkpoint import is_opened
+from viz.pages.checkpoint.session import reload_closed
+from viz.pages.shared.model_words import describe, in_words
+from viz.session import (
+    MODEL,
+    RANDOM,
+    ModelChoice,
+    RandomSizes,
+    checkpoint_slot,
+    choose_model,
+    current_model,
+    model_summary,
+    models,
+    take_next,
+)
+from viz.text_session import begin_numbers
+from viz.widgets import clamp_choice, pick, pick_seed
+
+LAYERS = (1, 2, 3, 4, 5, 6)
+HEADS = (1, 2, 4, 8, 16)
+D_MODELS = (32, 64, 128, 256, 512)
+
+OPENED = "your checkpoint"
+CLOSED_NOTE = (
+    "Your checkpoint was closed when the page was loaded again: open it once more on the page Checkpoint."
+)
+RANDOM_NOTE = "Random weights, in the sizes you choose"
+VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
+WIDTH_NOTE = "Width of the residual stream."
+DEVICE_NOTE = "Where the model runs. The fastest stands first."
+MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
+
+
+def sidebar() -> None:
+    """Draw the pickers, and make what they say this user's choice."""
+    asked = st.query_params.get(MODEL)  # before the picker takes out what is none of its models
+    with st.sidebar:
+        name = chosen = _pick_model()
+        sizes = None
+        if chosen == RANDOM:
+            sizes = _random_sizes()
+            name = pick(
+                st.selectbox, "Vocabulary of", shipped_models(), key="vocabulary", help=VOCABULARY_NOTE
+            )
+        device = pick(st.selectbox, "Device", available_devices(), key="device", help=DEVICE_NOTE)
+        choose_model(ModelChoice(name=name, random=sizes, device=device))
+        loaded = _open()
+        begin_numbers(loaded)
+        model = loaded.model
+        st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
+        theme_choice(key="theme")
+    if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
+        st.info(CLOSED_NOTE)
+
+
+def _pick_model() -> str:
+    take_next()
+    options = models()
+    clamp_choice(MODEL, options)
+    captions = [_caption(name) for name in options]
+    return st.radio(
+        "Model",
+        options,
+        captions=captions,
+        format_func=_label,
+        key=MODEL,
+        help=MODEL_NOTE,
+        bind="query-params",
+    )
+
+
+def _label(name: str) -> str:
+    return OPENED if is_opened(name) else name
+
+
+def _open() -> LoadedModel:
+    """The chosen model; without one there is no page, only the reason."""
+    try:
+        return current_model()
+    except CheckpointError as error:
+        st.error(str(error))
+        st.stop()
+
+
+def _caption(name: str) -> str:
+    if name == RANDOM:
+        return RANDOM_NOTE
+    try:
+        if is_opened(name):
+            return (
+                f"{checkpoint_slot().own(name).imported.report.family_label}, opened on the page Checkpoint"
+            )
+        return in_words(model_summary(name))
+    except CheckpointError:
+        return "It can't be opened."
+
+
+def _random_sizes() -> RandomSizes:
+    left, right = st.columns(2)
+    return RandomSizes(
+        encoder_layers=pick(left.selectbox, "Encoder layers", LAYERS, key="enc", index=LAYERS.index(2)),
+        n_heads=pick(left.selectbox, "Heads", HEADS, key="heads", index=HEADS.index(4)),
+        decoder_layers=pick(right.selectbox, "Decoder layers", LAYERS, key="dec", index=LAYERS.index(2)),
+        d_model=pick(
+            right.selectbox, "d_model", D_MODELS, key="d_model", index=D_MODELS.index(128), help=WIDTH_NOTE
+        ),
+        seed=pick_seed(st.number_input, "Seed", key="seed", help="Other seed, other weights."),
+    )

@@ -1,0 +1,266 @@
+"""A training run that the user watches: its course, and the attention as it forms."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from transformer.errors import CheckpointError, SentenceError
+from transformer.training.live.run import ACTIVE, LiveTraining, Status
+from transformer.training.optimization.trainer import Trainer
+from transformer.training.plan import TaskName, TrainingPlan
+from viz.components.clock import clock
+from viz.figures.training import Checks, training_course
+from viz.pages.shared.explain import computed_by
+from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import escaped, show_text
+from viz.pages.shared.sentence import example_pills
+from viz.pages.shared.tokens import show_source
+from viz.pages.training.choices import TASKS, pick_plan, pick_task, what_to_look_for
+from viz.pages.training.heads import heads_section
+from viz.pages.training.live_session import (
+    LiveRuns,
+    current_training,
+    end_training,
+    pause_training,
+    refusal,
+    resume_training,
+    runs_at,
+    seconds_left,
+    start_training,
+)
+from viz.pages.training.runs import mean_probability
+from viz.session import current_theme
+from viz.text_session import (
+    SYMBOLS,
+    WORDS,
+    current_sentence,
+    current_symbols,
+    examples_of,
+    texts_to_address,
+)
+from viz.widgets import clamp_choice
+
+LOOK_EVERY = 1.5
+"""Seconds between two looks at a training that runs."""
+SYMBOLS_NOTE = (
+    "The digits 0 to 9 and the letters a to z. Capital letters are read as small ones; spaces don't matter."
+)
+TARGETS = {"given": "The right answer", "own": "What it writes itself"}
+NOW = "now"
+
+
+def live_tab() -> None:
+    """Draw the tab."""
+    plan = pick_plan(pick_task())
+    _watch(plan)
+
+
+@st.fragment
+def _watch(plan: TrainingPlan) -> None:
+    """One look at the training; while it runs, a clock calls this again and again.
+
+    Args:
+        plan: what the pickers say: of the next training.
+    """
+    training = current_training()
+    status = None if training is None else training.status
+    _buttons(plan, status)
+    if reason := refusal():
+        st.warning(reason)
+    clock(LOOK_EVERY if status in ACTIVE else None, key="live_clock")
+    if training is None or status is None:
+        st.info(
+            "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
+            "process of its own: you can look at other pages meanwhile. It ends, and what it has learned is "
+            "gone, when you close or reload this page."
+        )
+        return
+    _state(training, status, plan)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _course(training)
+    with right:
+        seen = _sentence(training)
+    if seen is not None:
+        _heads(training.task, seen)
+
+
+def _buttons(plan: TrainingPlan, status: Status | None) -> None:
+    """What can be done now; the status is None where there is no training."""
+    with st.container(horizontal=True):
+        if status is None:
+            st.button("Start", on_click=start_training, args=(plan,))
+        else:
+            if status in ("starting", "running"):
+                st.button("Pause", on_click=pause_training)
+            elif status != "finished":
+                waits = status == "stopping"
+                st.button("Go on", on_click=resume_training, disabled=waits)
+            st.button(
+                "Start anew",
+                on_click=start_training,
+                args=(plan,),
+                help="With the choices above, from the start",
+            )
+            st.button(
+                "Stop and clear",
+                on_click=end_training,
+                help="Ends the training and forgets what it has learned",
+            )
+
+
+def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
+    """Where the training stands, in a line and a bar."""
+    steps = training.curves().history.steps
+    step = steps[-1] if steps else 0
+    words = {
+        "starting": "The process starts; this takes some seconds",
+        "running": "It learns",
+        "stopping": "It stops after this update",
+        "stopped": "Paused",
+        "deserted": "Paused, because nobody was looking",
+        "finished": "Finished",
+        "failed": "It broke off",
+    }[status]
+    left = seconds_left(training, step) if status == "running" else None
+    rest = f", about {_duration(left)} left" if left is not None else ""
+    st.progress(
+        min(1.0, step / training.n_steps),
+        text=f"{words}: {step:,} of {training.n_steps:,} updates of {TASKS[training.task]}{rest}",
+    )
+    if status == "failed":
+        st.warning("The training broke off. What it had learned until it was last saved is still there.")
+        st.text(training.message)
+    if status == "finished":
+        st.caption("What it has learned stays until you start anew, or close or reload this page.")
+    if training.plan != plan:
+        st.caption("The choices above differ from those of this training: they hold when you start anew.")
+
+
+def _duration(seconds: float) -> str:
+    return f"{math.ceil(seconds)} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
+
+
+def _course(training: LiveTraining) -> None:
+    curves = training.curves()
+    found = training.model()
+    n_tokens = None if found is None else len(found[1].target.vocabulary)
+    show(
+        training_course(
+            curves.history,
+            theme=current_theme(),
+            n_steps=training.n_steps,
+            chance=None if n_tokens is None else math.log(n_tokens),
+            checks=Checks(curves.checked_steps, curves.exact),
+        ),
+        name="training",
+        caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "
+        "model that finds every token equally probable. Middle: how far an update goes. Below: how many "
+        "of 100 sentences that it is never trained on come out right.",
+        key="live_course",
+    )
+    computed_by(Trainer.update)
+
+
+def _sentence(training: LiveTraining) -> LiveRuns | None:
+    """A sentence in the model as it is now, or was at one of the moments that were kept."""
+    text = _sentence_box(training.task)
+    moment = _pick_moment(training)
+    try:
+        seen = runs_at(training, text, moment)
+    except SentenceError as error:
+        st.warning(str(error))
+        return None
+    except (OSError, CheckpointError) as error:
+        st.warning("The model of this moment can't be read. Choose another one.")
+        st.text(str(error))
+        return None
+    if seen is None:
+        st.caption("The model's first answer comes as soon as the process has begun.")
+    else:
+        if any(seen.own.source.unknown):
+            _unknown(seen, training.task)
+        _answers(seen, training.task)
+    return seen
+
+
+def _unknown(seen: LiveRuns, task: TaskName) -> None:
+    """Say what the model can't know, and show where in the sentence it stands."""
+    source, is_translation = seen.own.source, task == "toy-en-it"
+    if not is_translation:
+        unknown = {token: None for token, is_so in zip(source.tokens, source.unknown, strict=True) if is_so}
+        st.warning(
+            "This task knows the digits 0 to 9 and the letters a to z only. Unknown to it: "
+            + " ".join(map(escaped, unknown))
+        )
+    show_source(
+        seen.own,
+        seen.coder,
+        key="live_strip",
+        title="The sentence as the model gets it",
+        unit="word" if is_translation else "symbol",
+    )
+
+
+def _heads(task: TaskName, seen: LiveRuns) -> None:
+    heads_section(
+        seen.own,
+        seen.given,
+        TARGETS,
+        unit="word",
+        look_for=lambda attention: what_to_look_for(task, attention),
+        note="With the right answer the words stay the same while it learns, as in training: what changes in "
+        "the pictures is the attention alone. With its own words you see the model as it would be used.",
+        key="live",
+    )
+
+
+def _sentence_box(task: TaskName) -> str:
+    is_translation = task == "toy-en-it"
+    st.text_input(
+        "English sentence" if is_translation else "Digits and letters",
+        key=WORDS.text if is_translation else SYMBOLS,
+        persist_state="session",
+        placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
+        help=None if is_translation else SYMBOLS_NOTE,
+    )
+    if is_translation:
+        example_pills(examples_of(task), WORDS)
+    texts_to_address()
+    return current_sentence() if is_translation else current_symbols()
+
+
+def _pick_moment(training: LiveTraining) -> int | None:
+    """A step whose model was kept; None for now."""
+    options = [*map(str, training.moments()), NOW]
+    clamp_choice("moment", options)
+    chosen = st.select_slider(
+        "Updates so far",
+        options,
+        NOW,
+        key="moment",
+        help="Go back to how the model was: it is kept at its beginning, and whenever it has made twice as "
+        "many updates.",
+    )
+    return None if chosen == NOW else int(chosen)
+
+
+def _answers(seen: LiveRuns, task: TaskName) -> None:
+    with st.container(border=True):
+        st.markdown(f"**After {seen.step:,} updates it writes**")
+        show_text(seen.own.translation)
+        st.markdown("**What is right**")
+        if seen.right is None or seen.given is None:
+            st.caption(
+                "Not known for this sentence. Try one of the examples."
+                if task == "toy-en-it"
+                else "Not known: no training shows a model what to write for an unknown symbol."
+            )
+        else:
+            show_text(seen.right)
+            st.caption(
+                f"The model gives each token of it {mean_probability(seen.given):.1%} on average (geometric "
+                "mean), when it has read the right ones before it."
+            )

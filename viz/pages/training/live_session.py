@@ -1,0 +1,163 @@
+"""The training run that a user watches: it belongs to their browser session and ends with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer.data.tasks import TASKS, SymbolTask
+from transformer.run import Run, encode_sentence, force, run_sentence
+from transformer.text.coder import Coder, EncodedSentence
+from transformer.text.words import clean
+from transformer.training.live.run import FullError, LiveTraining, TrainingSlots, UserTraining
+from transformer.training.plan import TaskName, TrainingPlan
+from viz.pages.training.runs import check_length
+from viz.session import TOP_K
+from viz.text_session import right_answers_of
+
+LEAST_SLOTS = 2
+_REFUSAL, _RUNS, _PACE = "why no training started", "latest runs of the training", "pace of the training"
+
+
+@dataclass(frozen=True)
+class LiveRuns:
+    """The runs of a sentence in the model of one moment.
+
+    Attributes:
+        step: updates so far.
+        coder: of the sentence.
+        right: the right answer as text, where it is known.
+        own: the run with the target that the model writes itself.
+        given: the run with the right target, where it is known.
+    """
+
+    step: int
+    coder: Coder
+    right: str | None
+    own: Run
+    given: Run | None
+
+
+@st.cache_resource(show_spinner=False)
+def _slots() -> TrainingSlots:
+    """How many trainings may run at a time: half the processors are left to the pages."""
+    return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
+
+
+@st.cache_resource(scope="session", on_release=UserTraining.close, show_spinner=False)
+def _user_training() -> UserTraining:
+    """Keep this user's training run; when their browser goes away, it ends."""
+    return UserTraining(_slots())
+
+
+def current_training() -> LiveTraining | None:
+    """Find this user's training run; None before the first. Asking keeps it alive."""
+    training = _user_training().training
+    if training is not None:
+        training.keep_alive()
+    return training
+
+
+def start_training(plan: TrainingPlan) -> None:
+    """Start a training run in the place of the one before. To be called from a callback."""
+    _try(lambda: _user_training().begin(plan))
+
+
+def resume_training() -> None:
+    """Continue the training run where it stopped. To be called from a callback."""
+    training = _user_training().training
+    if training is not None:
+        _try(training.start)
+
+
+def pause_training() -> None:
+    """Let it stop after the update that it is at. To be called from a callback."""
+    training = _user_training().training
+    if training is not None:
+        training.stop()
+
+
+def end_training() -> None:
+    """End the training run and remove what it has kept. To be called from a callback."""
+    _user_training().close()
+    st.session_state.pop(_REFUSAL, None)
+
+
+def _try(start: Callable[[], None]) -> None:
+    st.session_state.pop(_REFUSAL, None)
+    try:
+        start()
+    except FullError as error:
+        st.session_state[_REFUSAL] = str(error)
+    except OSError as error:
+        st.session_state[_REFUSAL] = (
+            f"No training could be started ({error}). Make room on the disk or in memory, then try again."
+        )
+
+
+def refusal() -> str:
+    """Why no training run started when this user last asked for one; empty if it did."""
+    return str(st.session_state.get(_REFUSAL, ""))
+
+
+def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns | None:
+    """The runs of a sentence in the model as it is now, or was at one of the moments that were kept.
+
+    None before there is a model. The latest ones are kept, so nothing is computed twice in a row.
+
+    Raises:
+        SentenceError: for a sentence that can't be run; the message is for users.
+        OSError: when a moment's weights can't be read.
+    """
+    found = training.model(moment)
+    if found is None:
+        return None
+    step, loaded = found
+    key = (str(training.folder.out), step, text)
+    kept: tuple[object, LiveRuns] | None = st.session_state.get(_RUNS)
+    if kept is not None and kept[0] == key:
+        return kept[1]
+    spelled = TASKS[training.task].spell(text)
+    check_length(loaded, spelled)
+    own = run_sentence(loaded, spelled, top_k=TOP_K)
+    right = right_answer(training.task, text, own.source)
+    given = None
+    if right is not None:
+        target = encode_sentence(loaded, "target", right, "right answer")
+        given = force(loaded, own.source, target, top_k=TOP_K)
+    runs = LiveRuns(step, loaded.source, right, own, given)
+    st.session_state[_RUNS] = (key, runs)
+    return runs
+
+
+def right_answer(name: TaskName, text: str, source: EncodedSentence) -> str | None:
+    """What a task's answer to a sentence should be; None where only a human could tell, or nobody.
+
+    Args:
+        name: of the task.
+        text: the sentence as typed.
+        source: the same as the model reads it.
+    """
+    task = TASKS[name]
+    if isinstance(task, SymbolTask):
+        if any(source.unknown):
+            return None  # sort has no place for them, and no training ever shows a model what to write
+        return " ".join(task.solve(source.tokens).target)
+    known = right_answers_of(name)
+    return next(iter(known.get(clean(text), ())), None)
+
+
+def seconds_left(training: LiveTraining, step: int) -> float | None:
+    """How long the training will take at the pace since it was first looked at; None before that is known."""
+    subject = (str(training.folder.out), training.process_id)
+    now = time.monotonic()
+    known, since, first = st.session_state.get(_PACE, (None, now, step))
+    if known != subject:
+        st.session_state[_PACE] = (subject, now, step)
+        return None
+    done = step - first
+    return (now - since) / done * (training.n_steps - step) if done > 0 else None

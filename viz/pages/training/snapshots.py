@@ -1,0 +1,159 @@
+"""The snapshots of a finished training: one sentence, from the first random weights to the finished model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.errors import CheckpointError, SentenceError
+from transformer.training.optimization.trainer import Trainer
+from transformer.training.snapshots import Snapshots
+from viz.components.clock import clock
+from viz.figures.training import Marks, training_course
+from viz.pages.shared.attention_words import look_for
+from viz.pages.shared.explain import computed_by
+from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import show_text
+from viz.pages.shared.sentence import example_pills, source_input
+from viz.pages.training.heads import heads_section
+from viz.pages.training.runs import check_length, mean_probability
+from viz.pages.training.snapshot_session import (
+    SECONDS_A_STEP,
+    STEP,
+    SnapshotRuns,
+    is_playing,
+    model_with_snapshots,
+    play,
+    play_on,
+    snapshot_model,
+    snapshot_runs,
+    snapshots_of,
+    stop_playing,
+)
+from viz.session import current_choice, current_theme
+from viz.text_session import WORDS, current_sentence, examples_of
+from viz.widgets import pick
+
+TARGETS = {"given": "The finished model's translation", "own": "What it writes at this step"}
+
+
+def snapshots_tab() -> None:
+    """Draw the tab."""
+    name = model_with_snapshots()
+    snapshots = None if name is None else snapshots_of(name)
+    if name is None or snapshots is None:
+        st.info(
+            "None of the models here came with snapshots of its training. Train one with `python -m "
+            "transformer train --snapshots 12` into a folder of `assets/models`, or watch a small model "
+            "learn under “Train one now”."
+        )
+        return
+    _which(name, snapshots)
+    _sentence(name)
+    _moment(name, snapshots)
+
+
+def _which(name: str, snapshots: Snapshots) -> None:
+    choice = current_choice()
+    st.markdown(
+        f"**{name}** was kept at {len(snapshots.steps)} moments of its {snapshots.steps[-1]:,} updates, from "
+        "its first random weights to the finished model. Each of them runs your sentence: move the slider, "
+        "or press Play, and see the attention form while the loss falls."
+    )
+    if choice.random:
+        st.caption(f"A random model has learned nothing, so this is the training of {name}.")
+    elif choice.name != name:
+        st.caption(f"{choice.name} came without snapshots of its training, so this is that of {name}.")
+
+
+def _sentence(name: str) -> None:
+    source_input(snapshot_model(name, 0, current_choice().device))
+    example_pills(examples_of(name), WORDS)
+
+
+@st.fragment
+def _moment(name: str, snapshots: Snapshots) -> None:
+    """One moment; while it plays, a clock calls this again and again, for one moment after the other."""
+    play_on(snapshots)
+    clock(SECONDS_A_STEP if is_playing() else None, key="snapshot_clock")
+    chart = st.container()
+    step = _pick_step(snapshots)
+    try:
+        with st.spinner("Running the model of this step …", show_time=True):
+            text = current_sentence()
+            check_length(snapshot_model(name, step, current_choice().device), text)
+            runs = snapshot_runs(name, snapshots, step, text)
+    except SentenceError as error:
+        stop_playing()
+        st.warning(str(error))
+        return
+    except CheckpointError as error:
+        stop_playing()
+        st.warning("This snapshot can't be opened. Choose another step.")
+        st.text(str(error))
+        return
+    with chart:
+        _curve(name, snapshots, step)
+    _translations(runs, step, snapshots.steps[-1])
+    unit = snapshot_model(name, step, current_choice().device).target.unit
+    heads_section(
+        runs.own,
+        runs.given,
+        TARGETS,
+        unit=unit,
+        look_for=lambda attention: look_for(attention, unit),
+        note="With the finished model's translation, each step reads the same words: what changes in the "
+        "pictures is the attention alone. With its own words, you see the model as it would have been used.",
+        key="snapshot",
+    )
+
+
+def _pick_step(snapshots: Snapshots) -> int:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        step = pick(
+            st.select_slider,
+            "Updates so far",
+            snapshots.steps,
+            value=snapshots.steps[-1],
+            key=STEP,
+            format_func="{:,}".format,
+            help="Each stop has half as many updates as the next one: in the beginning a model changes fast.",
+            width="stretch",
+        )
+        if is_playing():
+            st.button("Stop", key="snapshots_stop", on_click=stop_playing)
+        else:
+            st.button("Play", key="snapshots_play", on_click=play, args=(snapshots,))
+    return step
+
+
+def _curve(name: str, snapshots: Snapshots, step: int) -> None:
+    figure = training_course(
+        snapshots.history,
+        theme=current_theme(),
+        n_steps=snapshots.steps[-1],
+        marks=Marks(snapshots.steps, step),
+        logarithmic=True,
+    )
+    show(
+        figure,
+        name=f"training-of-{name}",
+        caption="Above: the loss of each batch before its update, in nats: how surprised the model was by "
+        "the right next words. Diamonds are the snapshots, the dotted line is the chosen one. Below: how far "
+        "an update went.",
+        key="snapshot_course",
+    )
+    computed_by(Trainer.update)
+
+
+def _translations(runs: SnapshotRuns, step: int, last: int) -> None:
+    left, right = st.columns(2)
+    with left, st.container(border=True, height="stretch"):
+        st.markdown(f"**After {step:,} updates it writes**")
+        show_text(runs.own.translation)
+    with right, st.container(border=True, height="stretch"):
+        st.markdown(f"**After all {last:,} updates it writes**")
+        show_text(runs.finished.translation)
+        st.caption(
+            f"At the chosen step the model gives each word of it {mean_probability(runs.given):.1%} on "
+            "average (geometric mean), when it has read the right words before it."
+        )

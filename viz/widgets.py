@@ -1,0 +1,159 @@
+"""The pickers: how each is drawn, and those that several pages have, each with its one key.
+
+A picker keeps its value in the session's state under its key, and Streamlit keeps the address in step with
+it under the same name. A page moves another page's picker by the functions here that are called `choose`,
+never by the picker's key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import streamlit as st
+
+from viz.attention_maps import ATTENTION_LABELS, Attention
+from viz.figures.labels import visible
+
+Option = TypeVar("Option")
+Draw: TypeAlias = Callable[..., Any]
+"""What draws a widget: a function of `st`, or that of a column or container."""
+LARGEST_SEED = 2**31 - 1
+_DEFAULT = "default of "
+_ATTENTION = "attention"
+
+
+def set_choice(key: str, value: Any) -> None:
+    """Move a picker, as if the user had. To be called from a callback."""
+    st.session_state[key] = value
+
+
+def clamp_choice(key: str, options: Sequence[Any]) -> None:
+    """Let a picker whose remembered or linked value is none of its options now begin with its default."""
+    forget_choice(key, options.__contains__)
+
+
+def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
+    """Let a picker whose remembered or linked value has become impossible begin with its default."""
+    if key in st.session_state and not is_possible(st.session_state[key]):
+        del st.session_state[key]
+
+
+def follow_default(key: str, default: Any) -> None:
+    """Let a picker that still stands on its default go along when that becomes another one."""
+    known = _DEFAULT + key
+    if key in st.session_state and st.session_state[key] == st.session_state.get(known, default):
+        st.session_state[key] = default
+    st.session_state[known] = default
+
+
+def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks: Any) -> Option:
+    """Draw a picker of one of the options.
+
+    Args:
+        draw: `st.selectbox`, `st.select_slider` or the like, or that of a column.
+        label: what is picked.
+        options: one or more.
+        key: of the picker, and its name in the address.
+        looks: what else `draw` takes.
+    """
+    clamp_choice(key, options)
+    chosen: Option = draw(label, options, key=key, bind="query-params", **looks)
+    return chosen
+
+
+def pick_button(
+    draw: Draw, label: str, labels: Mapping[Option, str], default: Option | None = None, **looks: Any
+) -> Option:
+    """Draw a button for each option with its label, one of which is always pressed: at first the default.
+
+    `draw` is `st.segmented_control` or that of a column; the others are as for `pick`.
+    """
+    options = list(labels)
+    first = options[0] if default is None else default
+    name = labels.__getitem__
+    return pick(draw, label, options, default=first, required=True, format_func=name, **looks)
+
+
+def in_a_row() -> Draw:
+    """What draws buttons in a horizontal container: directly in it they would be cut on a narrow screen."""
+    return st.container(width="content").segmented_control
+
+
+def pick_seed(draw: Draw, label: str, *, key: str, **looks: Any) -> int:
+    """Draw a box for the seed of something random, by `st.number_input`; at first it is 0, or `value`."""
+    seed: int = draw(label, 0, LARGEST_SEED, key=key, bind="query-params", **looks)
+    return seed
+
+
+def pick_token(draw: Draw, label: str, tokens: Sequence[str], *, key: str, default: int = 0) -> int:
+    """Draw a list of tokens, by `st.selectbox`; returns the position of the picked one."""
+
+    def name(position: int) -> str:
+        return f"{position}: {visible(tokens[position])}"
+
+    return pick(draw, label, range(len(tokens)), key=key, index=default, format_func=name)
+
+
+def pick_query(draw: Draw, tokens: Sequence[str], default: int) -> int:
+    """Draw the list of the tokens that look, on Masks and Positions; returns the picked one's position."""
+    return pick_token(draw, "Query: the token that looks", tokens, key="query", default=default)
+
+
+def pick_attention(
+    attentions: Sequence[Attention], preferred: Attention = "cross", key: str = _ATTENTION
+) -> Attention:
+    """Draw the picker of the attention that is shown.
+
+    Args:
+        attentions: those that there are.
+        preferred: what it begins with, if there is one.
+        key: of a picker that goes its own way: others keep what is picked on another page.
+    """
+    labels = {attention: ATTENTION_LABELS[attention] for attention in attentions}
+    default = preferred if preferred in labels else attentions[0]
+    return pick_button(in_a_row(), "Which attention", labels, key=key, default=default)
+
+
+def choose_attention(attention: Attention) -> None:
+    """Move the picker of the attention. To be called from a callback."""
+    set_choice(_ATTENTION, attention)
+
+
+@dataclass(frozen=True)
+class HeadPicker:
+    """The lists of a model's layers and of the heads in one, by the keys that they have.
+
+    A model of other sizes than the sidebar's has a picker of its own, so that neither moves the other.
+    """
+
+    layer_key: str
+    head_key: str
+
+    def pick(self, n_layers: int, n_heads: int) -> tuple[int, int]:
+        """Draw both beside each other, at first on the last layer: there cross-attention is clearest."""
+        left, right = st.columns(2)
+        layer = self.pick_layer(left.selectbox, n_layers, n_layers - 1)
+        return layer, self.pick_head(right.selectbox, n_heads)
+
+    def pick_layer(self, draw: Draw, n_layers: int, default: int = 0) -> int:
+        """Draw the list of layers."""
+        return pick(draw, "Layer", range(n_layers), index=default, key=self.layer_key)
+
+    def pick_head(self, draw: Draw, n_heads: int, label: str = "Head") -> int:
+        """Draw the list of heads."""
+        return pick(draw, label, range(n_heads), key=self.head_key)
+
+    def choose(self, layer: int, head: int) -> None:
+        """Move both. To be called from a callback."""
+        set_choice(self.layer_key, layer)
+        set_choice(self.head_key, head)
+
+
+HEAD = HeadPicker("layer", "head")
+"""Of the chosen model: Explore, Masks and Positions go along with each other."""
+WATCHED_HEAD = HeadPicker("watched_layer", "watched_head")
+"""Of a model that learns: the page Training."""
+FORCING_HEAD = HeadPicker("forcing_layer", "forcing_head")
+"""Of two runs beside each other: the page Decode."""
