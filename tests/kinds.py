@@ -12,7 +12,7 @@ from tests.models import ENGLISH, ITALIAN
 from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.text.coder import EncodedSentence, SentenceCoder, Specials, Unit
+from transformer.text.coder import EncodedSentence, SentenceCoder, SpecialTokens, Unit
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 
@@ -39,7 +39,9 @@ class RenumberedCoder:
         self.vocabulary = Vocabulary([*words, MASK, LANGUAGE])
         self._inner = SentenceCoder(WordTokenizer("en", lowercase=True), self.vocabulary)
         self._before, self._behind = tuple(before), tuple(behind)
-        self.specials = Specials(PAD_ID, BOS_ID, EOS_ID, UNK_ID, mask=MASK_ID, never=(PAD_ID, BOS_ID))
+        self.special_tokens = SpecialTokens(
+            PAD_ID, BOS_ID, EOS_ID, UNK_ID, mask=MASK_ID, suppressed=(PAD_ID, BOS_ID)
+        )
 
     def _ours(self, index: int) -> int:
         return (index + SHIFT) % len(self.vocabulary)

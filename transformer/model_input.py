@@ -173,7 +173,7 @@ def decoding_request(
         start_ids=start_ids,
         end_ids=loaded.end_ids,
         max_new_tokens=limit - n_given if isinstance(limit, int) else [one - n_given for one in limit],
-        suppressed_ids=loaded.target.specials.never,
+        suppressed_ids=loaded.target.special_tokens.suppressed,
         prefix=prefix,
     )
 

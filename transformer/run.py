@@ -139,9 +139,9 @@ def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5) -> Run
     steps: tuple[DecodingStep, ...] = ()
     filled, has_masks = list(source.ids), False
     if loaded.model.config.has_generator:
-        specials = loaded.source.specials
-        probabilities = next_token_probabilities(trace["logits"][0], specials.never)  # (S, V)
-        masks = [place for place, token in enumerate(source.ids) if token == specials.mask]
+        special_tokens = loaded.source.special_tokens
+        probabilities = next_token_probabilities(trace["logits"][0], special_tokens.suppressed)  # (S, V)
+        masks = [place for place, token in enumerate(source.ids) if token == special_tokens.mask]
         has_masks = bool(masks)
         for place in masks:
             filled[place] = int(probabilities[whole.first + place].argmax())
@@ -191,7 +191,7 @@ def force(
     steps = []
     if loaded.model.config.has_generator:
         rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
-        probabilities = next_token_probabilities(rows, loaded.target.specials.never)  # (T, V)
+        probabilities = next_token_probabilities(rows, loaded.target.special_tokens.suppressed)  # (T, V)
         labels = (*target.ids, *loaded.end_ids[: int(ends and not is_cut)])
         steps = [decoding_step(i, label, probabilities[i], top_k) for i, label in enumerate(labels)]
     return Run(

@@ -149,10 +149,21 @@ def right_answers_of(model: str) -> dict[str, list[str]]:
 
 def example_ids(loaded: LoadedModel, n: int) -> str:
     """Write n ids of a model's vocabulary, as they are typed; none is special, where there are others."""
-    config, specials = loaded.model.config, loaded.source.specials
+    config, special_tokens = loaded.model.config, loaded.source.special_tokens
     rows = config.src_vocab_size or config.tgt_vocab_size
-    named = (specials.pad, specials.bos, specials.eos, specials.unk, specials.mask)
-    special = {*specials.never, *loaded.start_ids, *loaded.end_ids, *(i for i in named if i is not None)}
+    named = (
+        special_tokens.pad,
+        special_tokens.bos,
+        special_tokens.eos,
+        special_tokens.unk,
+        special_tokens.mask,
+    )
+    special = {
+        *special_tokens.suppressed,
+        *loaded.start_ids,
+        *loaded.end_ids,
+        *(i for i in named if i is not None),
+    }
     left_out, ordinary = _most_left_out(rows, special)
     places = (int(ordinary * (place * _GOLDEN % 1)) for place in range(1, n + 1))
     return " ".join(str(_skipping(left_out, place)) for place in places)

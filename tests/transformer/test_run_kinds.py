@@ -13,7 +13,7 @@ from transformer.errors import SentenceError
 from transformer.model.transformer import Transformer
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, run_again, run_sentence, search, trace_batch
-from transformer.text.coder import Specials
+from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
 
 TEXT = "Yesterday I saw the dog."
@@ -35,7 +35,7 @@ def test_each_generated_token_is_the_best_of_a_forward_over_those_before_it(name
     n_given = len(run.target_ids) - len(run.target.ids)
     for i, step in enumerate(run.steps):
         logits = forward(loaded, run, run.target_ids[: n_given + i])[-1]
-        logits[list(loaded.target.specials.never)] = -torch.inf
+        logits[list(loaded.target.special_tokens.suppressed)] = -torch.inf
         assert step.token_id == int(logits.argmax())
         assert step.probability == pytest.approx(float(logits.softmax(-1).max()), abs=1e-6)
     assert run.finished == (run.steps[-1].token_id in loaded.end_ids)
@@ -69,7 +69,7 @@ def test_a_typed_continuation_is_forced_and_does_not_end(name: str) -> None:
     assert run.target.unknown == [False, True]
     assert [step.token_id for step in run.steps] == run.target.ids
     logits = forward(loaded, run, run.target_ids)[-3:-1]
-    logits[:, list(loaded.target.specials.never)] = -torch.inf
+    logits[:, list(loaded.target.special_tokens.suppressed)] = -torch.inf
     for step, probabilities in zip(run.steps, logits.softmax(-1), strict=True):
         assert step.probability == pytest.approx(float(probabilities[step.token_id]), abs=1e-6)
 
@@ -93,7 +93,9 @@ def test_a_target_has_the_room_behind_its_first_tokens_though_both_sides_share_a
 
 def test_a_continuation_has_all_the_room_behind_its_prompt_though_each_side_has_a_coder() -> None:
     """What a target begins with stands before neither of them."""
-    coders = [IdCoder(rows=13, specials=Specials(pad=None, bos=1, eos=2, unk=None)) for _ in range(2)]
+    coders = [
+        IdCoder(rows=13, special_tokens=SpecialTokens(pad=None, bos=1, eos=2, unk=None)) for _ in range(2)
+    ]
     loaded = replace(prompted(), source=coders[0], target=coders[1])
     assert len(run_sentence(loaded, "5 " * 30, "7 " * 11).target_ids) == 41
     with pytest.raises(SentenceError, match="at most 41"):
@@ -153,7 +155,7 @@ def test_searching_and_drawing_begin_behind_the_prompt(name: str) -> None:
     assert cold[: len(run.target.ids)] == run.target.ids
     behind = search(loaded, run.source, beam_size=2, alpha=0.0, prefix=(9, 10))
     logits = forward(loaded, run, (*beginning(loaded, run.source).decoder.ids, 9, 10))
-    logits[:, list(loaded.target.specials.never)] = -torch.inf
+    logits[:, list(loaded.target.special_tokens.suppressed)] = -torch.inf
     expected = logits.log_softmax(-1)[-3:]
     given = [node.log_probability for node in behind.nodes[1:3]]
     assert given == pytest.approx([float(expected[0, 9]), float(expected[1, 10])], abs=1e-5)

@@ -8,14 +8,14 @@ import pytest
 
 from tests.models import tiny_model
 from transformer.checkpoints.folder import LoadedModel
-from transformer.text.coder import Specials
+from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
 from viz.text_session import example_ids
 
 
 def wordless(rows: int, *, pad: int | None, ends: tuple[int, ...] = (2,)) -> LoadedModel:
-    specials = Specials(pad=pad, bos=1, eos=2, unk=None, never=(5,))
-    coder = IdCoder(rows=rows, specials=specials)
+    special_tokens = SpecialTokens(pad=pad, bos=1, eos=2, unk=None, suppressed=(5,))
+    coder = IdCoder(rows=rows, special_tokens=special_tokens)
     model = tiny_model(src_vocab_size=rows, tgt_vocab_size=rows)
     return replace(model, source=coder, target=coder, start_ids=(1,), end_ids=ends)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.request import suppress
 from transformer.model.trace import NO_TAP, Tap
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder
@@ -115,15 +116,21 @@ class SideVocabulary:
     @property
     def pad(self) -> int | None:
         """The tokenizer's padding; None where it has none, or none with a row."""
-        pad_id = self.coder.specials.pad
+        pad_id = self.coder.special_tokens.pad
         return pad_id if pad_id is not None and 0 <= pad_id < self.rows else None
 
     @property
     def special(self) -> frozenset[int]:
         """Ids that stand for no text."""
-        specials = self.coder.specials
-        named = (specials.pad, specials.bos, specials.eos, specials.unk, specials.mask)
-        return frozenset({*specials.never, *(index for index in named if index is not None)})
+        special_tokens = self.coder.special_tokens
+        named = (
+            special_tokens.pad,
+            special_tokens.bos,
+            special_tokens.eos,
+            special_tokens.unk,
+            special_tokens.mask,
+        )
+        return frozenset({*special_tokens.suppressed, *(index for index in named if index is not None)})
 
     @cached_property
     def _words(self) -> Sequence[int]:
@@ -197,19 +204,15 @@ def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
 
 def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
     """What a model answers to a source, greedily: _FEWEST words at least, one where every word ends it."""
-    model, never = loaded.model, set(loaded.target.specials.never)
+    model, suppressed = loaded.model, set(loaded.target.special_tokens.suppressed)
     state = model.start(ids_tensor(model, source))
     device = next(model.parameters()).device
     newest: Sequence[int] = loaded.start_ids
     ids: list[int] = []
     while len(ids) < longest:
         logits = model.step(torch.tensor([newest], device=device), state)[0, -1]
-        closed = never | set(loaded.end_ids) if len(ids) < _FEWEST else never
-        token = int(
-            logits.index_fill(
-                0, torch.tensor(sorted(closed), device=device, dtype=torch.long), -torch.inf
-            ).argmax()
-        )
+        closed = suppressed | set(loaded.end_ids) if len(ids) < _FEWEST else suppressed
+        token = int(suppress(logits, sorted(closed)).argmax())
         if ids and token in loaded.end_ids:
             break
         ids.append(token)

@@ -92,12 +92,12 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
 def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
     """Side, role, id and the side's rows of every special token."""
     for side in coded_sides(loaded):
-        specials = side.coder.specials
+        special_tokens = side.coder.special_tokens
         roles = (
-            ("padding", specials.pad),
-            ("beginning", specials.bos),
-            ("end", specials.eos),
-            ("unknown", specials.unk),
+            ("padding", special_tokens.pad),
+            ("beginning", special_tokens.bos),
+            ("end", special_tokens.eos),
+            ("unknown", special_tokens.unk),
         )
         for what, index in roles:
             if index is not None:

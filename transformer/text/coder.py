@@ -33,7 +33,7 @@ class EncodedSentence:
 
 
 @dataclass(frozen=True)
-class Specials:
+class SpecialTokens:
     """The ids of a vocabulary that stand for no text.
 
     Attributes:
@@ -42,7 +42,7 @@ class Specials:
         eos: ends it.
         unk: stands for what the vocabulary does not have.
         mask: stands for a token that the model is to find (masked language models).
-        never: ids that are never generated.
+        suppressed: ids that are never generated.
     """
 
     pad: int | None
@@ -50,7 +50,7 @@ class Specials:
     eos: int | None
     unk: int | None
     mask: int | None = None
-    never: tuple[int, ...] = ()
+    suppressed: tuple[int, ...] = ()
 
 
 class Coder(Protocol):
@@ -75,7 +75,7 @@ class Coder(Protocol):
         ...
 
     @property
-    def specials(self) -> Specials:
+    def special_tokens(self) -> SpecialTokens:
         """The ids that stand for no text."""
         ...
 
@@ -118,7 +118,9 @@ class OwnTokens:
     A source is read with <eos> at its end.
     """
 
-    specials = Specials(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, never=(PAD_ID, BOS_ID))
+    special_tokens = SpecialTokens(
+        pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, suppressed=(PAD_ID, BOS_ID)
+    )
 
     def __init__(self, tokenizer: WordTokenizer) -> None:
         self.tokenizer = tokenizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from transformer.text.coder import EncodedSentence, Specials, Unit
+from transformer.text.coder import EncodedSentence, SpecialTokens, Unit
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BETWEEN = re.compile(r"[\s,;]+")
@@ -29,14 +29,14 @@ class IdCoder:
 
     Args:
         rows: of the model's embedding. What is no id below that is flagged unknown, and read as id 0.
-        specials: of the model.
+        special_tokens: of the model.
     """
 
     unit: Unit = "token"
     language: str | None = None
 
-    def __init__(self, *, rows: int, specials: Specials) -> None:
-        self.specials = specials
+    def __init__(self, *, rows: int, special_tokens: SpecialTokens) -> None:
+        self.special_tokens = special_tokens
         self.vocabulary = TokenIds([rows - 1])
         self._rows = rows
 
@@ -59,7 +59,7 @@ class IdCoder:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Write ids as numbers, without those of padding, beginning and end."""
-        left_out = (self.specials.pad, self.specials.bos, self.specials.eos)
+        left_out = (self.special_tokens.pad, self.special_tokens.bos, self.special_tokens.eos)
         return " ".join(self.token(index) for index in ids if index not in left_out)
 
     def token(self, index: int) -> str:

@@ -15,7 +15,7 @@ IDS = (2, 10, 4, 4, 7)
 
 
 def test_scores_are_those_of_torch() -> None:
-    scores = token_scores(LOGITS, IDS, never=())
+    scores = token_scores(LOGITS, IDS, suppressed_ids=())
     expected = torch.distributions.Categorical(logits=torch.from_numpy(LOGITS).double())
     np.testing.assert_allclose(
         scores.log_probabilities, expected.log_prob(torch.tensor(IDS)).numpy(), atol=1e-12
@@ -30,7 +30,10 @@ def test_scores_are_those_of_torch() -> None:
 def test_what_can_not_come_next_has_no_share() -> None:
     high = LOGITS.copy()
     high[:, 0] = 1_000
-    with_it, without = token_scores(high, IDS, never=(0,)), token_scores(LOGITS, IDS, never=(0,))
+    with_it, without = (
+        token_scores(high, IDS, suppressed_ids=(0,)),
+        token_scores(LOGITS, IDS, suppressed_ids=(0,)),
+    )
     np.testing.assert_array_equal(with_it.log_probabilities, without.log_probabilities)
     np.testing.assert_array_equal(with_it.entropies, without.entropies)
     np.testing.assert_array_equal(with_it.ranks, without.ranks)
@@ -40,9 +43,9 @@ def test_what_can_not_come_next_has_no_share() -> None:
 def test_a_certain_token_has_no_entropy_and_equal_ones_the_most() -> None:
     certain = np.full((1, 8), -2_000, np.float32)
     certain[0, 3] = 0
-    scores = token_scores(certain, (3,), never=())
+    scores = token_scores(certain, (3,), suppressed_ids=())
     assert scores.log_probabilities.tolist() == scores.entropies.tolist() == [0]
-    equal = token_scores(np.zeros((1, 8), np.float32), (3,), never=())
+    equal = token_scores(np.zeros((1, 8), np.float32), (3,), suppressed_ids=())
     assert equal.entropies[0] == pytest.approx(3)
     assert equal.perplexity == pytest.approx(8)
 

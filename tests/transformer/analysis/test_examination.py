@@ -27,7 +27,7 @@ from transformer.model.cache import KeyValueCache
 from transformer.model.embedding import Embedding
 from transformer.model.layers import DecoderLayer
 from transformer.model.trace import NO_TAP, Tap
-from transformer.text.coder import SentenceCoder, Specials
+from transformer.text.coder import SentenceCoder, SpecialTokens
 from transformer.text.ids import IdCoder
 
 D_HEAD = 10
@@ -255,7 +255,7 @@ def test_a_tokenizer_of_another_size(rows: int, severities: list[str]) -> None:
 
 
 class EndsOutside(SentenceCoder):
-    specials = Specials(pad=0, bos=1, eos=99, unk=3, never=(0, 1))
+    special_tokens = SpecialTokens(pad=0, bos=1, eos=99, unk=3, suppressed=(0, 1))
 
 
 def test_a_special_token_without_a_row() -> None:
@@ -321,7 +321,7 @@ def test_words_for_numbers_and_places() -> None:
 
 def test_without_a_tokenizer_ids_are_typed() -> None:
     words = tiny_model()
-    coder = IdCoder(rows=13, specials=Specials(pad=0, bos=1, eos=2, unk=None))
+    coder = IdCoder(rows=13, special_tokens=SpecialTokens(pad=0, bos=1, eos=2, unk=None))
     loaded = LoadedModel("tiny", words.model, coder, words.target)
     (note,) = examine(imported(loaded), "7 5, 9 4").of("problem", "warning", "note")
     assert note.title == "There is no source tokenizer"

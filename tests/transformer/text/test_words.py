@@ -155,7 +155,7 @@ def test_a_source_is_read_with_its_end(coder: SentenceCoder) -> None:
     assert coder.frame([4, 5]) == (4, 5, EOS_ID)
     assert coder.frame_tokens(["il", "l'"]) == ("il", "l'", "<eos>")
     assert coder.language == "it"
-    assert coder.specials.never == (PAD_ID, BOS_ID)
+    assert coder.special_tokens.suppressed == (PAD_ID, BOS_ID)
 
 
 def test_a_vocabulary_as_a_list(coder: SentenceCoder) -> None:

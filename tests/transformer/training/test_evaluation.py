@@ -59,7 +59,7 @@ def test_a_beam_is_the_beam_search() -> None:
                 start_ids=[BOS_ID],
                 end_ids=[EOS_ID],
                 max_new_tokens=target_limit(loaded, len(ids)),
-                suppressed_ids=loaded.target.specials.never,
+                suppressed_ids=loaded.target.special_tokens.suppressed,
             ),
             beam_size=3,
             alpha=0.6,

@@ -13,7 +13,7 @@ from transformer.checkpoints.tokenizers.marian import MarianCoder, MarianSide
 from transformer.checkpoints.tokenizers.probe import probe
 from transformer.errors import CheckpointError, TextError
 from transformer.model.config import TransformerConfig
-from transformer.text.coder import Coder, Specials
+from transformer.text.coder import Coder, SpecialTokens
 from transformer.text.ids import IdCoder
 from transformer.text.plain_values import from_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
@@ -70,8 +70,8 @@ def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Cod
         source = target
     elif not config.n_decoder_layers:
         target = source
-    ends = generation.ends or tuple(index for index in (target.specials.eos,) if index is not None)
-    return source, target, generation.start or _likely_start(target.specials), ends
+    ends = generation.ends or tuple(index for index in (target.special_tokens.eos,) if index is not None)
+    return source, target, generation.start or _likely_start(target.special_tokens), ends
 
 
 def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
@@ -85,10 +85,10 @@ def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
 def _coder(
     tokenizer: LibraryTokenizer | MarianSide, language: str, generation: GenerationIds, rows: int
 ) -> Coder:
-    specials = _specials(tokenizer.named, tokenizer.ids, generation, rows)
+    special_tokens = _specials(tokenizer.named, tokenizer.ids, generation, rows)
     if isinstance(tokenizer, LibraryTokenizer):
-        return LibraryCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
-    return MarianCoder(tokenizer, rows=rows, specials=specials, language=_code(language))
+        return LibraryCoder(tokenizer, rows=rows, special_tokens=special_tokens, language=_code(language))
+    return MarianCoder(tokenizer, rows=rows, special_tokens=special_tokens, language=_code(language))
 
 
 def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, target_rows: int) -> Coders:
@@ -97,32 +97,32 @@ def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, 
     ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
     eos = next(iter(ends), None)
     pad = None if config.pad_id < 0 else config.pad_id
-    specials = Specials(pad=pad, bos=start[0], eos=eos, unk=None, never=generation.never)
-    source, target = (IdCoder(rows=size, specials=specials) for size in (rows, target_rows))
+    special_tokens = SpecialTokens(pad=pad, bos=start[0], eos=eos, unk=None, suppressed=generation.suppressed)
+    source, target = (IdCoder(rows=size, special_tokens=special_tokens) for size in (rows, target_rows))
     return source, target, start, ends
 
 
 def _specials(
     named: Mapping[str, str], ids: Mapping[str, int], generation: GenerationIds, rows: int
-) -> Specials:
+) -> SpecialTokens:
     def of(role: str) -> int | None:
         index = ids.get(named.get(role, ""))
         return index if index is not None and index < rows else None
 
     pad, bos, eos, unk = (of(f"{role}_token") for role in ("pad", "bos", "eos", "unk"))
-    return Specials(
+    return SpecialTokens(
         pad=generation.pad if generation.pad is not None else pad,
         bos=generation.bos if generation.bos is not None else bos,
         eos=generation.ends[0] if generation.ends else eos,
         unk=None if unk in (bos, eos) else unk,  # GPT-2 names its end so; nothing is unknown to it
         mask=of("mask_token"),
-        never=generation.never,
+        suppressed=generation.suppressed,
     )
 
 
-def _likely_start(specials: Specials) -> tuple[int, ...]:
+def _likely_start(special_tokens: SpecialTokens) -> tuple[int, ...]:
     """Where no configuration says it: what begins a sentence, or padding, as Marian and T5 have it."""
-    return tuple(index for index in (specials.bos, specials.pad) if index is not None)[:1]
+    return tuple(index for index in (special_tokens.bos, special_tokens.pad) if index is not None)[:1]
 
 
 def _code(language: str) -> str | None:
@@ -139,14 +139,14 @@ class GenerationIds:
         start: what a decoder that has a source begins with.
         ends: what ends a sentence.
         pad, bos: of the model's configuration, where it names them.
-        never: what no generated sentence may continue with.
+        suppressed: ids that are never generated.
     """
 
     start: tuple[int, ...]
     ends: tuple[int, ...]
     pad: int | None
     bos: int | None
-    never: tuple[int, ...]
+    suppressed: tuple[int, ...]
 
 
 def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
@@ -178,7 +178,7 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
         ends=ids("eos_token_id"),
         pad=next(iter(ids("pad_token_id")), None),
         bos=next(iter(ids("bos_token_id")), None),
-        never=tuple(dict.fromkeys((*banned, *ids("suppress_tokens")))),
+        suppressed=tuple(dict.fromkeys((*banned, *ids("suppress_tokens")))),
     )
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from transformer.checkpoints.tokenizers.words import words_of_pieces, words_of_text
-from transformer.text.coder import EncodedSentence, Specials, Unit
+from transformer.text.coder import EncodedSentence, SpecialTokens, Unit
 from transformer.text.ids import TokenIds
 from transformer.text.spelling import SURROGATES
 
@@ -21,7 +21,7 @@ class ForeignCoder(ABC):
         ids: of all the tokenizer's tokens.
         unknown: the id that the tokenizer gives to what it does not know; None where it knows everything.
         rows: of the model's embedding. Ids that it has no row for become the unknown token's, flagged so.
-        specials: of the tokenizer and the model's configuration, each below `rows`.
+        special_tokens: of the tokenizer and the model's configuration, each below `rows`.
         language: the code of what is read or written, if it is known.
     """
 
@@ -30,10 +30,16 @@ class ForeignCoder(ABC):
     _after: Sequence[int] = ()
 
     def __init__(
-        self, ids: Iterable[int], unknown: int | None, *, rows: int, specials: Specials, language: str | None
+        self,
+        ids: Iterable[int],
+        unknown: int | None,
+        *,
+        rows: int,
+        special_tokens: SpecialTokens,
+        language: str | None,
     ) -> None:
         self.vocabulary = TokenIds(ids)
-        self.specials = specials
+        self.special_tokens = special_tokens
         self.language = language
         self._unknown = unknown
         self._rows = rows

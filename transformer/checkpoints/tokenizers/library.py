@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from transformer.checkpoints.tokenizers.foreign_coder import ForeignCoder
 from transformer.errors import SentenceError
-from transformer.text.coder import Specials
+from transformer.text.coder import SpecialTokens
 from transformer.text.spelling import MARK, byte_of_character, legible
 
 Spelling = Literal["bytes", "marks", "continuations"]
@@ -62,9 +62,15 @@ class LibraryCoder(ForeignCoder):
     """The coder of a tokenizer of the library; the other arguments are as of `ForeignCoder`."""
 
     def __init__(
-        self, built: LibraryTokenizer, *, rows: int, specials: Specials, language: str | None
+        self, built: LibraryTokenizer, *, rows: int, special_tokens: SpecialTokens, language: str | None
     ) -> None:
-        super().__init__(built.ids.values(), specials.unk, rows=rows, specials=specials, language=language)
+        super().__init__(
+            built.ids.values(),
+            special_tokens.unk,
+            rows=rows,
+            special_tokens=special_tokens,
+            language=language,
+        )
         self._built = built
         self._tokenizer = built.tokenizer
         self._special_ids = {

@@ -14,7 +14,7 @@ from transformer.checkpoints.tokenizers.piece_model import read_piece_model
 from transformer.checkpoints.tokenizers.settings import NAMED, TokenizerSettings
 from transformer.checkpoints.tokenizers.vocabulary_files import check_vocabulary
 from transformer.errors import CheckpointError, shown
-from transformer.text.coder import Specials
+from transformer.text.coder import SpecialTokens
 from transformer.text.spelling import MARK, legible
 
 DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
@@ -158,8 +158,12 @@ class MarianCoder(ForeignCoder):
         side: the language's pieces and ids.
     """
 
-    def __init__(self, side: MarianSide, *, rows: int, specials: Specials, language: str | None) -> None:
-        super().__init__(side.ids.values(), side.unknown, rows=rows, specials=specials, language=language)
+    def __init__(
+        self, side: MarianSide, *, rows: int, special_tokens: SpecialTokens, language: str | None
+    ) -> None:
+        super().__init__(
+            side.ids.values(), side.unknown, rows=rows, special_tokens=special_tokens, language=language
+        )
         self._side = side
         self._tokens = {index: token for token, index in side.ids.items()}
         self._after = [self._within(side.ids[side.named["eos_token"]])]

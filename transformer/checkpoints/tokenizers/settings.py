@@ -164,13 +164,13 @@ def add_special_tokens(
     }
     roles = [*(named[name] for name in NAMED if name in named)]
     roles += [token for name, token in named.items() if name not in NAMED]
-    specials = [token for token in (*roles, *settings.extra, *extra) if token.content]
+    special_tokens = [token for token in (*roles, *settings.extra, *extra) if token.content]
     known = set(map(repr, existing.values()))
     never_cut = [token for _, token in sorted(settings.added.items(), key=lambda item: item[0])]
     tokenizer.add_tokens([token for token in never_cut if token.content and repr(token) not in known])
     present = {*existing, *(token.content for token in never_cut)}
-    tokenizer.add_tokens([token for token in specials if token.content not in present])
-    tokenizer.add_special_tokens(specials)
+    tokenizer.add_tokens([token for token in special_tokens if token.content not in present])
+    tokenizer.add_special_tokens(special_tokens)
     return {name: token.content for name, token in named.items()}
 
 

@@ -95,8 +95,8 @@ def _forced_run() -> Run | None:
 
 def _scored(run: Run) -> Scored:
     ids = tuple(step.token_id for step in run.steps)
-    never = current_model().target.specials.never
-    return Scored(run, ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, never))
+    suppressed = current_model().target.special_tokens.suppressed
+    return Scored(run, ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, suppressed))
 
 
 def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:

@@ -78,7 +78,7 @@ def _distribution(
     logits: NDArray[np.float32], before: Sequence[int], taken: int, settings: Reshaping, limit: int
 ) -> None:
     coder, unit = current_model().target, token_unit()
-    possible = np.setdiff1d(np.arange(len(logits)), coder.specials.never)
+    possible = np.setdiff1d(np.arange(len(logits)), coder.special_tokens.suppressed)
     ranked = possible[np.argsort(-logits[possible], kind="stable")]
     named = ranked[:MOST_NAMED].tolist()
 

@@ -129,8 +129,8 @@ def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, .
         st.session_state[_EARLIER] = []
     loaded = load_model(choice)
     size = loaded.model.config.tgt_vocab_size
-    never = {*loaded.target.specials.never, *loaded.end_ids}
-    words = [token for token in whole_numbers(written) if token < size and token not in never]
+    excluded = {*loaded.target.special_tokens.suppressed, *loaded.end_ids}
+    words = [token for token in whole_numbers(written) if token < size and token not in excluded]
     return tuple(words[:longest])
 
 

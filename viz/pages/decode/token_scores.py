@@ -34,16 +34,18 @@ class TokenScores:
         return float(np.exp(-self.log_probabilities.mean()))
 
 
-def token_scores(logits: NDArray[np.float32], ids: Sequence[int], never: Sequence[int]) -> TokenScores:
+def token_scores(
+    logits: NDArray[np.float32], ids: Sequence[int], suppressed_ids: Sequence[int]
+) -> TokenScores:
     """Score the tokens of a target.
 
     Args:
         logits: (T, V).
         ids: T tokens, each taken at its row.
-        never: ids that can't come next: their probability is 0.
+        suppressed_ids: ids that can't come next: their probability is 0.
     """
     values = logits.astype(np.float64)
-    values[:, list(never)] = -np.inf
+    values[:, list(suppressed_ids)] = -np.inf
     values -= values.max(axis=1, keepdims=True)
     values -= np.log(np.exp(values).sum(axis=1, keepdims=True))
     probabilities = np.exp(values)

@@ -134,7 +134,7 @@ def typing_note(loaded: LoadedModel) -> str | None:
 
 def mask_token(loaded: LoadedModel) -> str | None:
     """How a masked word is typed; None where the model knows no mask or can't say a word."""
-    mask = loaded.source.specials.mask
+    mask = loaded.source.special_tokens.mask
     return loaded.source.token(mask) if mask is not None and loaded.model.config.has_generator else None
 
 

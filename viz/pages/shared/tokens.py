@@ -25,7 +25,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
         title: for screen readers.
         looks: what else `token_strip` takes.
     """
-    unknown = coder.specials.unk
+    unknown = coder.special_tokens.unk
     token_strip(
         source_tokens(run),
         colors=current_theme(),

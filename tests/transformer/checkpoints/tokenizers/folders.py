@@ -76,9 +76,9 @@ def word_piece(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    special_tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     lowered = [line.lower() for line in CORPUS]
-    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=specials, show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special_tokens, show_progress=False)
     tokenizer.train_from_iterator([*CORPUS, *lowered], trainer)
     tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     _write(folder, "vocab.txt", "".join(f"{token}\n" for token, _ in tokens))
@@ -112,13 +112,13 @@ def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     return Qwen2Tokenizer.from_pretrained(folder)
 
 
-def _byte_pairs(folder: Path, specials: list[str]) -> int:
+def _byte_pairs(folder: Path, special_tokens: list[str]) -> int:
     """Write vocab.json and merges.txt, and count the tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
+        vocab_size=420, special_tokens=special_tokens, initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     model = json.loads(tokenizer.to_str())["model"]

@@ -63,7 +63,7 @@ def test_bert_has_one_coder_with_its_frame_and_its_mask(tmp_path: Path) -> None:
     assert target is source
     assert source.frame_tokens(["x", "y"]) == ("[CLS]", "x", "y", "[SEP]")
     assert source.frame([7, 8]) == (2, 7, 8, 3)
-    assert (source.specials.pad, source.specials.unk, source.specials.mask) == (0, 1, 4)
+    assert (source.special_tokens.pad, source.special_tokens.unk, source.special_tokens.mask) == (0, 1, 4)
     assert ends == ()
     encoded = source.encode("the [MASK] ☃ 🦝")
     assert encoded.ids[1] == 4
@@ -79,7 +79,7 @@ def test_gpt_2_reads_its_prompt_as_it_is(tmp_path: Path) -> None:
     assert target is source
     assert target.frame([7, 8]) == (7, 8)
     assert ends == (0,)
-    assert target.specials.unk is None
+    assert target.special_tokens.unk is None
     assert target.encode("a<|endoftext|>☃").ids[1] == 0
     assert not any(target.encode("a<|endoftext|>☃").unknown)
 
@@ -122,7 +122,7 @@ def test_marian_begins_with_padding_and_never_writes_it(tmp_path: Path) -> None:
     assert (source.language, target.language) == ("en", "ita")
     assert source.frame_tokens(["▁the"]) == ("▁the", "</s>")
     assert (start, ends) == ((2,), (0,))
-    assert target.specials.never == (2,)
+    assert target.special_tokens.suppressed == (2,)
 
 
 def test_mbart_knows_its_languages(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_several_ends_and_the_generation_settings_go_first(tmp_path: Path) -> No
         "llama",
     )
     assert ends == (5, 2)
-    assert target.specials.eos == 5
+    assert target.special_tokens.eos == 5
     assert target.frame_tokens(["x"]) == ("<s>", "x")
 
 
@@ -169,7 +169,7 @@ def test_without_a_tokenizer_the_models_padding_counts_if_it_has_any(pad_id: int
     """Beginning and end on either side; the doctor counts no id that stands for "no padding"."""
     small = replace(config(37, 41), pad_id=pad_id)
     source, target, start, ends = coders_of(raw({}), small, "torch")
-    assert source.specials.pad == target.specials.pad == (None if pad_id < 0 else pad_id)
+    assert source.special_tokens.pad == target.special_tokens.pad == (None if pad_id < 0 else pad_id)
     loaded = LoadedModel("small", Transformer(small), source, target, "", start, ends)
     (finding,) = special_findings(loaded)
     assert (finding.severity, finding.number) == ("ok", f"{n_ids} ids")

@@ -10,7 +10,7 @@ import pytest
 from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
 from transformer.errors import SentenceError
-from transformer.text.coder import Specials
+from transformer.text.coder import SpecialTokens
 
 
 def coder() -> LibraryCoder:
@@ -20,8 +20,8 @@ def coder() -> LibraryCoder:
     plain = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": split}
     built = build({"tokenizer.json": json.dumps(plain)}, "llama")
     assert isinstance(built, LibraryTokenizer)
-    specials = Specials(pad=None, bos=None, eos=None, unk=1)
-    return LibraryCoder(built, rows=2, specials=specials, language=None)
+    special_tokens = SpecialTokens(pad=None, bos=None, eos=None, unk=1)
+    return LibraryCoder(built, rows=2, special_tokens=special_tokens, language=None)
 
 
 def test_a_panic_at_a_typed_text_is_an_error_of_the_sentence() -> None:

@@ -20,11 +20,11 @@ from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianCoder
 from transformer.checkpoints.tokenizers.probe import probe
-from transformer.text.coder import Coder, Specials
+from transformer.text.coder import Coder, SpecialTokens
 
 Make = Callable[[Path], PreTrainedTokenizerBase]
 
-NO_SPECIALS = Specials(pad=None, bos=None, eos=None, unk=None)
+NO_SPECIALS = SpecialTokens(pad=None, bos=None, eos=None, unk=None)
 ENOUGH = 10_000
 
 KINDS: dict[str, tuple[Make, str]] = {
@@ -127,10 +127,12 @@ def coders(folder: Path, family: str) -> tuple[Coder, Coder]:
     probe(texts_of(folder), family)
     built = build(texts_of(folder), family)
     if isinstance(built, LibraryTokenizer):
-        ours = LibraryCoder(built, rows=ENOUGH, specials=NO_SPECIALS, language=None)
+        ours = LibraryCoder(built, rows=ENOUGH, special_tokens=NO_SPECIALS, language=None)
         return ours, ours
     assert built is not None
-    source, target = (MarianCoder(side, rows=ENOUGH, specials=NO_SPECIALS, language=None) for side in built)
+    source, target = (
+        MarianCoder(side, rows=ENOUGH, special_tokens=NO_SPECIALS, language=None) for side in built
+    )
     return source, target
 
 
