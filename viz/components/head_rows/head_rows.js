@@ -261,10 +261,9 @@ class HeadRows extends CanvasView {
   state() {
     const { layers, heads } = this.data;
     const { at } = this;
+    const [layer, head] = [Array(layers).keys(), Array(heads).keys()].map((numbers) => [...numbers]);
     const middles = this.blocks.map(({ top }) =>
-      Array.from({ length: layers * heads }, (_, row) => {
-        return top + at.edge(Math.floor(row / heads), row % heads) + at.row / 2;
-      }),
+      layer.map((layer) => head.map((head) => top + at.edge(layer, head) + at.row / 2)),
     );
     return { selected: this.selected, middles };
   }
