@@ -1,6 +1,7 @@
 // @ts-check
 // Where every head looks from one position: a row a head, a column a token; one block an attention.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, penOf, prepare, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, ramp, shade } from "../shared/color.js";
 import { fadeWhereMore } from "../shared/controls.js";
@@ -8,7 +9,7 @@ import { div, h, positionOn } from "../shared/dom.js";
 import { drawLegend } from "../shared/legend.js";
 import { format, stepped, withoutZero } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { CanvasView, forStreamlit, mounting, same } from "../shared/shell.js";
+import { CanvasView, same } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
 import { LEFT, RowsLayout } from "./layout.js";
 import style from "./style.css";
