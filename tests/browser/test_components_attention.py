@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import distributions
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import attention, words
 from tests.browser.conftest import Serve
-from tests.browser.headlight import expect_other_picture, picture
+from tests.browser.headlight import expect_other_picture, picture, settle
 from tests.browser.views import APP, Traffic, at_cell, ink, move_to, open_view, scroll, state
+from tests.missing import missing
 
 SCROLL = """
 async (box, place) => {
@@ -84,6 +87,18 @@ def test_zoom_and_scroll_outlive_new_data(page: Page, url: str) -> None:
     expect_other_picture(view, before)
     assert state(view)["cell"] == cell
     assert scroll(box) == [130, 170]
+
+
+def test_an_update_sends_its_numbers_and_no_script(page: Page, traffic: Traffic, url: str) -> None:
+    """The browser has the script already, as a file of the installed project."""
+    if not list(distributions(name="headlight")):
+        missing("Headlight is not installed: make installs it (pip install --editable .)")
+    view = open_view(page, url, "matrix", "queries=12&keys=12")
+    before, traffic.received = picture(view), 0
+    page.get_by_role("button", name="next head").click()
+    expect_other_picture(view, before)
+    settle(page)
+    assert traffic.received < 8_000
 
 
 def test_a_tooltip_follows_new_data(page: Page, url: str) -> None:
