@@ -5,7 +5,7 @@
 //   node scripts/bundle.js --check   says which of them are not what the sources make, and then fails
 
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
@@ -46,17 +46,21 @@ const { outputFiles } = await build({
   plugins: [styles],
 });
 
+const built = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+await mkdir(OUT, { recursive: true });
+const present = await readdir(OUT);
+
 if (process.argv.includes("--check")) {
   const stale = [];
-  for (const { path, text } of outputFiles) {
-    if ((await readFile(join(OUT, basename(path)), "utf8").catch(() => "")) !== text)
-      stale.push(basename(path));
+  for (const name of new Set([...present, ...built.keys()])) {
+    const text = await readFile(join(OUT, name), "utf8").catch(() => null);
+    if (text !== built.get(name)) stale.push(name);
   }
   if (stale.length) {
     console.error(`Not what the sources make: ${stale.join(", ")}. Run \`make views\`.`);
     process.exitCode = 1;
   }
 } else {
-  await mkdir(OUT, { recursive: true });
-  for (const { path, text } of outputFiles) await writeFile(join(OUT, basename(path)), text);
+  for (const name of present) if (!built.has(name)) await rm(join(OUT, name));
+  for (const [name, text] of built) await writeFile(join(OUT, name), text);
 }

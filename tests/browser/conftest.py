@@ -10,7 +10,6 @@ serve         runs another Streamlit script: url = serve(path); one server a scr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from playwright.sync_api import (
 from scripts.browser import ROOT, launch_chromium, streamlit_server
 from tests.browser.guard import Guard, is_local
 from tests.browser.views import Traffic
+from tests.missing import missing
 from viz.figures.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
@@ -94,10 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def chromium() -> Iterator[Browser]:
     path = find_chromium()
     if path is None:
-        reason = "no Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("no Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium)")
     expect.set_options(timeout=WAIT_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = launch_chromium(playwright, path)

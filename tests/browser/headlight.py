@@ -32,9 +32,9 @@ QUIET_MILLISECONDS = 250
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
   root.scrollIntoView({ block: "center" });
-  const { left, top } = root.view.canvas.getBoundingClientRect();
-  const [x, y] = root.view.corner(layer, head);
-  return [left + x + root.view.box[0] / 2, top + y + root.view.box[1] / 2];
+  const { left, top } = root.querySelector("canvas").getBoundingClientRect();
+  const [x, y] = root.state().middles[layer][head];
+  return [left + x, top + y];
 }
 """
 

@@ -12,9 +12,23 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.browser import ROOT
 from tests.browser import views
+from tests.browser.apps.synthetic import attention, next_logits, words
+from tests.browser.apps.synthetic_search import made_up_search
 from tests.browser.conftest import Serve, guarded_page
-from tests.browser.views import Traffic, check_fits, check_reachable, ink, nodes, state
+from tests.browser.views import (
+    Traffic,
+    check_fits,
+    check_reachable,
+    chosen_node,
+    ink,
+    node_number,
+    nodes,
+    state,
+)
 from transformer.decoding.sampling import sampling_distribution
+from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS, Reshaping, next_tokens
+from viz.components.shared.client_view import ClientView
+from viz.theme import palette
 
 VIEWS = {
     "tree": "beam=8&steps=30",
@@ -56,12 +70,20 @@ def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str
 # The tree and the rows
 
 
+BOXES = """
+(boxes) => boxes.map((box) => {
+  const edge = (name) => [name, Number(box.getAttribute(name))];
+  return Object.fromEntries(["x", "y", "width", "height"].map(edge));
+})
+"""
+
+
 def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=30")
-    expect(view.locator("g.node")).to_have_count(state(view, "view.data.nodes.length"))
+    expect(view.locator("g.node")).to_have_count(len(made_up_search(4, 30)[0]))
     expect(view.locator("g.node text.token", has_text="<b>x").first).to_be_attached()
     assert view.locator("b:not(.numbers b), script").count() == 0
-    boxes = view.evaluate("root => root.view.tree.boxes")
+    boxes = view.locator("g.node .box").evaluate_all(BOXES)
     for i, one in enumerate(boxes):
         for other in boxes[:i]:
             apart_across = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
@@ -103,16 +125,16 @@ def test_a_click_and_the_arrow_keys_choose_a_node_and_say_why(page: Page, url: s
     view = open_view(page, url, "tree", "beam=4&steps=9")
     pruned = nodes(view, "pruned").first
     pruned.click()
-    chosen = state(view, "view.chosen")
     expect(pruned).to_have_class("node pruned path chosen")
-    expect(view.locator(".hl-node .why")).to_have_text(state(view, f"view.data.nodes[{chosen}].why"))
-    expect(page.get_by_text(f"picked Place(node={chosen}, step=9)")).to_be_visible()
+    first = chosen_node(view)
+    search = made_up_search(4, 9)[0]
+    expect(view.locator(".hl-node .why")).to_have_text(search[first].why)
+    expect(page.get_by_text(f"picked Place(node={first}, step=9)")).to_be_visible()
     view.locator(".hl-tree").focus()
     page.keyboard.press("ArrowUp")
-    above = state(view, "view.chosen")
-    columns = state(view, "view.tree.columns")
-    column = next(column for column in columns if chosen in column)
-    assert column.index(above) == column.index(chosen) - 1
+    above = chosen_node(view)
+    assert search[above].depth == search[first].depth
+    assert search[above].rank == search[first].rank - 1
     expect(page.get_by_text(f"picked Place(node={above}, step=9)")).to_be_visible()
     expect(view.locator(".hl-say")).to_contain_text("Its score")
 
@@ -122,22 +144,22 @@ def test_going_on_from_a_node_is_asked_for(page: Page, url: str, how: str) -> No
     view = open_view(page, url, "tree", "beam=4&steps=9")
     node = nodes(view, "pruned").first
     node.click()
-    chosen = state(view, "view.chosen")
-    expect(page.get_by_text(f"picked Place(node={chosen},")).to_be_visible()
+    number = chosen_node(view)
+    expect(page.get_by_text(f"picked Place(node={number},")).to_be_visible()
     if how == "button":
-        view.get_by_role("button", name="Go on from here").click()
+        view.get_by_role("button", name="Continue from here").click()
     elif how == "key":
         view.locator(".hl-tree").focus()
         page.keyboard.press("Enter")
     else:
         node.dblclick()
-    expect(page.get_by_text(f"picked GoOn(node={chosen})")).to_be_visible()
+    expect(page.get_by_text(f"picked GoOn(node={number})")).to_be_visible()
 
 
-def test_nothing_can_come_behind_an_end(page: Page, url: str) -> None:
+def test_nothing_can_follow_an_end(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9")
     nodes(view, "ended").nth(1).click()
-    expect(view.get_by_role("button", name="Go on from here")).to_be_disabled()
+    expect(view.get_by_role("button", name="Continue from here")).to_be_disabled()
     view.locator(".hl-tree").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("picked Place")).to_be_visible()
@@ -149,18 +171,19 @@ def test_a_returned_sentence_shows_its_path(page: Page, url: str) -> None:
     row = view.locator(".hl-ranking button").nth(2)
     row.click()
     expect(row).to_have_attribute("aria-pressed", "true")
-    ids = state(view, "view.tree.path(view.data.hypotheses[2].node)")
-    expect(nodes(view, "path")).to_have_count(len(ids))
-    words = row.locator(".word").inner_text().split()
-    shown = [state(view, f"view.data.nodes[{i}].token") for i in ids[1:]]
-    assert words == shown
+    sentence = row.locator(".word").inner_text().split()
+    assert sentence == made_up_search(4, 9)[1][2].text.split()
+    expect(nodes(view, "path")).to_have_count(1 + len(sentence))
+    search = made_up_search(4, 9)[0]
+    on_path = sorted(map(node_number, nodes(view, "path").all()))
+    assert sentence == [search[i].token for i in on_path[1:]]
 
 
 def test_a_click_on_a_row_chooses_its_head(page: Page, url: str) -> None:
     view = open_view(page, url, "rows", "layers=6&heads=8&keys=12&prefix=9")
     assert ink(view.locator("canvas").first) > 1000
     canvas = view.locator("canvas").nth(1)
-    y = state(view, "view.edge(1, 4, 3) + view.row / 2")
+    y = state(view)["middles"][1][4][3]
     canvas.click(position={"x": 200, "y": y})
     expect(page.get_by_text("picked HeadRow(block=1, layer=4, head=3)")).to_be_visible()
     view.locator(".hl-blocks").focus()
@@ -172,13 +195,23 @@ def test_a_click_on_a_row_chooses_its_head(page: Page, url: str) -> None:
 def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
     view = open_view(page, url, "rows", "layers=2&heads=3&keys=12&prefix=9")
     canvas = view.locator("canvas").first
-    canvas.hover(position={"x": 180, "y": state(view, "view.edge(0, 1, 2) + 5")})
-    weights = state(view, "Array.from(view.data.weights0.slice(5 * 12, 6 * 12))")
+    canvas.hover(position={"x": 180, "y": state(view)["middles"][0][1][2]})
+    weights = attention(2, 3, 1, 12, causal=False)[1, 2, 0]
     expect(view.locator(".hl-tip")).to_contain_text("layer 1, head 2")
-    expect(view.locator(".hl-tip")).to_contain_text(f"{max(weights):.2f}")
+    expect(view.locator(".hl-tip")).to_contain_text(f"{weights.max():.2f}")
 
 
 # Temperature, top-k and top-p
+
+
+MOVE_SLIDERS = """
+(root, stops) => {
+  for (const [i, slider] of root.querySelectorAll("input").entries()) {
+    slider.value = stops[i];
+    slider.dispatchEvent(new Event("input"));
+  }
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -195,12 +228,15 @@ def test_the_bars_are_what_the_sampler_draws_from(
     bars: Locator, temperature: float, top_k: int, top_p: float
 ) -> None:
     view = bars
-    settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    view.evaluate("(root, settings) => { root.view.values = settings; root.view.draw(); }", settings)
-    logits = torch.tensor(state(view, "Array.from(view.data.logits)"))
-    expected = sampling_distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p).numpy()
-    np.testing.assert_allclose(state(view, "view.result.probabilities"), expected, atol=2e-6)
-    nucleus = state(view, "view.result.nucleus")
+    stops = TEMPERATURES.index(temperature), TOP_KS.index(top_k), TOP_PS.index(top_p)
+    view.evaluate(MOVE_SLIDERS, stops)
+    told = state(view)
+    assert told["settings"] == {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    expected = sampling_distribution(
+        torch.from_numpy(next_logits(997)), temperature=temperature, top_k=top_k, top_p=top_p
+    ).numpy()
+    np.testing.assert_allclose(told["probabilities"], expected, atol=2e-6)
+    nucleus = told["nucleus"]
     assert (expected[nucleus:] == 0).all()
     if temperature >= 0.7:  # sharper ones leave zeros in float32 where the browser has tiny numbers
         assert (expected[:nucleus] > 0).all()
@@ -222,29 +258,54 @@ def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, traffic:
         return [before, width()]; }"""
     )
     assert widths[0] != widths[1], "before the browser draws again"
-    assert state(view, "view.values.temperature") == 2
+    assert state(view)["settings"]["temperature"] == 2
     page.wait_for_timeout(300)
     assert traffic.sent == before
     view.get_by_role("slider").nth(1).fill("4")
     expect(page.get_by_text("picked Reshaping(temperature=2.0, top_k=5, top_p=1.0)")).to_be_visible()
 
 
-def test_a_choice_is_told_before_the_user_turns_elsewhere(page: Page, url: str) -> None:
-    view = open_view(page, url, "next")
-    told = view.evaluate(
-        """root => {
-        const told = [];
-        root.view.emit = (selection) => told.push(selection);
-        const slider = root.querySelector("input");
-        slider.focus();
-        slider.value = 39;
-        slider.dispatchEvent(new Event("input"));
-        slider.dispatchEvent(new Event("change"));
-        const waiting = told.length;
-        slider.blur();
-        return [waiting, told.length, root.view.timer]; }"""
+TELL_ON_LEAVING = """
+async ([source, frame]) => {
+  const { mount } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const told = [];
+  const host = { get: () => Uint8Array.from(frame), onChange() {}, select: (choice) => told.push(choice) };
+  const element = document.body.appendChild(document.createElement("div"));
+  const end = mount(element.attachShadow({ mode: "open" }), host);
+  const slider = element.shadowRoot.querySelector("input");
+  slider.focus();
+  slider.value = 39;
+  slider.dispatchEvent(new Event("input"));
+  slider.dispatchEvent(new Event("change"));
+  const before = told.length;
+  slider.blur();
+  end();
+  element.remove();
+  return [before, told];
+}
+"""
+"""The view in a host of the test's own, as any host mounts it."""
+
+
+def test_a_choice_is_told_before_the_user_turns_elsewhere(
+    page: Page, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames: list[bytes] = []
+    monkeypatch.setattr(ClientView, "mount", lambda _, frame, **options: frames.append(frame))
+    next_tokens(
+        next_logits(40),
+        words(40),
+        open_tokens=[True] * 40,
+        chosen=None,
+        settings=Reshaping(),
+        colors=palette("light"),
+        key="next",
     )
-    assert told == [0, 1, None]
+    page.goto(url)
+    script = (ROOT / "headlight" / "browser" / "next_tokens.js").read_text(encoding="utf-8")
+    before, told = page.evaluate(TELL_ON_LEAVING, [script, list(frames[0])])
+    assert before == 0, "a slider that is still moving is waited for"
+    assert told == [{"temperature": 2, "top_k": 0, "top_p": 1}]
 
 
 def test_what_is_cut_off_is_named(page: Page, url: str) -> None:
@@ -252,9 +313,9 @@ def test_what_is_cut_off_is_named(page: Page, url: str) -> None:
     told = view.locator(".hl-told")
     expect(told).to_contain_text("Nothing is cut off. 6,000 tokens can be drawn.")
     view.get_by_role("slider").nth(1).fill("4")
-    raw = state(view, "view.raw")
+    raw = torch.from_numpy(next_logits(6_000)).softmax(0)
     expect(told).to_contain_text("Top-k cuts off 5,995 tokens")
-    expect(told).to_contain_text(f"{100 * sum(raw[5:]):.1f} % of the probability")
+    expect(told).to_contain_text(f"{100 * float(raw[5:].sum()):.1f} % of the probability")
     view.get_by_role("slider").nth(2).fill("13")
     expect(told).to_contain_text("top-p cuts off")
     expect(view.get_by_role("listitem").filter(has_text="cut by top-k").first).to_be_visible()

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import TOY, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
-from tests.browser.views import nodes, state
+from tests.browser.views import chosen_node, nodes, state
 
 
 def decode(page: Page, app_url: str, address: str = "") -> Locator:
@@ -30,7 +30,7 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
     pruned.click()
     expect(tree.locator(".hl-node .why")).to_contain_text("lost against")
     settle(page)
-    tree.get_by_role("button", name="Go on from here").click()
+    tree.get_by_role("button", name="Continue from here").click()
     expect(page.get_by_text(f"The search began behind: {word}")).to_be_visible()
     settle(page)
     expect(tree.locator(".head", has_text="given")).to_have_count(1)
@@ -46,7 +46,7 @@ def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     tree.get_by_role("slider").fill("4")
     expect(page.get_by_text("Step 3: the decoder's newest input")).to_be_visible()
     settle(page)
-    rows.locator("canvas").first.click(position={"x": 150, "y": state(rows, "view.edge(0, 1, 2) + 5")})
+    rows.locator("canvas").first.click(position={"x": 150, "y": state(rows)["middles"][0][1][2]})
     expect(page.get_by_text("Cross-attention, layer 1, head 2, at this step")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Open this head on Explore").click()
@@ -72,8 +72,8 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     visit(student, teacher.url)
     seen = student.locator(".hl-beam_tree")
     expect(seen.locator("output")).to_have_text("step 2 (the last is 7)")
-    assert state(seen, "view.chosen") == state(tree, "view.chosen")
-    assert state(student.locator(".hl-next_tokens"), "view.values.temperature") == 2
+    assert chosen_node(seen) == chosen_node(tree)
+    assert state(student.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
 
 
 def test_given_words_and_its_own_side_by_side(page: Page, app_url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,11 @@ Element.prototype.attachShadow = function (options) {
 };
 """
 """As a user does who is quicker than the script of the switch."""
+HIDE_REACT = """
+const keys = Object.keys;
+Object.keys = (value) => keys(value).filter((name) => !name.startsWith("__reactFiber$"));
+"""
+FAILURE = re.compile("does not let the app change its theme")
 
 
 def choose(page: Page, label: str) -> None:
@@ -57,6 +63,7 @@ def test_a_choice_changes_the_app_at_once_and_keeps_the_session(page: Page, url:
     expect_theme(page, "dark")
     choose(page, "Light")
     expect_theme(page, "light")
+    expect(page.get_by_text(FAILURE)).to_be_hidden()
     assert page.evaluate("window.sameDocument")
     expect(page.get_by_label("Sentence")).to_have_value("a raccoon")
 
@@ -102,3 +109,13 @@ def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -
     expect_theme(page, "dark")
     assert page.evaluate("window.choseBefore")
     expect(page.get_by_role("radio", name="Dark")).to_be_checked()
+
+
+def test_a_streamlit_that_hides_its_theme_is_told_of(page: Page, url: str) -> None:
+    """As another version may; the menu that Streamlit itself has is then the way."""
+    page.add_init_script(HIDE_REACT)
+    page.goto(url)
+    expect(page.get_by_text(FAILURE)).to_be_visible()
+    page.get_by_test_id("stMainMenuButton").click()
+    page.get_by_role("menuitemradio", name="Dark").click()
+    expect_theme(page, "dark")

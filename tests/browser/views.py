@@ -67,12 +67,23 @@ def check_reachable(view: Locator) -> None:
     assert focusable.get_attribute("aria-label")
 
 
-def state(view: Locator, expression: str) -> JSON:
-    return view.evaluate(f"root => {{ const view = root.view; return {expression}; }}")
+def state(view: Locator) -> dict[str, JSON]:
+    """What a view tells tests of itself, where the document does not show it."""
+    told: dict[str, JSON] = view.evaluate("root => root.state()")
+    return told
 
 
 def nodes(view: Locator, kind: str) -> Locator:
     return view.locator(f"g.node.{kind}")
+
+
+def node_number(node: Locator) -> int:
+    """Which of the search's nodes this is."""
+    return int(node.get_attribute("data-node") or "")
+
+
+def chosen_node(view: Locator) -> int:
+    return node_number(nodes(view, "chosen"))
 
 
 def move_to(page: Page, over: Locator, x: float, y: float) -> None:
@@ -83,17 +94,22 @@ def move_to(page: Page, over: Locator, x: float, y: float) -> None:
 
 def at_cell(page: Page, view: Locator, query: int, key: int) -> None:
     """Move the pointer over a cell of the matrix, wherever it has been scrolled to."""
-    place = state(
-        view,
-        f"""[view.axes.left + ({key} + 0.5) * view.axes.cell - view.box.scrollLeft,
-             view.axes.top + ({query} + 0.5) * view.axes.cell - view.box.scrollTop]""",
-    )
-    move_to(page, view.locator(".hl-box"), *place)
+    now = state(view)
+    box = view.locator(".hl-box")
+    [left, top], scrolled = now["corner"], scroll(box)
+    x, y = (key + 0.5) * now["cell"], (query + 0.5) * now["cell"]
+    move_to(page, box, left + x - scrolled[0], top + y - scrolled[1])
+
+
+def scroll(box: Locator) -> list[float]:
+    """How far a box is scrolled, to the right and down."""
+    place: list[float] = box.evaluate("box => [box.scrollLeft, box.scrollTop]")
+    return place
 
 
 def at_map(page: Page, view: Locator, layer: int, head: int) -> None:
-    place = state(view, f"view.corner({layer}, {head}).map((edge, i) => edge + view.box[i] / 2)")
-    move_to(page, view.locator(".hl-stage"), *place)
+    x, y = state(view)["middles"][layer][head]
+    move_to(page, view.locator(".hl-stage"), x, y)
 
 
 def ink(canvas: Locator) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from itertools import product
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from scripts.node import ROOT, STAMP
+from tests.missing import missing
 from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS
 from viz.components.shared.frame import pack_frame
@@ -38,19 +38,11 @@ console.log(JSON.stringify(settings.map((setting) => samplingDistribution(logits
 """
 
 
-def unavailable(reason: str) -> None:
-    """Skip the test; fail it in CI, where nothing may be missing."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="module")
 def node() -> str:
     path = shutil.which("node")
     if path is None:
-        unavailable("no node on PATH: install it (Debian and Ubuntu: apt-get install nodejs)")
-    assert path
+        missing("no node on PATH: install it (Debian and Ubuntu: apt-get install nodejs)")
     return path
 
 
@@ -68,7 +60,7 @@ def test_the_pure_parts_do_what_their_tests_say(node: str) -> None:
 
 def test_what_is_built_is_what_the_sources_make(node: str) -> None:
     if not STAMP.exists():
-        unavailable("the tools that build the scripts are not installed: make check installs them")
+        missing("the tools that build the scripts are not installed: make check installs them")
     run(node, "scripts/bundle.js", "--check")
 
 

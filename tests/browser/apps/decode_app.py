@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
 from tests.browser.apps.asked import Asked
-from tests.browser.apps.synthetic import attention, words
+from tests.browser.apps.synthetic import attention, next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from viz.components.beam_tree import Place, beam_tree
 from viz.components.head_rows import HeadBlock, head_rows
@@ -47,10 +46,8 @@ def show_rows() -> None:
 
 @st.fragment
 def show_next() -> None:
-    n_tokens = ASKED.number("tokens", 6_000)
-    logits = -np.sort(-np.random.default_rng(2).normal(0, 3, n_tokens)).astype(np.float32)
     picked = next_tokens(
-        logits,
+        next_logits(ASKED.number("tokens", 6_000)),
         words(40),
         open_tokens=[i != 3 for i in range(40)],
         chosen=1,

@@ -26,6 +26,11 @@ def words(count: int) -> list[str]:
     return [WORDS[i % len(WORDS)] for i in range(count - 1)] + ["<eos>"]
 
 
+def next_logits(n_tokens: int) -> NDArray[np.float32]:
+    """The logits of every token that may come next, the largest first."""
+    return -np.sort(-np.random.default_rng(2).normal(0, 3, n_tokens)).astype(np.float32)
+
+
 @cache
 def attention(
     n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool

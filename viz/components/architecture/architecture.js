@@ -2,9 +2,10 @@
 // A model as in the paper's figure 1. Blocks are buttons that lay themselves out; the lines between them are
 // drawn over them, from where they came to be.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import { grouped } from "../shared/numbers.js";
-import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { View } from "../shared/shell.js";
 import { Tooltip } from "../shared/tell.js";
 import style from "./style.css";
 

@@ -1,6 +1,7 @@
 // @ts-check
 // Every layer x head at a glance, on one canvas: rows are layers, columns are heads.
 
+import { forStreamlit, mounting } from "../mount.js";
 import {
   fillBox,
   fontOf,
@@ -18,7 +19,7 @@ import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, scaleLabel } from "../shared/legend.js";
 import { format, stepped } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { CanvasView, forStreamlit, mounting } from "../shared/shell.js";
+import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
 import { GridLayout } from "./layout.js";
 import { CLOSED, paintMaps, palette, scaleFor, sharedScale, valueAt } from "./pixels.js";

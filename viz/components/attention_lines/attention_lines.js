@@ -1,10 +1,12 @@
 // @ts-check
 // All heads of a layer as lines from the tokens that look (left) to the tokens looked at (right).
 
+import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, layers, penOf, prepare, write } from "../shared/canvas.js";
 import { div, h, positionOn, span } from "../shared/dom.js";
 import { format, stepped } from "../shared/numbers.js";
-import { CanvasView, forStreamlit, mounting, same } from "../shared/shell.js";
+import { CanvasView, same } from "../shared/shell.js";
+import { HeadButtons } from "./heads.js";
 import { KEY, LinesLayout, QUERY } from "./layout.js";
 import style from "./style.css";
 import { Weights } from "./weights.js";
@@ -41,12 +43,7 @@ class AttentionLines extends CanvasView {
   selected = null;
   /** How much of each query's attention the lines show, in percent. */
   mass = 90;
-  /** Which heads are shown. @type {boolean[]} */
-  on = [];
   shape = "";
-  look = "";
-  /** @type {HTMLButtonElement[]} */
-  buttons = [];
   /** @type {Weights} */
   weights;
   /** For each head and query the keys that it has lines to. @type {import("./weights.js").Strongest[][]} */
@@ -60,9 +57,9 @@ class AttentionLines extends CanvasView {
    */
   constructor(root, host) {
     super(root, host, "hl-stage");
-    this.heads = div("hl-heads");
+    this.heads = new HeadButtons(() => this.paint());
     this.layers = layers(this.stage);
-    root.append(div("hl-bar", this.heads, this.slider()), this.stage, this.note);
+    root.append(div("hl-bar", this.heads.box, this.slider()), this.stage, this.note);
     this.listen(this.stage);
   }
 
@@ -115,69 +112,17 @@ class AttentionLines extends CanvasView {
     return [this.data.queries, this.data.keys];
   }
 
-  /** The numbers of the heads that are shown. */
-  get shown() {
-    return this.on.flatMap((on, head) => (on ? [head] : []));
-  }
-
   update() {
     const { heads, queries, keys, title, note, weights } = this.data;
     this.weights = new Weights(weights, [queries.length, keys.length]);
     const shape = String([heads.length, queries.length, keys.length]);
     if (shape !== this.shape) this.hovered = this.selected = null;
-    if (this.on.length !== heads.length) this.on = heads.map(() => true);
     this.shape = shape;
     this.describeStage(title, "arrow keys move from token to token, Escape clears");
     this.note.textContent = note;
-    this.drawHeads();
+    this.heads.update(heads, this.data.colors);
     this.choose();
     this.layout();
-  }
-
-  /** @param {number} head */
-  color(head) {
-    const { categorical } = this.data.colors;
-    return categorical[head % categorical.length];
-  }
-
-  /**
-   * Beyond as many heads as there are colours, the same colours come again with dashes.
-   * @param {number} head
-   */
-  dashed(head) {
-    return Math.floor(head / this.data.colors.categorical.length) % 2 === 1;
-  }
-
-  drawHeads() {
-    const { heads, colors } = this.data;
-    // Unchanged buttons stay in place: a double click needs the same element twice.
-    const look = JSON.stringify([heads, colors]);
-    if (look !== this.look) {
-      this.buttons = heads.map((label, head) => this.headButton(label, head));
-      const all = h("button", { onclick: () => this.show(() => true) }, "all");
-      this.heads.replaceChildren(...this.buttons, all);
-    }
-    this.look = look;
-    for (const [head, button] of this.buttons.entries()) {
-      button.setAttribute("aria-pressed", String(this.on[head]));
-      button.style.borderColor = this.on[head] ? this.color(head) : "";
-    }
-  }
-
-  /** @param {string} label @param {number} head */
-  headButton(label, head) {
-    const stroke = span(this.dashed(head) ? "stroke dashed" : "stroke");
-    stroke.style.borderColor = this.color(head);
-    const onclick = () => this.show((other) => (other === head) !== this.on[other]);
-    const ondblclick = () => this.show((other) => other === head);
-    return h("button", { onclick, ondblclick }, stroke, span("", label));
-  }
-
-  /** @param {(head: number) => boolean} isOn */
-  show(isOn) {
-    this.on = this.on.map((_, head) => isOn(head));
-    this.drawHeads();
-    this.paint();
   }
 
   choose() {
@@ -209,13 +154,13 @@ class AttentionLines extends CanvasView {
    */
   lines(pen, query, only) {
     const { from, to, pitch } = this.at;
-    const { shown } = this;
+    const { shown } = this.heads;
     const apart = Math.min(3, (pitch - 8) / Math.max(1, shown.length - 1));
     const middle = (from + to) / 2;
     for (const [i, head] of shown.entries()) {
       const shift = (i - (shown.length - 1) / 2) * apart;
-      pen.strokeStyle = this.color(head);
-      pen.setLineDash(this.dashed(head) ? [7, 4] : []);
+      pen.strokeStyle = this.heads.color(head);
+      pen.setLineDash(this.heads.dashed(head) ? [7, 4] : []);
       for (const { key, weight } of this.kept[head][query]) {
         if (weight < FAINTEST || (only ?? key) !== key) continue;
         const [start, end] = [this.at.y(query) + shift, this.at.y(key) + shift];
@@ -237,7 +182,7 @@ class AttentionLines extends CanvasView {
     const focused = this.hovered ?? this.selected;
     this.layers.canvas.style.opacity = focused ? "0.06" : "1";
     this.titles(pen, focused);
-    const means = focused ? this.weights.means(this.shown, focused) : [];
+    const means = focused ? this.weights.means(this.heads.shown, focused) : [];
     for (const side of [QUERY, KEY]) {
       for (const position of this.tokens[side].keys()) this.token(pen, [side, position], focused, means);
     }
@@ -251,7 +196,7 @@ class AttentionLines extends CanvasView {
   titles(pen, focused) {
     const { colors, query_axis, key_axis } = this.data;
     const { from, to, width } = this.at;
-    const shown = this.shown.length;
+    const shown = this.heads.shown.length;
     const ink = { font: fontOf(this.root, 14, 600), color: colors.muted };
     write(pen, query_axis, [from - 8, 10], { ...ink, align: "right", limit: from - 8 });
     write(pen, key_axis, [to + 8, 10], { ...ink, limit: width - to - 8 });
@@ -306,7 +251,7 @@ class AttentionLines extends CanvasView {
   sentence(token) {
     const [side, position] = token;
     const others = this.tokens[1 - side];
-    const ranked = [...this.weights.means(this.shown, token).entries()].sort((a, b) => b[1] - a[1]);
+    const ranked = [...this.weights.means(this.heads.shown, token).entries()].sort((a, b) => b[1] - a[1]);
     const verb = side === QUERY ? "looks at" : "is looked at by";
     const named = ranked.slice(0, 3).map(([other, mean]) => `${others[other]} ${format(mean)}`);
     return `${this.tokens[side][position]} ${verb} ${named.join(", ")}`;
@@ -315,11 +260,11 @@ class AttentionLines extends CanvasView {
   state() {
     const focused = this.hovered ?? this.selected;
     return {
-      on: this.on,
+      on: this.heads.on,
       hovered: this.hovered,
       middles: this.data.queries.map((_, position) => this.at.y(position)),
       kept: this.kept.map((rows) => rows.map((row) => row.map(({ key }) => key))),
-      means: focused && this.weights.means(this.shown, focused),
+      means: focused && this.weights.means(this.heads.shown, focused),
     };
   }
 }

@@ -1,13 +1,14 @@
 // @ts-check
 // One head large: a row is a query, a column is a key. Hovering previews, a click locks.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { clipped, fontOf, layers, penOf, prepare, raster } from "../shared/canvas.js";
 import { css, hatchSwatch } from "../shared/color.js";
 import { fadeWhereMore } from "../shared/controls.js";
 import { div, h, positionOn } from "../shared/dom.js";
 import { drawLegend, pointOnScale, scaleLabel } from "../shared/legend.js";
 import { clamp, format, stepped } from "../shared/numbers.js";
-import { CanvasView, forStreamlit, mounting } from "../shared/shell.js";
+import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
 import { markLabels, paintAxes } from "./axes.js";
 import { MatrixCells } from "./cells.js";

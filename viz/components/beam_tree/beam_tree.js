@@ -1,12 +1,14 @@
 // @ts-check
 // A beam search as a tree: step through it, choose a node, continue from any token of it.
 
-import { fontOf, penOf, shorten } from "../shared/canvas.js";
+import { forStreamlit, mounting } from "../mount.js";
+import { fontOf, penOf } from "../shared/canvas.js";
 import { div, h, span, svg } from "../shared/dom.js";
-import { clamp, format, grouped, percent } from "../shared/numbers.js";
+import { clamp, format, percent } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { forStreamlit, mounting, StageView } from "../shared/shell.js";
-import { COLUMN, MARGIN, ROW, TreeLayout } from "./layout.js";
+import { StageView } from "../shared/shell.js";
+import { COLUMN, MARGIN, TreeLayout } from "./layout.js";
+import { cutLabel, edge, head, mark, stepName } from "./shapes.js";
 import style from "./style.css";
 
 /**
@@ -30,12 +32,6 @@ const KINDS = [
   ["pruned", "pruned at once"],
   ["ended", "ended the sentence"],
 ];
-
-/**
- * What is written at the line between the kept candidates of a column and the pruned ones.
- * @param {number | null} cut
- */
-const cutLabel = (cut) => (cut === null ? "out" : `score below ${format(cut)}: out`);
 
 /** @extends {StageView<TreeData>} */
 class BeamTree extends StageView {
@@ -139,11 +135,6 @@ class BeamTree extends StageView {
     return moves[key];
   }
 
-  /** @param {number} depth */
-  stepName(depth) {
-    return `step ${depth - 1}`;
-  }
-
   /**
    * Where the path through a node ends: with a returned hypothesis, if one goes through it.
    * @param {number} node
@@ -186,7 +177,7 @@ class BeamTree extends StageView {
     this.mark();
     this.reveal();
     const { depth, token, probability, why } = this.data.nodes[this.chosen];
-    this.say(`${this.stepName(depth)}: ${token}, ${percent(probability)}. ${why}`);
+    this.say(`${stepName(depth)}: ${token}, ${percent(probability)}. ${why}`);
     this.selection.report({ node: this.chosen, step: this.step }, delay);
   }
 
@@ -195,59 +186,16 @@ class BeamTree extends StageView {
   }
 
   draw() {
-    const [width, height] = this.at.size;
-    const { nodes } = this.data;
-    this.heads = this.at.columns.map((_, depth) => this.head(depth));
-    this.edges = nodes.map(({ parent }, i) => (parent === null ? null : this.edge(parent, i)));
-    this.marks = nodes.map((_, i) => this.node(i));
-    const edges = this.edges.filter((edge) => edge !== null);
-    const shapes = [...this.heads, ...edges, ...this.marks];
+    const { at, data, pen } = this;
+    const [width, height] = at.size;
+    this.heads = at.columns.map((_, depth) => head(at, data, depth));
+    this.edges = data.nodes.map(({ parent }, i) => (parent === null ? null : edge(at, parent, i)));
+    this.marks = data.nodes.map((_, i) => {
+      return mark(at, pen, i, { onclick: () => this.choose(i), ondblclick: () => this.goOn() });
+    });
+    const shapes = [...this.heads, ...this.edges.filter((edge) => edge !== null), ...this.marks];
     this.stage.replaceChildren(svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes));
     this.rank();
-  }
-
-  /** @param {number} depth */
-  head(depth) {
-    const { x, y, width, cuts } = this.at.cuts[depth];
-    const text = (/** @type {number} */ at, /** @type {string} */ words, className = "") =>
-      svg("text", { x: x + width / 2, y: at, "text-anchor": "middle", class: className }, words);
-    const name = depth === 0 ? "start" : depth < this.data.given ? "given" : this.stepName(depth);
-    const head = svg("g", { class: "head" }, text(20, name));
-    if (!cuts) return head;
-    const line = svg("line", { x1: x - 10, x2: x + width + 10, y1: y + 16, y2: y + 16 });
-    head.append(line, text(y + 11, cutLabel(this.data.cuts[depth]), "cut"));
-    const more = this.data.more[depth];
-    const bottom = Math.max(...this.at.columns[depth].map((i) => this.at.boxes[i].y)) + ROW.height + 16;
-    if (more) head.append(text(bottom, `+ ${grouped(more)} more`));
-    return head;
-  }
-
-  /** @param {number} parent @param {number} i */
-  edge(parent, i) {
-    const [from, to] = [this.at.boxes[parent], this.at.boxes[i]];
-    const [x1, y1] = [from.x + from.width, from.y + from.height / 2];
-    const [x2, y2] = [to.x, to.y + to.height / 2];
-    const bend = (x2 - x1) / 2;
-    return svg("path", { d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` });
-  }
-
-  /** @param {number} i */
-  node(i) {
-    const { token, probability, kind } = this.data.nodes[i];
-    const { x, y, width, height } = this.at.boxes[i];
-    const actions = { onclick: () => this.choose(i), ondblclick: () => this.goOn() };
-    const rx = kind === "ended" ? height / 2 : 6;
-    const bar = { x: x + 8, y: y + height - 6, width: (width - 16) * probability, height: 3, class: "bar" };
-    const chance = { x: x + width - 9, y: y + 20, "text-anchor": "end", class: "chance" };
-    return svg(
-      "g",
-      { "data-node": i, ...actions },
-      svg("title", {}, token),
-      svg("rect", { x, y, width, height, rx, class: "box" }),
-      svg("rect", bar),
-      svg("text", { x: x + 10, y: y + 20, class: "token" }, shorten(this.pen, token, width - 84)),
-      svg("text", chance, percent(probability)),
-    );
   }
 
   /** What changes from step to step and from node to node: classes only, the shapes stay. */
@@ -265,7 +213,7 @@ class BeamTree extends StageView {
     this.slider.value = String(step);
     this.back.disabled = step <= data.given;
     this.forth.disabled = step >= at.last;
-    this.summary.textContent = `${this.stepName(step)} (the last is ${at.last - 1})`;
+    this.summary.textContent = `${stepName(step)} (the last is ${at.last - 1})`;
     this.describe();
     for (const [i, row] of this.rows.entries()) {
       row.setAttribute("aria-pressed", String(data.hypotheses[i].node === this.leaf));

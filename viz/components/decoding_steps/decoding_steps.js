@@ -1,11 +1,12 @@
 // @ts-check
 // What comes out: the tokens in a row, and for the chosen step the best next ones with their probabilities.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { barRow, fadeWhereMore, track } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
 import { clamp, percent, sum } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { View } from "../shared/shell.js";
 import { announcer } from "../shared/tell.js";
 import style from "./style.css";
 

@@ -1,9 +1,10 @@
 // @ts-check
 // A doctor's findings, the worst first; buttons show those of one severity alone.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { choice } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
-import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { View } from "../shared/shell.js";
 import style from "./style.css";
 
 /** @typedef {keyof typeof KINDS} Severity */

@@ -1,6 +1,7 @@
 // @ts-check
 // Where every head looks from one position: a row a head, a column a token; one block an attention.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, penOf, prepare, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, ramp, shade } from "../shared/color.js";
 import { fadeWhereMore } from "../shared/controls.js";
@@ -8,7 +9,7 @@ import { div, h, positionOn } from "../shared/dom.js";
 import { drawLegend } from "../shared/legend.js";
 import { format, stepped, withoutZero } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { CanvasView, forStreamlit, mounting, same } from "../shared/shell.js";
+import { CanvasView, same } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
 import { LEFT, RowsLayout } from "./layout.js";
 import style from "./style.css";
@@ -261,10 +262,9 @@ class HeadRows extends CanvasView {
   state() {
     const { layers, heads } = this.data;
     const { at } = this;
+    const [layer, head] = [Array(layers).keys(), Array(heads).keys()].map((numbers) => [...numbers]);
     const middles = this.blocks.map(({ top }) =>
-      Array.from({ length: layers * heads }, (_, row) => {
-        return top + at.edge(Math.floor(row / heads), row % heads) + at.row / 2;
-      }),
+      layer.map((layer) => head.map((head) => top + at.edge(layer, head) + at.row / 2)),
     );
     return { selected: this.selected, middles };
   }

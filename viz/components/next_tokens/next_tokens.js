@@ -1,11 +1,12 @@
 // @ts-check
 // The next-token distribution, before and after temperature, top-k and top-p: the bars follow the sliders at once.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { barRow } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
 import { grouped, percent, sum } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
-import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { View } from "../shared/shell.js";
 import { entropy, samplingDistribution, softmax } from "./distribution.js";
 import style from "./style.css";
 

@@ -3,9 +3,7 @@
 // Python. A view's own file has only what is its own.
 
 import { div, h } from "./dom.js";
-import { readFrame, sameBytes } from "./frame.js";
 import { Selection } from "./selection.js";
-import shared from "./style.css";
 import { announcer, Tooltip } from "./tell.js";
 
 /** @type {Record<string, [down: number, right: number]>} */
@@ -18,8 +16,6 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
  * @property {(listener: () => void) => void} onChange calls the listener whenever there is something else to draw
  * @property {(selection: unknown) => void} select takes what the user selected
  */
-
-/** @typedef {(element: HTMLElement | ShadowRoot, host: Host) => () => void} Mount */
 
 /**
  * A view: made once, updated for other data, placed again for another width.
@@ -234,79 +230,3 @@ export class CanvasView extends StageView {
 
 /** @param {number[] | null} a @param {number[] | null} b */
 export const same = (a, b) => String(a) === String(b);
-
-/**
- * Make a view's `mount`: it draws the view into an element, and again whenever the host has other data, and returns
- * what ends that. The element is in a shadow root of its own, which keeps the style inside.
- * @template {import("./frame.js").Frame} Data
- * @param {new (root: HTMLElement, host: Host) => View<Data>} Kind
- * @param {string} name
- * @param {string} style
- * @returns {Mount}
- */
-export const mounting = (Kind, name, style) => (element, host) => {
-  const root = div(`hl hl-${name}`);
-  element.append(h("style", {}, shared + style), root);
-  const view = new Kind(root, host);
-  const show = () => {
-    view.data = readFrame(host.get());
-    for (const [color, value] of Object.entries(view.data.colors)) {
-      if (typeof value === "string") root.style.setProperty(`--hl-${color}`, value);
-    }
-    view.update();
-  };
-  show();
-  host.onChange(show);
-  const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
-  observer.observe(root);
-  document.fonts.ready.then(() => view.layout());
-  Object.assign(root, { state: () => view.state() });
-  return () => observer.disconnect();
-};
-
-/**
- * What Streamlit calls a component's script with, at every update.
- * @typedef {object} Component
- * @property {HTMLElement | ShadowRoot} parentElement
- * @property {any} data
- * @property {(name: string, value: unknown) => void} setTriggerValue
- */
-
-/**
- * Make a component's script of `mount`. Streamlit runs it again at every update, in the same element and without
- * ending the last run: the view is made once and then told of other data.
- * @param {Mount} mount
- * @returns {(component: Component) => () => void}
- */
-export function forStreamlit(mount) {
-  /** @type {WeakMap<Node, {leave: () => void, update: (component: Component) => void}>} */
-  const mounted = new WeakMap();
-
-  /** @param {Component} component */
-  const begin = (component) => {
-    let latest = component;
-    let listener = () => {};
-    const leave = mount(component.parentElement, {
-      get: () => latest.data,
-      onChange: (changed) => {
-        listener = changed;
-      },
-      select: (selection) => latest.setTriggerValue("select", selection),
-    });
-    /** @param {Component} next */
-    const update = (next) => {
-      const same = sameBytes(latest.data, next.data);
-      latest = next;
-      if (!same) listener();
-    };
-    return { leave, update };
-  };
-
-  return (component) => {
-    const known = mounted.get(component.parentElement);
-    known?.update(component);
-    const view = known ?? begin(component);
-    mounted.set(component.parentElement, view);
-    return view.leave;
-  };
-}

@@ -2,10 +2,11 @@
 // A sentence as the model gets it: a chip a token, with its position and its id; unknown words are marked,
 // and the tokens of one word are framed together.
 
+import { forStreamlit, mounting } from "../mount.js";
 import { hatchSwatch } from "../shared/color.js";
 import { fadeWhereMore } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
-import { forStreamlit, mounting, View } from "../shared/shell.js";
+import { View } from "../shared/shell.js";
 import style from "./style.css";
 
 /** @typedef {[text: string, id: number, kind: "word" | "special" | "unknown"]} Token */

@@ -1,0 +1,85 @@
+// @ts-check
+// How a page gets a view: through `mount` on any host, and as a component of Streamlit.
+
+import { div, h } from "./shared/dom.js";
+import { readFrame, sameBytes } from "./shared/frame.js";
+import shared from "./shared/style.css";
+
+/** @typedef {import("./shared/shell.js").Host} Host */
+/** @typedef {(element: HTMLElement | ShadowRoot, host: Host) => () => void} Mount */
+
+/**
+ * Make a view's `mount`: it draws the view into an element, and again whenever the host has other data, and returns
+ * what ends that. The element is in a shadow root of its own, which keeps the style inside.
+ * @template {import("./shared/frame.js").Frame} Data
+ * @param {new (root: HTMLElement, host: Host) => import("./shared/shell.js").View<Data>} Kind
+ * @param {string} name
+ * @param {string} style
+ * @returns {Mount}
+ */
+export const mounting = (Kind, name, style) => (element, host) => {
+  const root = div(`hl hl-${name}`);
+  element.append(h("style", {}, shared + style), root);
+  const view = new Kind(root, host);
+  const show = () => {
+    view.data = readFrame(host.get());
+    for (const [color, value] of Object.entries(view.data.colors)) {
+      if (typeof value === "string") root.style.setProperty(`--hl-${color}`, value);
+    }
+    view.update();
+  };
+  show();
+  host.onChange(show);
+  const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
+  observer.observe(root);
+  document.fonts.ready.then(() => view.layout());
+  Object.assign(root, { state: () => view.state() });
+  return () => observer.disconnect();
+};
+
+/**
+ * What Streamlit calls a component's script with, at every update.
+ * @typedef {object} Component
+ * @property {HTMLElement | ShadowRoot} parentElement
+ * @property {any} data
+ * @property {(name: string, value: unknown) => void} setTriggerValue
+ */
+
+/**
+ * Make a component's script of `mount`. Streamlit runs it again at every update, in the same element and without
+ * ending the last run: the view is made once and then told of other data.
+ * @param {Mount} mount
+ * @returns {(component: Component) => () => void}
+ */
+export function forStreamlit(mount) {
+  /** @type {WeakMap<Node, {leave: () => void, update: (component: Component) => void}>} */
+  const mounted = new WeakMap();
+
+  /** @param {Component} component */
+  const begin = (component) => {
+    let latest = component;
+    let listener = () => {};
+    const leave = mount(component.parentElement, {
+      get: () => latest.data,
+      onChange: (changed) => {
+        listener = changed;
+      },
+      select: (selection) => latest.setTriggerValue("select", selection),
+    });
+    /** @param {Component} next */
+    const update = (next) => {
+      const same = sameBytes(latest.data, next.data);
+      latest = next;
+      if (!same) listener();
+    };
+    return { leave, update };
+  };
+
+  return (component) => {
+    const known = mounted.get(component.parentElement);
+    known?.update(component);
+    const view = known ?? begin(component);
+    mounted.set(component.parentElement, view);
+    return view.leave;
+  };
+}
