@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_leaves_the_model_before(folder: Path, monkeypatch: 
         raise SafetensorError("No space left on device")
 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr("transformer.checkpoints.weights.save_file", full)
+    monkeypatch.setattr("transformer.files.save_file", full)
     with pytest.raises(OSError, match="No space left"):
         save_model(folder, tiny_model(seed=7), max_file_bytes=LIMIT)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
