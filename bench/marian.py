@@ -74,7 +74,7 @@ def generate(
     n_tokens: int,
     suppressed_ids: Sequence[int],
 ) -> list[list[int]]:
-    """So many tokens behind each source (B, S), by their greedy decoding or beam search."""
+    """So many tokens for each source (B, S), by their greedy decoding or beam search."""
     generating: Any = theirs  # their type of `generate` excludes their own model
     ids: Tensor = generating.generate(
         input_ids=src,

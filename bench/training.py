@@ -71,7 +71,7 @@ def measure_training(
     n_pairs: int = N_PAIRS,
     n_rounds: int = N_ROUNDS,
 ) -> list[TrainingSpeed]:
-    """Let all trainers make the same updates in turns, so that what else the machine does strikes all alike.
+    """Let all trainers make the same updates in turns, so that other load on the machine strikes all of them.
 
     The last one is ours again, on batches of pairs as chance brings them together: what bucketing gains.
     """
@@ -160,7 +160,7 @@ def their_update(model: nn.Module, precision: Precision) -> Update:
 
 
 class MarianTranslator(nn.Module):
-    """MarianMTModel behind the same call, its generator tied as ours is."""
+    """MarianMTModel under the same call, its generator tied as ours is."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -141,7 +141,7 @@ def malicious(marker: Path) -> Files:
 
 
 def broken(corpus: list[Files], random: Random) -> Files:
-    """One of the checkpoints with one of its files broken: anywhere, or behind its checksums and lengths."""
+    """One of the checkpoints with a file broken: anywhere, or with checksums and lengths made to fit."""
     files = dict(random.choice(corpus))
     name = random.choice(list(files))
     other = random.choice(list(random.choice(corpus).values()))

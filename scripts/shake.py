@@ -34,7 +34,7 @@ PAGES = {
 }
 LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
 """Minutes on any machine."""
-ACTIONS = ("Pause", "Go on", "Start anew", "Pause", "Go on", "Stop and clear", "Start")
+ACTIONS = ("Pause", "Resume", "Restart", "Pause", "Resume", "Stop and clear", "Start")
 """What is done with the run, in turn."""
 WIDGETS = 'button[data-testid^="stBaseButton"]:not([data-testid$="elementToolbar"])'
 """Those that the server hears of: the toolbars of plots and tables act in the browser alone."""

@@ -34,7 +34,7 @@ class Translator(nn.Module):
 
 
 def translator() -> Translator:
-    """The same weights each time, large enough that no head looks at everything alike."""
+    """The same weights each time, large enough that no head has uniform attention."""
     module = Translator()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -56,7 +56,7 @@ def torch_file(path: Path) -> Path:
 
 
 def numberless_file(path: Path, name: str = MISSING, number: float = torch.nan) -> Path:
-    """One weight is NaN or infinite, so that what comes out is no number."""
+    """One weight is NaN or infinite, so that the output is not finite."""
     tensors = weights()
     tensors[name][5] = number
     torch.save(tensors, path)

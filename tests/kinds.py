@@ -29,16 +29,16 @@ class RenumberedCoder:
 
     Args:
         words: without the special ones.
-        before, behind: ids that frame a sentence.
+        before, after: ids that frame a sentence.
     """
 
     unit: Unit = "word"
     language = None
 
-    def __init__(self, words: Iterable[str], before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
+    def __init__(self, words: Iterable[str], before: Sequence[int] = (), after: Sequence[int] = ()) -> None:
         self.vocabulary = Vocabulary([*words, MASK, LANGUAGE])
         self._inner = SentenceCoder(WordTokenizer("en", lowercase=True), self.vocabulary)
-        self._before, self._behind = tuple(before), tuple(behind)
+        self._before, self._after = tuple(before), tuple(after)
         self.special_tokens = SpecialTokens(
             PAD_ID, BOS_ID, EOS_ID, UNK_ID, mask=MASK_ID, suppressed=(PAD_ID, BOS_ID)
         )
@@ -51,11 +51,11 @@ class RenumberedCoder:
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Put the frame around a sentence."""
-        return (*self._before, *ids, *self._behind)
+        return (*self._before, *ids, *self._after)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
         """Put the frame's tokens around a sentence's."""
-        return (*map(self.token, self._before), *tokens, *map(self.token, self._behind))
+        return (*map(self.token, self._before), *tokens, *map(self.token, self._after))
 
     def encode(self, sentence: str) -> EncodedSentence:
         """Encode typed text."""
@@ -158,7 +158,7 @@ def masked() -> LoadedModel:
     """Encoder-only as BERT is: it finds masked words."""
     return _loaded(
         "masked",
-        RenumberedCoder(ENGLISH, before=[BOS_ID], behind=[EOS_ID]),
+        RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
         None,
         (3, 0),
         activation="gelu",
@@ -173,7 +173,7 @@ def reader() -> LoadedModel:
     """Encoder-only without a generator, sines before cosines, and the unbiased norm."""
     return _loaded(
         "reader",
-        RenumberedCoder(ENGLISH, behind=[EOS_ID]),
+        RenumberedCoder(ENGLISH, after=[EOS_ID]),
         None,
         (2, 0),
         positions="sinusoidal",
@@ -185,7 +185,7 @@ def reader() -> LoadedModel:
 
 def relative() -> LoadedModel:
     """Encoder-decoder as T5 is: relative bias, unscaled scores, a target that begins with <pad>."""
-    coder = RenumberedCoder(ENGLISH, behind=[EOS_ID])
+    coder = RenumberedCoder(ENGLISH, after=[EOS_ID])
     return _loaded(
         "relative",
         coder,
@@ -210,7 +210,7 @@ def relative() -> LoadedModel:
 
 def languages() -> LoadedModel:
     """Encoder-decoder as mBART is: a source ends with its language, a target begins with two tokens."""
-    source = RenumberedCoder(ENGLISH, behind=[EOS_ID, LANGUAGE_ID])
+    source = RenumberedCoder(ENGLISH, after=[EOS_ID, LANGUAGE_ID])
     target = RenumberedCoder(ITALIAN)
     return _loaded(
         "languages",
@@ -228,7 +228,7 @@ def languages() -> LoadedModel:
 
 def stacks() -> LoadedModel:
     """Encoder-decoder without a generator, positions and final norms: bare stacks."""
-    source, target = RenumberedCoder(ENGLISH, behind=[EOS_ID]), RenumberedCoder(ITALIAN)
+    source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
     return _loaded(
         "stacks", source, target, (2, 3), positions="none", norm_position="pre", has_generator=False
     )

@@ -89,7 +89,7 @@ def test_training_is_compared_between_models_of_the_same_size() -> None:
         for model in (Transformer(config), TorchTranslator(config), MarianTranslator(config))
     ]
     assert sizes[0] == sizes[1]
-    assert sizes[2] == pytest.approx(sizes[0], rel=0.02), "it has no final norms, and learns no bias behind"
+    assert sizes[2] == pytest.approx(sizes[0], rel=0.02), "it has no final norms, and learns no bias there"
     measured = measure_training("float32", torch.device("cpu"), config, n_pairs=100, n_rounds=1)
     assert measured[0].name == "Headlight"
     assert len(measured) == 4

@@ -5,7 +5,7 @@ kept_page     one for all tests of a file, as the last one has left it: loading 
 traffic       counts what the kept page sends and receives during a test
 open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
-serve         runs another Streamlit script: url = serve(path); one server a script for the whole session
+serve         runs another Streamlit script: url = serve(path); one server per script for the whole session
 """
 
 from __future__ import annotations

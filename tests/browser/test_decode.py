@@ -31,11 +31,11 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
     expect(tree.locator(".hl-node .why")).to_contain_text("lost against")
     settle(page)
     tree.get_by_role("button", name="Continue from here").click()
-    expect(page.get_by_text(f"The search began behind: {word}")).to_be_visible()
+    expect(page.get_by_text(f"The search began after: {word}")).to_be_visible()
     settle(page)
     expect(tree.locator(".head", has_text="given")).to_have_count(1)
     page.get_by_role("button", name="Back", exact=True).click()
-    expect(page.get_by_text("The search began behind")).to_have_count(0)
+    expect(page.get_by_text("The search began after")).to_have_count(0)
     expect(tree.locator(".hl-ranking .word").first).to_have_text("ieri ho visto un procione.")
 
 

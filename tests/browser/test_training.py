@@ -1,4 +1,4 @@
-"""The Training page in a browser: a training by the clock, its end with the page, the slider and Play."""
+"""The Training page in a browser: a training run by the clock, its end with the page, the slider and Play."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
 
     page.get_by_role("button", name="Pause").click()
     expect(progress).to_contain_text("Paused", timeout=PATIENCE_MILLISECONDS)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(progress).to_contain_text("It learns", timeout=PATIENCE_MILLISECONDS)
     page.context.close()
     deadline = time.monotonic() + PATIENCE_MILLISECONDS / 1000

@@ -18,7 +18,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = KINDS | {"words": tiny_model}
 """Of every kind, with unequal depths, positions and norms; all of them small."""
 
 RTOL, ATOL = 1e-4, 1e-5
-"""float32 keeps 7 digits, and sums of some tens of numbers are added in another order."""
+"""float32 keeps 7 digits, and long sums are added in another order."""
 
 
 def moved(loaded: LoadedModel, device: torch.device = CUDA) -> LoadedModel:

@@ -1,4 +1,4 @@
-"""Training on CUDA: updates in every precision, going on from a state, the command line to the end."""
+"""Training on CUDA: updates in every precision, resuming from a state, the command line to the end."""
 
 from __future__ import annotations
 

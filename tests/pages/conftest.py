@@ -24,7 +24,7 @@ def nothing_is_left_open() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     start(PATH)
-    sys.modules["__main__"] = main  # as tests/conftest.py does behind each test
+    sys.modules["__main__"] = main  # as tests/conftest.py does after each test
 
 
 @pytest.fixture

@@ -27,10 +27,10 @@ def test_they_were_valid(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(*_: object) -> None:
+    def unchecked(*_: object) -> None:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr("scripts.fuzz.read_contents", careless)
+    monkeypatch.setattr("scripts.fuzz.read_contents", unchecked)
     with pytest.raises(FuzzError, match=r"--seed 3 --only 7: IndexError"):
         fuzz(3, range(7, 9))
 

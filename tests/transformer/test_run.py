@@ -187,7 +187,7 @@ def test_a_search_of_one_is_the_greedy_run() -> None:
     assert all(node.token_id not in (PAD_ID, BOS_ID) for node in tree.nodes[1:])
 
 
-def test_a_search_goes_on_behind_a_prefix_and_keeps_to_the_limit() -> None:
+def test_a_search_goes_on_after_a_prefix_and_keeps_to_the_limit() -> None:
     loaded = tiny_subword_model(1)
     source = encode_sentence(loaded, "source", "the zebra", "sentence")
     limit = target_limit(loaded, len(source.ids) + 1)

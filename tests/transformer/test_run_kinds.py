@@ -80,7 +80,7 @@ def test_a_prompt_and_its_continuation_together_are_not_longer_than_the_model() 
     assert len(run_sentence(rotary(), "cat " * 30, "dog " * 10).target_ids) == 41
 
 
-def test_a_target_has_the_room_behind_its_first_tokens_though_both_sides_share_a_coder() -> None:
+def test_a_target_has_the_room_after_its_first_tokens_though_both_sides_share_a_coder() -> None:
     """The source is framed by one token, the target begins with two."""
     loaded = replace(KINDS["relative"](), start_ids=(PAD_ID, BOS_ID))
     assert loaded.source is loaded.target
@@ -91,7 +91,7 @@ def test_a_target_has_the_room_behind_its_first_tokens_though_both_sides_share_a
         run_sentence(loaded, "cat " * 40, "dog " * 40)
 
 
-def test_a_continuation_has_all_the_room_behind_its_prompt_though_each_side_has_a_coder() -> None:
+def test_a_continuation_has_all_the_room_after_its_prompt_though_each_side_has_a_coder() -> None:
     """What a target begins with stands before neither of them."""
     coders = [
         IdCoder(rows=13, special_tokens=SpecialTokens(pad=None, bos=1, eos=2, unk=None)) for _ in range(2)
@@ -145,7 +145,7 @@ def test_a_target_may_begin_with_several_tokens() -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_searching_and_drawing_begin_behind_the_prompt(name: str) -> None:
+def test_searching_and_drawing_begin_after_the_prompt(name: str) -> None:
     loaded = KINDS[name]()
     run = run_sentence(loaded, TEXT)
     tree = search(loaded, run.source, beam_size=1, alpha=0.0)
@@ -153,13 +153,13 @@ def test_searching_and_drawing_begin_behind_the_prompt(name: str) -> None:
     assert tree.nodes[0].token_id == beginning(loaded, run.source).decoder.ids[-1]
     cold, _ = draw_target(loaded, run.source, seed=5, temperature=1e-4)
     assert cold[: len(run.target.ids)] == run.target.ids
-    behind = search(loaded, run.source, beam_size=2, alpha=0.0, prefix=(9, 10))
+    after = search(loaded, run.source, beam_size=2, alpha=0.0, prefix=(9, 10))
     logits = forward(loaded, run, (*beginning(loaded, run.source).decoder.ids, 9, 10))
     logits[:, list(loaded.target.special_tokens.suppressed)] = -torch.inf
     expected = logits.log_softmax(-1)[-3:]
-    given = [node.log_probability for node in behind.nodes[1:3]]
+    given = [node.log_probability for node in after.nodes[1:3]]
     assert given == pytest.approx([float(expected[0, 9]), float(expected[1, 10])], abs=1e-5)
-    best = max(node.log_probability for node in behind.nodes if node.position == 3)
+    best = max(node.log_probability for node in after.nodes if node.position == 3)
     assert best == pytest.approx(float(expected[2].max()), abs=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Where heads look: at one place whatever it says, everywhere alike, at the tokens that mean nothing.
+"""Where heads look: at one place whatever it says, uniformly at all, at the tokens that mean nothing.
 
 Resting on a token without meaning is what trained heads do that have nothing to look for in a sentence
 (BERT's on [SEP]: Clark et al. 2019, arXiv:1906.04341; decoders' on the first token, "attention sinks": Xiao
@@ -118,12 +118,12 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
     highest = max(entropies.values(), default=0.0)
     number = f"entropy {highest:.4f} of the highest possible at most, uniform from {UNIFORM} on"
     if not even:
-        return fine(check, "No head looks at everything alike", number)
+        return fine(check, "No head has uniform attention", number)
     return [
         Finding(
             check,
             "warning",
-            "Heads that look at everything alike",
+            "Heads with uniform attention",
             f"{len(even):,} of {len(entropies):,} heads; {number}",
             "They give each token the same share, whatever it is: the mean of the sentence comes out.",
             "If all heads are so, the model has hardly been trained, or its queries or keys were not "

@@ -147,7 +147,7 @@ def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
             f"The output does not depend on {' and '.join(ignored)}",
             f"{numbers} (relative to the largest output)",
             "Whatever is typed there, the answer is the same.",
-            "Look for an embedding whose rows are all alike, and for attention whose output comes to "
+            "Look for an embedding whose rows are all the same, and for attention whose output comes to "
             "nothing.",
         )
     ]

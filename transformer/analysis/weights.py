@@ -78,7 +78,7 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
                     "problem",
                     f"Weights that are {kind}",
                     f"{sum(counts.values()):,} of them in {len(counts):,} of {len(numbers):,} tensors",
-                    "Whatever is computed with one of them is no number either: every output after it is "
+                    "Whatever is computed with one of them is not finite either: every output after it is "
                     "lost.",
                     "Take an earlier checkpoint. In training, look at the loss before this one: a learning "
                     "rate that is too high, or float16 without loss scaling, overflows like this.",

@@ -77,7 +77,7 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
 def hatching(closed: NDArray[np.bool_], theme: Theme) -> go.Scatter:
     """Diagonal lines over the closed cells of a (Q, K) matrix, as one trace.
 
-    Neighbouring cells on a diagonal share one line, so a causal mask costs one line a diagonal, not one a
+    Neighbouring cells on a diagonal share one line, so a causal mask costs one line per diagonal, not one per
     cell.
     """
     rows, columns = closed.shape

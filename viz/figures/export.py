@@ -115,7 +115,7 @@ def file_name(slug: str, extension: str) -> str:
 
 
 def numbers(figure: go.Figure) -> pd.DataFrame:
-    """Every number that a figure draws, a row a number.
+    """Every number that a figure draws, one row per number.
 
     The columns are "trace", then the axes' titles, then the value's. Beside an axis whose ticks are tokens
     stands a column with the token. Cells without a number (gaps, closed cells) are left out. Text that a

@@ -87,7 +87,7 @@ def batch_layout(
     title: str = "",
     columns: int | None = None,
 ) -> go.Figure:
-    """Draw the batch as the model gets it: a row a sentence, padded to the length of the longest.
+    """Draw the batch as the model gets it: one row per sentence, padded to the length of the longest.
 
     Args:
         tokens: B sequences of T tokens, padding included.

@@ -52,7 +52,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class Marks:
-    """Moments of a training at which there is something to see.
+    """Moments of a training run at which there is something to see.
 
     Attributes:
         steps: updates that had been made at each.

@@ -11,7 +11,7 @@ REMEMBERED = {"chosen", "cell", "step", "head"}
 
 
 class Asked:
-    """What has been typed into the app, such as `view=grid&layers=6`; an address would load the app anew.
+    """What has been typed into the app, such as `view=grid&layers=6`; an address would load the app again.
 
     Attributes:
         text: all of it; a part of the views' keys, so that none is taken for an earlier one.

@@ -20,7 +20,7 @@ def config_of(**changes: Any) -> TransformerConfig:
 def labels(config: TransformerConfig) -> list[list[str]]:
     """Of the blocks inside a layer, each stack's from the bottom up."""
     return [
-        [block.label for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.behind)]
+        [block.label for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
         for stack in stacks_of(config)
     ]
 
@@ -39,7 +39,7 @@ def test_all_weights_are_drawn_once(norm_position: str) -> None:
     config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
     drawn = 0
     for stack in stacks_of(config):
-        inside = [block for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.behind)]
+        inside = [block for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
         drawn += sum(block.parameters for block in (*stack.below, *stack.above))
         drawn += stack.n_layers * sum(block.parameters for block in inside)
     model = Transformer(config, torch.Generator().manual_seed(0))

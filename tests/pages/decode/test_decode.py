@@ -1,4 +1,4 @@
-"""Decode: the search, its restart behind any token, sampling, and given words beside the model's own."""
+"""Decode: the search, its restart after any token, sampling, and given words beside the model's own."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_another_search_forgets_the_place(views: Views) -> None:
     assert "beam_node" not in app.query_params
 
 
-def test_the_search_begins_again_behind_a_pruned_token_and_goes_back(views: Views) -> None:
+def test_the_search_begins_again_after_a_pruned_token_and_goes_back(views: Views) -> None:
     app = open_decode()
     tree = tree_of()
     pruned = next(node for node in tree.nodes if node.fate == "pruned" and node.position == 2)
@@ -107,7 +107,7 @@ def test_the_search_begins_again_behind_a_pruned_token_and_goes_back(views: View
     )
     assert drawn["given"] == 3
     begin = open_model("toy-en-it").target.decode(prefix)
-    assert f"The search began behind: {begin}" in texts(app)
+    assert f"The search began after: {begin}" in texts(app)
     app.button(key="beam_back").click().run()
     assert len(views.data("beam_tree")["nodes"]) == len(tree.nodes)
     assert "beam_prefix" not in app.query_params
@@ -133,15 +133,15 @@ def test_an_end_is_no_place_to_go_on_from(views: Views) -> None:
     assert "beam_prefix" not in app.query_params
 
 
-def test_a_linked_prefix_is_searched_behind_and_another_sentence_forgets_it(views: Views) -> None:
+def test_a_linked_prefix_is_searched_after_and_another_sentence_forgets_it(views: Views) -> None:
     target = open_model("toy-en-it").target
     prefix = target.encode("tuo fratello").ids
     app = open_decode(beam_prefix=",".join(map(str, prefix)))
-    assert "The search began behind: tuo fratello" in texts(app)
+    assert "The search began after: tuo fratello" in texts(app)
     assert all(h["text"].startswith("tuo fratello") for h in views.data("beam_tree")["hypotheses"])
     app.text_input(key="text").set_value("i saw it yesterday.").run()
     assert not app.exception
-    assert "The search began behind" not in texts(app)
+    assert "The search began after" not in texts(app)
     assert views.data("beam_tree")["hypotheses"][0]["text"] == "l'ho visto ieri."
 
 
@@ -205,7 +205,7 @@ def test_the_search_goes_on_with_a_token_of_the_list(views: Views) -> None:
     app = open_decode()
     views.select(app, "beam_next", TokenChoice(3))
     token = views.data("beam_tree")["nodes"][1]["token"]
-    assert f"The search began behind: {token}" in texts(app)
+    assert f"The search began after: {token}" in texts(app)
 
 
 def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
@@ -293,7 +293,7 @@ def test_random_models_are_searched_too(heads: str) -> None:
     assert "**Decoder self-attention, layer 2, head 0**" in texts(app)
 
 
-def test_sub_words_are_labelled_and_searched_behind(
+def test_sub_words_are_labelled_and_searched_after(
     views: Views, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("models")

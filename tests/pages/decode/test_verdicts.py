@@ -146,7 +146,7 @@ def test_a_given_token_says_what_the_model_thought_of_it(
 ) -> None:
     loaded, size, tree = searches[-1]
     verdicts = Verdicts(tree, loaded.target, size)
-    assert verdicts.why(tree.nodes[0]) == "The search begins behind this token."
+    assert verdicts.why(tree.nodes[0]) == "The search begins after this token."
     for node in tree.nodes[1:3]:
         assert (
             verdicts.why(node) == f"You chose this token. The model itself had it as number {node.rank} here."

@@ -104,7 +104,7 @@ def test_learned_positions_without_a_factor() -> None:
 # Masks, Layer norm, Decode
 
 
-def test_prompts_are_filled_up_behind_and_nothing_is_masked_for_it() -> None:
+def test_prompts_are_filled_up_after_and_nothing_is_masked_for_it() -> None:
     app = opened("prompted", "masks", batch=BATCH)
     assert "This model has no padding token" in texts(app)
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]

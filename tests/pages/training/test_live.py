@@ -34,7 +34,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def finished() -> Iterator[LiveTraining]:
-    """A training that several tests look at when it is over."""
+    """A training run that several tests look at when it is over."""
     with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, TrainingSlots(1))) as training:
         patch.setattr(job, "_WORKER", QUICK)
         training.start()
@@ -59,12 +59,12 @@ def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None
     assert buttons(app) == ["Start"]
     press(app, "Start")
     wait(app, lambda: "It learns" in progress(app))
-    assert buttons(app)[:3] == ["Pause", "Start anew", "Stop and clear"]
+    assert buttons(app)[:3] == ["Pause", "Restart", "Stop and clear"]
     wait(app, lambda: "live_grid" in views.frames)
     assert views.data("live_grid")["heads"] == ["head 0", "head 1"]
     press(app, "Pause")
     wait(app, lambda: "Paused" in progress(app))
-    press(app, "Go on")
+    press(app, "Resume")
     wait(app, lambda: "It learns" in progress(app))
     press(app, "Stop and clear")
     assert buttons(app) == ["Start"]
@@ -78,7 +78,7 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
     assert "After 200 updates it writes" in texts(app)
     assert "m 7 a 3 k 2" in texts(app), "the right answer of copying the symbols"
     assert pictures_without_code(app) == []
-    assert buttons(app)[:2] == ["Start anew", "Stop and clear"]
+    assert buttons(app)[:2] == ["Restart", "Stop and clear"]
 
 
 @pytest.mark.usefixtures("desk")
@@ -107,7 +107,7 @@ def test_a_new_training_begins_with_its_own_last_layer() -> None:
     wait(app, lambda: layers(app) == ["0", "1"])
     assert layer(app).value == 1
     app.selectbox(key="train_layers").set_value(3).run()
-    press(app, "Start anew")
+    press(app, "Restart")
     wait(app, lambda: layers(app) == ["0", "1", "2"])
     assert layer(app).value == 2
 
@@ -133,7 +133,7 @@ def test_buttons_and_state_agree_when_a_training_ends_while_they_are_drawn(
     monkeypatch.setattr(LiveTraining, "status", property(lambda _: next(found, "finished")))
     app.run()
     is_over = "Finished" in progress(app)
-    assert is_over is (buttons(app)[:2] == ["Start anew", "Stop and clear"])
+    assert is_over is (buttons(app)[:2] == ["Restart", "Stop and clear"])
 
 
 def notes_elsewhere(app: AppTest) -> list[str]:

@@ -66,7 +66,7 @@ def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest
     app = open_training(watch=FINISHED)
     press(app, "Play")
     steps = open_snapshots("toy-en-it").steps
-    assert app.session_state["step"] == 0, "from the last one it begins anew"
+    assert app.session_state["step"] == 0, "from the last one it begins again"
     for step in steps[1:]:
         clock[0] += 1.5
         app.run()

@@ -24,7 +24,7 @@ from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.opening import open_checkpoint
 
 SPREAD = 0.3
-"""Of random weights: with the libraries' own 0.02 all heads of so small a model look at everything alike."""
+"""Of random weights: with the libraries' own 0.02 all heads of so small a model attend uniformly."""
 
 
 def save(model_class: Any, config: Any, folder: Path) -> Path:

@@ -172,7 +172,7 @@ def test_opened_model_is_frozen_and_in_eval_mode(folder: Path) -> None:
     assert not any(parameter.requires_grad for parameter in model.parameters())
 
 
-def test_no_part_files_stay_behind(folder: Path) -> None:
+def test_no_part_files_stay(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {
         "model.safetensors",
         "config.json",

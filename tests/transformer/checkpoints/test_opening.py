@@ -1,4 +1,4 @@
-"""From files to a model that runs: trainers' dictionaries, folders, our own; nothing is left behind."""
+"""From files to a model that runs: trainers' dictionaries, folders, our own; nothing is left over."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_numbers_go_when_nobody_needs_them(tmp_path: Path, own_temporary_folder:
     assert loaded.model.tgt_embedding.weight.isfinite().all()  # what is mapped stays
 
 
-def test_a_refused_file_leaves_nothing_behind(tmp_path: Path, own_temporary_folder: Path) -> None:
+def test_a_refused_file_leaves_nothing_there(tmp_path: Path, own_temporary_folder: Path) -> None:
     save_file({"conv.weight": torch.zeros(3)}, tmp_path / "model.safetensors")
     with pytest.raises(CheckpointError, match="No known layout"):
         open_checkpoint(tmp_path / "model.safetensors")

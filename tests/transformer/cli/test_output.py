@@ -77,7 +77,7 @@ def test_what_is_printed_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyP
     assert printed.decode() == f"il cane è nero.{os.linesep}"
 
 
-def test_what_is_typed_behind_a_command_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_typed_after_a_command_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = "I don’t see the dog."
     handed_on = typed.encode().decode("ascii", errors="surrogateescape")
     assert handed_on != typed

@@ -1,4 +1,4 @@
-"""The options of a training, given once more when it goes on."""
+"""The options of a training run, given once more when it is resumed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SWITCHES = list(switches())
 
 
 def begun(arguments: list[str], out: Path) -> tuple[list[str], Train]:
-    """A command, and what it asks for, kept as a training keeps it."""
+    """A command, and what it asks for, kept as a training run keeps it."""
     command = [*arguments, "--out", str(out)]
     given = parse(command)
     folder = TrainingFolder(out)
@@ -41,7 +41,7 @@ def test_every_switch_may_be_given_again_and_turned_off(tmp_path: Path) -> None:
     assert not any(switches(off).values())
 
 
-def test_the_shipped_models_command_goes_on_with_resume_behind_it(tmp_path: Path) -> None:
+def test_the_shipped_models_command_goes_on_with_resume_after_it(tmp_path: Path) -> None:
     card = open_model("en-it").card
     spelled = card[card.index("python -m transformer train") :].partition("\n\n")[0]
     words = shlex.split(spelled.replace("\\\n", " "))[4:]

@@ -75,7 +75,7 @@ FUSED = {
 }
 
 
-def test_every_article_suits_the_word_behind_it(samples: list[SentencePair]) -> None:
+def test_every_article_suits_the_word_after_it(samples: list[SentencePair]) -> None:
     checked = Counter[str]()
     for pair in samples:
         for j, following in enumerate(pair.target[1:]):

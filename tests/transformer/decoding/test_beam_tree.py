@@ -89,7 +89,7 @@ def test_a_prefix_is_given() -> None:
 
 
 def test_candidates_are_counted() -> None:
-    """All words that may come, behind each hypothesis that is followed."""
+    """All words that may come, after each hypothesis that is followed."""
     found = tree()
     assert found.n_candidates[:2] == (5, SIZE * 5)
 

@@ -1,4 +1,4 @@
-"""A cache against tensors that are put together and picked from anew at every step."""
+"""A cache against tensors that are put together and picked from again at every step."""
 
 from __future__ import annotations
 

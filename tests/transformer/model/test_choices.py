@@ -189,7 +189,7 @@ def test_a_target_may_begin_with_the_token_that_pads() -> None:
     trace = trace_of(model, src, tgt)
     weights = trace.attention("decoder", 0, "self_attn").weights
     assert (weights[:, :, :3, 0] > 0).all()
-    assert not weights[1, :, :, 3:].any(), "the padding behind it is closed as ever"
+    assert not weights[1, :, :, 3:].any(), "the padding after it is closed as ever"
     state = model.start(src)
     steps = [model.step(tgt[:, [i]], state) for i in range(TGT_LENGTH)]
     assert deviation(torch.cat(steps, dim=1), trace["logits"]) < 1e-5

@@ -92,7 +92,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"generator_transform": True, "has_generator": False},
-        "generator_transform needs a generator behind it: set has_generator to True.",
+        "generator_transform needs a generator after it: set has_generator to True.",
     ),
     ({"attention_bias": 0}, "attention_bias is 0: it must be of type bool | None."),
     (

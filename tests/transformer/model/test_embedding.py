@@ -41,7 +41,7 @@ def test_unscaled_and_without_positions() -> None:
         assert list(records) == ["tokens", "out"]
 
 
-def test_segments_and_a_norm_behind_the_sum() -> None:
+def test_segments_and_a_norm_after_the_sum() -> None:
     module, ids, out, records = run(
         positions="learned", n_segments=2, embedding_norm=True, embedding_scale=False
     )

@@ -1,6 +1,6 @@
 """What holds for every Transformer, whatever its weights.
 
-Most of it is held to 1e-12 in float64, where nothing hides behind rounding; what people see is float32.
+Most of it is held to 1e-12 in float64, where rounding hides nothing; what people see is float32.
 """
 
 from __future__ import annotations

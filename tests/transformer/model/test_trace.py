@@ -360,7 +360,7 @@ def test_no_tap_hands_everything_back() -> None:
 
 
 def test_a_model_keeps_nothing_of_a_run() -> None:
-    """What a run leaves behind on the model is nothing: no attribute, no buffer, no hook."""
+    """What a run leaves on the model is nothing: no attribute, no buffer, no hook."""
     model = Transformer(tiny_config(), torch.Generator().manual_seed(0)).eval()
     before = {name: dict(vars(module)) for name, module in model.named_modules()}
     trace_of(model, *batch(model.config))

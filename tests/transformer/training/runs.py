@@ -91,7 +91,7 @@ class Run(Call):
 
     Args:
         folder: its output goes to a file in there.
-        arguments: behind "train".
+        arguments: after "train".
         before: called in the process first, to break something.
         environment: on top of this process's.
     """

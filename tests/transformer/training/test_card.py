@@ -1,4 +1,4 @@
-"""What the card of a translator says of a training that did not go as its command says."""
+"""What the card of a translator says of a training run that did not go as its command says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.transformer.training.runs import TINY, state, train, write_pairs
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A training in which nothing becomes better, so that it stops early."""
+    """A training run in which nothing becomes better, so that it stops early."""
     folder = tmp_path_factory.mktemp("card")
     pairs, valid = write_pairs(folder / "pairs.tsv", 40), write_pairs(folder / "valid.tsv", 3, seed=4)
     still = ["--peak", "1e-12", "--validate-every", "2", "--patience", "3"]

@@ -1,4 +1,4 @@
-"""Which weights a training takes for the better ones, on the way and at its end."""
+"""Which weights a training run takes for the better ones, on the way and at its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scripted:
 
 
 def begun(folder: Path, scores: Sequence[ValidationScores], *options: str) -> tuple[LoadedModel, TrainingRun]:
-    """A training that validates after every update."""
+    """A training run that validates after every update."""
     pairs = write_pairs(folder / "pairs.tsv", 20)
     plan = parse(["--pairs", str(pairs), *TINY, "--validate-every", "1", *options]).plan
     kept = TrainingFolder(folder / "model")

@@ -1,4 +1,4 @@
-"""A training over files of pairs: what it reads, keeps, says, and makes."""
+"""A training run over files of pairs: what it reads, keeps, says, and makes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTES = ["--license", "CC BY 2.0 FR", "--source-note", "Made by a grammar."]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of pairs with faults, a training of them, and what it said."""
+    """Files of pairs with faults, a training run of them, and what it said."""
     folder = tmp_path_factory.mktemp("corpus")
     pairs = write_pairs(folder / "pairs.tsv", 110)
     lines = pairs.read_text(encoding="utf-8").splitlines()
@@ -250,7 +250,7 @@ def test_the_last_snapshot_of_a_training_that_stopped_early(folder: Path, tmp_pa
 
 
 def test_snapshots_of_a_training_that_was_begun_without(folder: Path, tmp_path: Path) -> None:
-    """Moments behind it can't be had any more, and it is said; the first one the seed makes again."""
+    """Moments after it can't be had any more, and it is said; the first one the seed makes again."""
     out = tmp_path / "model"
     train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--steps", "6", "--out", str(out))
     said = train(tmp_path, "--resume", "--steps", "20", "--snapshots", "5", "--out", str(out))
@@ -310,7 +310,7 @@ def test_weights_of_lost_updates_are_dropped(tmp_path: Path) -> None:
     assert not kept_weights(tmp_path)
 
 
-def test_metrics_go_on_behind_what_a_state_knows_of(tmp_path: Path) -> None:
+def test_metrics_go_on_after_what_a_state_knows_of(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     log = MetricsLog(path)
     log.write({"step": 1, "loss": 2.0, "name": "è"})

@@ -140,7 +140,7 @@ def be_told_to_stop_in_update(number: int) -> None:
 
 
 def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
-    """Only one process is told to stop; all stop after the same update, and go on with their own dropout."""
+    """Only one process is told to stop; all stop after the same update, and continue with their own dropout."""
     choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000", "--validate-every", "8"]
     unbroken, out = tmp_path / "unbroken", tmp_path / "model"
     runs = together(tmp_path, *files, *choices, "--steps", "16", "--out", str(unbroken))
@@ -164,7 +164,7 @@ def environment_of(process_id: str) -> bytes:
 
 
 def test_one_killed_ends_all(files: list[str], tmp_path: Path) -> None:
-    """Under torchrun; what is left is a state that one process alone can go on from."""
+    """Under torchrun; a state stays that one process alone can resume."""
     out = tmp_path / "model"
     path = out / "training" / "state.safetensors"
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m"]

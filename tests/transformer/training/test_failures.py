@@ -1,4 +1,4 @@
-"""What stops a training is said in words, and leaves the last good state as it was."""
+"""What stops a training run is said in words, and leaves the last good state as it was."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def begun(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A training of 20 updates."""
+    """A training run of 20 updates."""
     out = tmp_path_factory.mktemp("begun") / "model"
     train(out.parent, *files, *TINY, "--out", str(out))
     return out
@@ -229,7 +229,7 @@ def test_after_a_mistake_the_folder_is_as_good_as_new(
 
 
 def test_what_a_training_left_without_a_state_may_go(files: list[str], tmp_path: Path) -> None:
-    """Killed before its first state, with a corpus, metrics and snapshots behind it."""
+    """Killed before its first state, with a corpus, metrics and snapshots after it."""
     out = tmp_path / "model"
     choices = [*files, *TINY, "--snapshots", "4", "--save-every", "100000", "--tensorboard"]
     run = Run(tmp_path, *choices, "--steps", "100000", "--out", str(out))
@@ -271,7 +271,7 @@ def test_a_strangers_file_with_a_name_of_ours_is_never_touched(
     assert path.read_text() == "mine"
 
 
-def test_a_training_behind_a_link_is_in_use(
+def test_a_training_at_the_end_of_a_link_is_in_use(
     copy: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its files may lie on a larger disk."""

@@ -60,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def begin() -> Iterator[Callable[..., LiveTraining]]:
-    """Make trainings that are closed at the end of the test."""
+    """Make training runs that are closed at the end of the test."""
     made: list[LiveTraining] = []
 
     def make(plan: TrainingPlan, slots: TrainingSlots | None = None, silence: float = 1000.0) -> LiveTraining:
@@ -191,7 +191,7 @@ def _metadata(path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A file without which the processes of trainings wait before they begin."""
+    """A file without which the processes of training runs wait before they begin."""
     spawn, gate = subprocess.Popen, tmp_path / "gate"
     waiting = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
 

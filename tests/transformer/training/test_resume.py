@@ -1,4 +1,4 @@
-"""A training that is killed loses nothing: it goes on as if it had never stopped."""
+"""A training run that is killed loses nothing: it continues as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHOICES = [
 
 SEED = 1
 N_CALLS = 45_000
-"""Fewer calls of our functions than a training makes, even one that has nothing left to do but to finish."""
+"""Fewer calls of our functions than a training run makes, even one that has nothing left to do but to finish."""
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def test_the_last_snapshot_is_the_finished_model(folder: Path) -> None:
 
 
 def test_the_last_snapshot_is_its_own_where_it_was_kept(folder: Path) -> None:
-    """A training that chooses other weights than the last for its model keeps the last as well."""
+    """A training run that chooses other weights than the last for its model keeps the last as well."""
     last = tiny_model(seed=9).model
     save_snapshot(folder, 8, last)
     snapshots = open_snapshots(str(folder))

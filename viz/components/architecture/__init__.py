@@ -45,11 +45,11 @@ class ArchitectureSublayer:
     Attributes:
         inside: blocks that the stream is led around, from the bottom up: the sublayer, and its norm in
             front of it in a pre-norm layer.
-        behind: blocks after the sum: the norm of a post-norm layer.
+        after: blocks after the sum: the norm of a post-norm layer.
     """
 
     inside: Sequence[ArchitectureBlock]
-    behind: Sequence[ArchitectureBlock] = ()
+    after: Sequence[ArchitectureBlock] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import style from "./style.css";
  * @property {string} title
  * @property {string} reads
  * @property {Block[]} below
- * @property {{inside: Block[], behind: Block[]}[]} layer
+ * @property {{inside: Block[], after: Block[]}[]} layer
  * @property {number} n_layers
  * @property {Block[]} above
  * @property {string} writes
@@ -110,12 +110,12 @@ class Architecture extends View {
     add(box, div("end", stack.reads));
     for (const block of stack.below) addBlock(box, block);
     box.append(layers);
-    for (const { inside, behind } of stack.layer) {
+    for (const { inside, after } of stack.layer) {
       const sub = div("sub");
       layers.append(sub);
       const nodes = inside.map((block) => addBlock(sub, block, stack.n_layers));
       loops.push([nodes[0], add(sub, div("plus", "+"))]);
-      for (const block of behind) addBlock(sub, block, stack.n_layers);
+      for (const block of after) addBlock(sub, block, stack.n_layers);
     }
     layers.append(div("times", `${stack.n_layers} ×`));
     for (const block of stack.above) addBlock(box, block);

@@ -42,7 +42,7 @@ def attention_grid(
     selected: GridCell | None = None,
     on_select: Callable[[GridCell], None] | None = None,
 ) -> GridCell | None:
-    """Draw the grid of heads: a map a head, rows are layers, columns are heads.
+    """Draw the grid of heads: one map per head, rows are layers, columns are heads.
 
     In each map a row is a query (the token that looks), a column is a key (the token that is looked at).
     Hovering names the head's strongest pair of tokens with its exact weight, and what is under the pointer.

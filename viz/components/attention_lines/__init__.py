@@ -33,7 +33,7 @@ def attention_lines(
     first_query: int = 0,
     first_key: int = 0,
 ) -> None:
-    """Draw one layer's attention as lines from the queries (left) to the keys (right), a colour a head.
+    """Draw one layer's attention as lines from the queries (left) to the keys (right), one colour per head.
 
     A line is as opaque as its weight. Clicking a head's button shows or hides it, double-clicking shows it
     alone. A slider leaves, for every query of every head, the fewest keys that hold so much of its attention.

@@ -16,7 +16,7 @@ NodeKind = Literal["given", "kept", "pruned", "ended"]
 
 @dataclass(frozen=True)
 class TreeNode:
-    """One token of the tree, behind the tokens of its parents."""
+    """One token of the tree, after the tokens of its ancestors."""
 
     token: str
     """With invisible characters already made visible."""
@@ -25,7 +25,7 @@ class TreeNode:
     depth: int
     """Tokens before it, from the root's 0. It was chosen at step depth - 1."""
     probability: float
-    """Of this token behind its prefix, from 0 to 1."""
+    """Of this token after its prefix, from 0 to 1."""
     score: float
     """What the search ranks hypotheses by."""
     rank: int
@@ -36,7 +36,7 @@ class TreeNode:
     numbers: Sequence[tuple[str, str]] = ()
     """More about it: names and numbers as text."""
     is_open: bool = True
-    """Whether the search can begin again behind it."""
+    """Whether the search can restart after it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class GoOn:
-    """The wish that the search begins again behind this node."""
+    """The wish that the search restarts after this node."""
 
     node: int
 
@@ -85,7 +85,7 @@ def beam_tree(
 
     The slider, the buttons and Page Up and Page Down go from step to step: what comes later is hidden, and
     each branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the
-    button under the tree ask to go on from it. The drawing follows at once; the place and the wish reach
+    button under the tree ask to continue from it. The drawing follows at once; the place and the wish reach
     Python. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
 
     Args:

@@ -61,7 +61,7 @@ def decoding_steps(
         colors: the colours of the current theme.
         key: the view's identity on the page.
         start: the tokens the decoder begins with.
-        positions: where each step's token stands, if it was found in its place (a masked word) and not behind
+        positions: where each step's token stands, if it was found in its place (a masked word) and not after
             the steps before it.
         forced: True in teacher forcing: the token of each step was given and not chosen.
         unit: what a token is called.

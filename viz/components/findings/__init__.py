@@ -20,7 +20,7 @@ class ListedFinding:
     Attributes:
         severity: how bad it is.
         title: what was found.
-        number: the figure behind it.
+        number: the figure that shows it.
         meaning: what it does to the model.
         advice: what to do.
         where: tensors, layers and heads.

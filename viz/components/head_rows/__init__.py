@@ -1,4 +1,4 @@
-"""Where every head looks from one position, a row a head, drawn in the browser."""
+"""Where every head looks from one position, one row per head, drawn in the browser."""
 
 from __future__ import annotations
 

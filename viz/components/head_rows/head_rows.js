@@ -1,5 +1,5 @@
 // @ts-check
-// Where every head looks from one position: a row a head, a column a token; one block an attention.
+// Where every head looks from one position: one row per head, one column per token, one block per attention.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, penOf, prepare, strokeBox, write } from "../shared/canvas.js";

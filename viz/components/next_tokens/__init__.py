@@ -38,7 +38,7 @@ class Reshaping:
 
 @dataclass(frozen=True)
 class TokenChoice:
-    """The wish to go on with a token: its place in the distribution, from 0."""
+    """The wish to continue with a token: its place in the distribution, from 0."""
 
     rank: int
 
@@ -70,12 +70,12 @@ def next_tokens(
 
     The bars follow the sliders in the browser, over the whole vocabulary; Python hears of the settings when a
     slider is let go. What is cut off keeps its outline and says by what it was cut, and the cut-off
-    probability is named. A click on a token asks to go on with it.
+    probability is named. A click on a token asks to continue with it.
 
     Args:
         logits: (V,) of every token that may come next, sorted, the largest first.
         tokens: the first of them by name, with invisible characters already made visible.
-        open_tokens: for each of those whether there can be a token behind it.
+        open_tokens: for each of those whether there can be a token after it.
         chosen: which of them is marked as taken; None for none of these.
         settings: where the sliders stand. A change of it moves them; the person's own moves them at once.
         colors: the colours of the current theme.

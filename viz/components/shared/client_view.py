@@ -31,7 +31,7 @@ class ClientView:
     """A view that runs in the browser, by the script of its name.
 
     What a user selects reaches Python as a trigger: it is there for one run and then gone. The view keeps
-    its own zoom, scroll and hover, and draws itself anew in place whenever its data changes.
+    its own zoom, scroll and hover, and redraws itself in place whenever its data changes.
     """
 
     def __init__(self, name: str) -> None:

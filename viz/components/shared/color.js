@@ -41,7 +41,7 @@ export function ramp(stops, n = SHADES) {
 }
 
 /**
- * Where a share of the whole scale lies among the colours of a ramp; what is no number lies at its start.
+ * Where a share of the whole scale lies among the colours of a ramp; NaN lies at its start.
  * @param {number} share
  */
 export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) || 0;

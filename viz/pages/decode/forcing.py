@@ -49,7 +49,7 @@ def forcing_section(free_run: Run) -> None:
     st.markdown(
         "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
         "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "
-        "the two part, the model sees the same and thinks the same; behind it, it goes on from a sentence "
+        "the two part, the model sees the same and thinks the same; after it, it continues a sentence "
         "that it would not have written, or from one that is not the right one."
     )
     forced_run = _forced_run()
@@ -62,7 +62,7 @@ def forcing_section(free_run: Run) -> None:
     show(
         token_by_token({FORCED: _drawn(forced), FREE: _drawn(free)}, parting=position, theme=current_theme()),
         name="forced-and-free",
-        caption="Above: the log-probability of each token behind those before it, 0 is certain. Below: the "
+        caption="Above: the log-probability of each token given those before it, 0 is certain. Below: the "
         "entropy of the whole distribution that it was taken from, 0 is sure of one token.",
         key="forcing_scores",
     )

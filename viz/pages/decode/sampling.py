@@ -53,7 +53,7 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
     so_far = current_model().target.decode(before)
     read = ["the prompt"] if current_model().model.config.kind == "decoder-only" else []
     read += [f"“{visible_in_full(so_far)}”"] if before else []
-    st.text(f"The distribution of step {len(before)}, behind {' and '.join(read) or 'nothing yet'}")
+    st.text(f"The distribution of step {len(before)}, after {' and '.join(read) or 'nothing yet'}")
     settings = _settings()
     _distribution(run.target_logits[len(before)].numpy(), before, path[-1].token_id, settings, limit)
     _drawn_sentence(settings, prefix)
@@ -100,8 +100,8 @@ def _distribution(
         colors=current_theme(),
         key="beam_next",
         title=f"The most probable next {unit}s",
-        note=f"Click a {unit} to let the search begin again behind it. In this order: the logits are divided "
-        "by the temperature, top-k cuts, top-p cuts what is left, and what stays is shared out anew.",
+        note=f"Click a {unit} to restart the search after it. In this order: the logits are divided "
+        "by the temperature, top-k cuts, top-p cuts the remainder, and what stays is renormalised.",
         on_select=choose,
     )
     computed_by(sampling_distribution)

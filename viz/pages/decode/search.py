@@ -82,7 +82,7 @@ def _prefix_line(search: Search) -> None:
     st.markdown(
         f"At each step every sentence that is followed goes on with every {unit}; the {search.beam_size} "
         "best of all these continuations are followed on, the others are pruned. In the tree a column is a "
-        f"step, and the percentage is the probability of that {unit} behind the ones before it. "
+        f"step, and the percentage is the probability of that {unit} given the ones before it. "
         f"Continuations are compared by their score: the sum of the log-probabilities of all {unit}s so far, "
         "over the length penalty. Below the line of a column stand those whose score was too low."
     )
@@ -90,7 +90,7 @@ def _prefix_line(search: Search) -> None:
         return
     begin = current_model().target.decode(search.prefix)
     with st.container(horizontal=True, vertical_alignment="center", border=True):
-        st.text(f"The search began behind: {visible_in_full(begin)}", width="stretch")
+        st.text(f"The search began after: {visible_in_full(begin)}", width="stretch")
         st.button("Back", key="beam_back", on_click=go_back, help="To the search before this one")
         st.button("From the beginning", key="beam_anew", on_click=search_from_the_beginning)
 

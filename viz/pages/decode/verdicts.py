@@ -56,7 +56,7 @@ class Verdicts:
 
     def _given(self, node: BeamNode) -> str:
         if node.parent is None:
-            return "The search begins behind this token."
+            return "The search begins after this token."
         return f"You chose this token. The model itself had it as number {node.rank:,} here."
 
     def _pruned(self, node: BeamNode) -> str:

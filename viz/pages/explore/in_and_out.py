@@ -30,7 +30,7 @@ STRIP_TITLES = {
 }
 WORDLESS = (
     "Nothing, in words: this model has no generator. What its last layer makes of each token are {d_model} "
-    "numbers, for another model to go on with. Below is how it comes by them."
+    "numbers, for another model to continue with. Below is how they are computed."
 )
 
 

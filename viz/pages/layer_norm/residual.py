@@ -54,7 +54,7 @@ def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
     if config.norm_position == "post":
         learned, at_first = ("γ", "γ is 1") if config.norm == "rms" else ("γ and β", "γ is 1 and β is 0")
         return (
-            "This model is **post-norm**, as in the paper: the norm stands behind the sum, so after each "
+            "This model is **post-norm**, as in the paper: the norm follows the sum, so after each "
             f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
             rf"x \leftarrow \text{{{words.name}}}(x + \text{{Sublayer}}(x))",
         )
@@ -117,7 +117,7 @@ def pre_and_post_section(run: Run) -> None:
     streams = {name: stream(twin, sides[-1])[1] for name, twin in twins.items()}
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
-        "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm behind "
+        "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm after "
         "its last layer). That one choice decides how deep a stack can be trained without a warm-up "
         "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
         formula=rf"\begin{{gathered}} \text{{{sides[-1]}, mean length from its input to its last layer}} \\ "

@@ -75,7 +75,7 @@ def batch_section(trace: Trace) -> None:
     if not has_padding and len(trace.tgt_tokens) > 1:
         st.markdown(
             "This model has no padding token, so no mask closes what fills up the shorter sentences, here "
-            f"called {FILLED}. Nothing needs to: it stands behind their words, and they look back only."
+            f"called {FILLED}. Nothing needs to: it comes after their words, and they look back only."
         )
     computed_by(padding_mask)
 

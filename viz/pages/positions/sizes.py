@@ -70,7 +70,7 @@ def _remarks(config: TransformerConfig, ratio: float) -> str:
     if config.n_segments:
         remarks.append("One vector more, the same for every token (its segment), is added besides.")
     if config.embedding_norm:
-        remarks.append("A norm stands behind the sum.")
+        remarks.append("A norm follows the sum.")
     return " ".join(remarks)
 
 

@@ -34,7 +34,7 @@ CROSS: dict[str, str] = {
     "reverse": "a path from the upper right to the lower left: to write the next symbol, the model looks at "
     "the one before the last that it wrote. `<eos>` has no symbol left and may look anywhere.",
     "copy": "a path from the upper left to the lower right: to write the next symbol, the model looks at "
-    "the one behind the last that it wrote. `<eos>` has no symbol left and may look anywhere.",
+    "the one after the last that it wrote. `<eos>` has no symbol left and may look anywhere.",
     "sort": "rows with one strong cell each, in no fixed path: the next symbol in order, wherever it stands. "
     "Change the order of your symbols, and the path changes with it.",
 }
@@ -58,7 +58,7 @@ RATE_NOTE = (
     "The highest one: how far an update moves the weights. Too low learns slowly, too high wanders about or "
     "breaks down. Try both: that is what this page is for."
 )
-NORM_NOTE = "Before each sublayer, or behind it. Post-norm is harder to train."
+NORM_NOTE = "Before each sublayer, or after it. Post-norm is harder to train."
 SCHEDULE_NOTE = "It rises during the first tenth of the updates."
 SEED_NOTE = "Of the first weights and the sentences: the same seed trains the same model."
 SCHEDULES: dict[Schedule, str] = {

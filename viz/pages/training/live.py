@@ -43,7 +43,7 @@ from viz.text_session import (
 from viz.widgets import clamp_choice
 
 LOOK_EVERY = 1.5
-"""Seconds between two looks at a training that runs."""
+"""Seconds between two looks at a run that is active."""
 SYMBOLS_NOTE = (
     "The digits 0 to 9 and the letters a to z. Capital letters are read as small ones; spaces don't matter."
 )
@@ -97,9 +97,9 @@ def _buttons(plan: TrainingPlan, status: Status | None) -> None:
                 st.button("Pause", on_click=pause_training)
             elif status != "finished":
                 waits = status == "stopping"
-                st.button("Go on", on_click=resume_training, disabled=waits)
+                st.button("Resume", on_click=resume_training, disabled=waits)
             st.button(
-                "Start anew",
+                "Restart",
                 on_click=start_training,
                 args=(plan,),
                 help="With the choices above, from the start",
@@ -122,7 +122,7 @@ def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
         "stopped": "Paused",
         "deserted": "Paused, because nobody was looking",
         "finished": "Finished",
-        "failed": "It broke off",
+        "failed": "It failed",
     }[status]
     left = seconds_left(training, step) if status == "running" else None
     rest = f", about {_duration(left)} left" if left is not None else ""
@@ -131,12 +131,12 @@ def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
         text=f"{words}: {step:,} of {training.n_steps:,} updates of {TASKS[training.task]}{rest}",
     )
     if status == "failed":
-        st.warning("The training broke off. What it had learned until it was last saved is still there.")
+        st.warning("Training failed. What it had learned until it was last saved is still there.")
         st.text(training.message)
     if status == "finished":
-        st.caption("What it has learned stays until you start anew, or close or reload this page.")
+        st.caption("What it has learned stays until you restart, or close or reload this page.")
     if training.plan != plan:
-        st.caption("The choices above differ from those of this training: they hold when you start anew.")
+        st.caption("The choices above differ from those of this run: they apply when you restart it.")
 
 
 def _duration(seconds: float) -> str:

@@ -44,7 +44,7 @@ class LiveRuns:
 
 @st.cache_resource(show_spinner=False)
 def _slots() -> TrainingSlots:
-    """How many trainings may run at a time: half the processors are left to the pages."""
+    """How many training runs may be active at a time: half the processors are left to the pages."""
     return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
 
 

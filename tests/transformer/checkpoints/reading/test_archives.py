@@ -174,7 +174,7 @@ STEPS: dict[str, tuple[bytes, str]] = {
     "a surrogate": (b"X\x03\x00\x00\x00\xed\xa0\x80.", "no UTF-8"),
     "a mark that is left": (b"(}.", "damaged"),
     "two values": (b"}}.", "damaged"),
-    "bytes behind the end": (b"}.}", "damaged"),
+    "bytes after the end": (b"}.}", "damaged"),
     "a list that is none": (b"}Na.", "damaged"),
     "a dictionary that is none": (b"]NNs.", "damaged"),
     "an odd dictionary": (b"}(Nu.", "damaged"),

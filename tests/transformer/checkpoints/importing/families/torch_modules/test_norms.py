@@ -28,9 +28,9 @@ LAYER: dict[str, Any] = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": 
 class LanguageModel(nn.Module):
     """Two encoder layers under a causal mask; a norm of any name before them, after them, or both."""
 
-    def __init__(self, before: str = "", behind: str = "", *, in_list: bool = True) -> None:
+    def __init__(self, before: str = "", after: str = "", *, in_list: bool = True) -> None:
         super().__init__()
-        self.names = (before, behind)
+        self.names = (before, after)
         self.tok = nn.Embedding(VOCAB, D_MODEL)
         layers = [nn.TransformerEncoderLayer(**LAYER) for _ in range(2)]
         if in_list:
@@ -43,20 +43,20 @@ class LanguageModel(nn.Module):
         self.head = nn.Linear(D_MODEL, VOCAB)
 
     def forward(self, ids: Tensor) -> Tensor:
-        before, behind = self.names
+        before, after = self.names
         x = self.tok(ids)
         x = self.get_submodule(before)(x) if before else x
         for layer in self.encoder.layers if hasattr(self, "encoder") else self.layers:
             x = layer(x, src_mask=~causal_mask(ids.shape[1])[0, 0])
-        return self.head(self.get_submodule(behind)(x) if behind else x)
+        return self.head(self.get_submodule(after)(x) if after else x)
 
 
 class Translator(nn.Module):
     """Two lists of layers, each with a norm after its embedding or after its last layer."""
 
-    def __init__(self, src_norm: str, tgt_norm: str, *, behind: bool) -> None:
+    def __init__(self, src_norm: str, tgt_norm: str, *, after: bool) -> None:
         super().__init__()
-        self.behind, self.names = behind, (src_norm, tgt_norm)
+        self.after, self.names = after, (src_norm, tgt_norm)
         self.emb = nn.Embedding(VOCAB, D_MODEL)
         self.enc_layers = nn.ModuleList([nn.TransformerEncoderLayer(**LAYER)])
         self.dec_layers = nn.ModuleList([nn.TransformerDecoderLayer(**LAYER)])
@@ -67,12 +67,10 @@ class Translator(nn.Module):
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         enc_norm, dec_norm = map(self.get_submodule, self.names)
         x, y = self.emb(src), self.emb(tgt)
-        x = self.enc_layers[0](x if self.behind else enc_norm(x))
-        x = enc_norm(x) if self.behind else x
-        y = self.dec_layers[0](
-            y if self.behind else dec_norm(y), x, tgt_mask=~causal_mask(tgt.shape[1])[0, 0]
-        )
-        return self.head(dec_norm(y) if self.behind else y)
+        x = self.enc_layers[0](x if self.after else enc_norm(x))
+        x = enc_norm(x) if self.after else x
+        y = self.dec_layers[0](y if self.after else dec_norm(y), x, tgt_mask=~causal_mask(tgt.shape[1])[0, 0])
+        return self.head(dec_norm(y) if self.after else y)
 
 
 def questions_of_a_language_model(folder: Path, theirs: LanguageModel, **answers: str) -> set[str]:
@@ -89,29 +87,29 @@ def questions_of_a_language_model(folder: Path, theirs: LanguageModel, **answers
 def test_where_a_norm_beside_the_layers_stands_is_asked(tmp_path: Path, in_list: bool) -> None:
     for theirs, place in (
         (LanguageModel(before="norm", in_list=in_list), "embeddings"),
-        (LanguageModel(behind="norm", in_list=in_list), "last"),
+        (LanguageModel(after="norm", in_list=in_list), "last"),
     ):
         assert questions_of_a_language_model(tmp_path, theirs, place_of_norm=place) == {"place_of_norm"}
 
 
-@pytest.mark.parametrize("before,behind", [("emb_norm", ""), ("", "ln_f"), ("embLn", "final_norm")])
+@pytest.mark.parametrize("before,after", [("emb_norm", ""), ("", "ln_f"), ("embLn", "final_norm")])
 @pytest.mark.parametrize("in_list", [True, False])
-def test_names_tell_where_norms_stand(tmp_path: Path, before: str, behind: str, in_list: bool) -> None:
-    assert not questions_of_a_language_model(tmp_path, LanguageModel(before, behind, in_list=in_list))
+def test_names_tell_where_norms_stand(tmp_path: Path, before: str, after: str, in_list: bool) -> None:
+    assert not questions_of_a_language_model(tmp_path, LanguageModel(before, after, in_list=in_list))
 
 
 def test_a_norm_said_to_stand_elsewhere_is_listed(tmp_path: Path) -> None:
-    raw = raw_of(tmp_path, LanguageModel(behind="norm").state_dict())
+    raw = raw_of(tmp_path, LanguageModel(after="norm").state_dict())
     report = plan_import(raw, {"place_of_norm": "elsewhere"}).report
     assert not report.config.final_norm
     assert [problem.name for problem in report.keys.unexpected] == ["norm.weight", "norm.bias"]
 
 
-@pytest.mark.parametrize("behind,place", [(True, ("encoder", "decoder")), (False, ("embeddings",) * 2)])
+@pytest.mark.parametrize("after,place", [(True, ("encoder", "decoder")), (False, ("embeddings",) * 2)])
 def test_norms_of_two_lists_of_layers_go_to_their_sides(
-    tmp_path: Path, behind: bool, place: tuple[str, str]
+    tmp_path: Path, after: bool, place: tuple[str, str]
 ) -> None:
-    theirs = Translator("enc_norm", "dec_norm", behind=behind)
+    theirs = Translator("enc_norm", "dec_norm", after=after)
     randomized(theirs)
     answers = {"place_of_enc_norm": place[0], "place_of_dec_norm": place[1]}
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), ANSWERS | answers)
@@ -121,7 +119,7 @@ def test_norms_of_two_lists_of_layers_go_to_their_sides(
 
 
 def test_norms_of_no_side_are_asked_for_one_after_the_other(tmp_path: Path) -> None:
-    theirs = Translator("norm_a", "norm_b", behind=True)
+    theirs = Translator("norm_a", "norm_b", after=True)
     randomized(theirs)
     raw = raw_of(tmp_path, theirs.state_dict())
     ours, _ = imported(raw, ANSWERS | {"place_of_norm_a": "encoder", "place_of_norm_b": "decoder"})
@@ -130,7 +128,7 @@ def test_norms_of_no_side_are_asked_for_one_after_the_other(tmp_path: Path) -> N
         assert close(ours(src, tgt), theirs(src, tgt))
 
 
-def test_a_second_norm_behind_the_last_layer_is_refused(tmp_path: Path) -> None:
+def test_a_second_norm_after_the_last_layer_is_refused(tmp_path: Path) -> None:
     layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(**LAYER), 1, nn.LayerNorm(D_MODEL))
     both = nn.ModuleDict(
         {"tok": nn.Embedding(VOCAB, D_MODEL), "encoder": layers, "ln_f": nn.LayerNorm(D_MODEL)}
