@@ -140,7 +140,7 @@ def be_told_to_stop_in_update(number: int) -> None:
 
 
 def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
-    """Only one process is told to stop; all stop after the same update, and continue with their own dropout."""
+    """Only one process is told to stop; all stop after the same update, and keep their own dropout."""
     choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000", "--validate-every", "8"]
     unbroken, out = tmp_path / "unbroken", tmp_path / "model"
     runs = together(tmp_path, *files, *choices, "--steps", "16", "--out", str(unbroken))

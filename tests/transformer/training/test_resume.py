@@ -30,7 +30,7 @@ CHOICES = [
 
 SEED = 1
 N_CALLS = 45_000
-"""Fewer calls of our functions than a training run makes, even one that has nothing left to do but to finish."""
+"""Fewer calls of our functions than a training run makes, even one that has only to finish."""
 
 
 @pytest.fixture(scope="module")
