@@ -232,8 +232,7 @@ def twin_run(
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
     return run_cache().get(
-        ("twin", choice, text, target, seed, norm_position),
-        lambda: run_again(twin, original, top_k=TOP_K),
+        ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )
 
 
