@@ -1,4 +1,4 @@
-"""The checkpoint that a person has opened: it belongs to their browser session and goes with it."""
+"""The checkpoint that a user has opened: it belongs to their browser session and goes with it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OpenedCheckpoint:
 
     Attributes:
         name: names it in choices and caches: nobody can guess it.
-        label: what people see: the file's or folder's own name.
+        label: what users see: the file's or folder's own name.
         path: that was opened.
         answers: to what the files don't tell.
         imported: the model and the report.
@@ -78,7 +78,7 @@ class OpenedCheckpoint:
 
 
 class CheckpointSlot:
-    """Holds what one person has opened: one checkpoint at a time.
+    """Holds what one user has opened: one checkpoint at a time.
 
     Args:
         forget: called with the name of what is no longer open.
@@ -89,7 +89,7 @@ class CheckpointSlot:
         self._forget = forget
 
     def own(self, name: str) -> OpenedCheckpoint:
-        """What this person has opened under a name.
+        """What this user has opened under a name.
 
         Raises:
             CheckpointError: when it is not theirs, or not any more.

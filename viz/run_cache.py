@@ -1,4 +1,4 @@
-"""The latest runs, shared by everybody: each is computed once, however many people ask for it at a time."""
+"""The latest runs, shared by all users: each is computed once, however many users ask for it at a time."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class RunCache:
     def get(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The run under this key, computed now if it is not there; one too large to keep is only returned.
 
-        While it is computed for one person, others who ask for it wait for that computation. An error reaches
+        While it is computed for one user, others who ask for it wait for that computation. An error reaches
         all of them and is not kept. A computation that is cut short (Streamlit ends a script in the middle
-        when its person has moved on) is begun again by one of those who wait.
+        when its user has moved on) is begun again by one of those who wait.
         """
         return self.get_by_steps(key, lambda _: compute(), on_step=None)
 
     def get_by_steps(self, key: Any, compute: Callable[[OnStep], Any], on_step: OnStep | None) -> Any:
         """As `get`; and `on_step` hears of each step, or of the latest one where somebody else computes.
 
-        What `on_step` raises ends only the wait of the person whose it is.
+        What `on_step` raises ends only the wait of the user whose it is.
         """
         while True:
             with self._lock:

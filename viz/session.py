@@ -1,6 +1,6 @@
-"""What the server keeps: models and runs, shared and never changed; and what a person has chosen, theirs.
+"""What the server keeps: models and runs, shared and never changed; and what a user has chosen, theirs.
 
-The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what people type, and other
+The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what users type, and other
 sessions the parts of single pages. Pages read `current_model()` and `current_theme()`; the sidebar writes
 what these read under the keys named here.
 """
@@ -42,7 +42,7 @@ MODEL = "model"
 """The key of the model picker."""
 _NEXT = "next model"
 BATCH_LIMIT = 16
-"""Sentences of a batch: more would cost every person of the server memory and be no clearer."""
+"""Sentences of a batch: more would cost every user of the server memory and be no clearer."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ def _forget(model: str) -> None:
 
 @st.cache_resource(show_spinner=False)
 def run_cache() -> RunCache:
-    """Keep the latest runs of everybody."""
+    """Keep the latest runs of all users."""
     return RunCache(RUN_CACHE_BYTES)
 
 
 def load_model(choice: ModelChoice) -> LoadedModel:
-    """The model of a choice, frozen: one for everybody, or what this person has opened.
+    """The model of a choice, frozen: one for all users, or what this user has opened.
 
     Raises:
         CheckpointError: when a shipped model's folder is broken, a checkpoint is no longer open, or the
@@ -152,7 +152,7 @@ def _twin(
 
 
 def models() -> list[str]:
-    """What the model picker offers: the shipped models first, what this person has opened, and `RANDOM`."""
+    """What the model picker offers: the shipped models first, what this user has opened, and `RANDOM`."""
     opened = checkpoint_slot().opened
     own_models = [opened.name] if opened is not None and opened.imported.loaded is not None else []
     return [*shipped_models(), *own_models, RANDOM]
@@ -160,7 +160,7 @@ def models() -> list[str]:
 
 @st.cache_resource(scope="session", on_release=CheckpointSlot.close, show_spinner=False)
 def checkpoint_slot() -> CheckpointSlot:
-    """Give each person their own; when their browser goes away, what they opened goes with it."""
+    """Give each user their own; when their browser goes away, what they opened goes with it."""
     return CheckpointSlot(forget=_forget)
 
 
@@ -186,12 +186,12 @@ def take_next() -> None:
 
 
 def choose_model(choice: ModelChoice) -> None:
-    """Make this the person's model, for every page."""
+    """Make this the user's model, for every page."""
     st.session_state["choice"] = choice
 
 
 def current_choice() -> ModelChoice:
-    """The model that this person has chosen in the sidebar."""
+    """The model that this user has chosen in the sidebar."""
     return st.session_state["choice"]
 
 
@@ -207,7 +207,7 @@ def token_unit() -> Unit:
 
 
 def current_theme() -> Theme:
-    """The colours of what this person's browser shows now."""
+    """The colours of what this user's browser shows now."""
     return palette("dark" if st.context.theme.type == "dark" else "light")
 
 
@@ -215,7 +215,7 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
     """The run of a sentence in a model, from the cache or computed now.
 
     Raises:
-        SentenceError: for a sentence that can't be run; the message is for people.
+        SentenceError: for a sentence that can't be run; the message is for users.
     """
     loaded = load_model(choice)
     return run_cache().get_by_steps(
@@ -232,8 +232,7 @@ def twin_run(
     original = run_of(choice, text, target)
     twin = load_random_twin(choice, seed, norm_position)
     return run_cache().get(
-        ("twin", choice, text, target, seed, norm_position),
-        lambda: run_again(twin, original, top_k=TOP_K),
+        ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )
 
 

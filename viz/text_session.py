@@ -1,4 +1,4 @@
-"""What a person has typed, what the boxes begin with, and the examples.
+"""What a user has typed, what the boxes begin with, and the examples.
 
 A model without a tokenizer reads ids of tokens. They have boxes of their own, so that sentences are there
 again when the next model is chosen.

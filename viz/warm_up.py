@@ -1,4 +1,4 @@
-"""What the server loads once, for everybody, before its first page. Importing this loads only Streamlit.
+"""What the server loads once, for all users, before its first page. Importing this loads only Streamlit.
 
 PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them; where the server
 is started in another way, the first visitor sees the page's frame, and waits for the rest.

@@ -117,7 +117,7 @@ def block_size(tiles: int, queries: int, keys: int) -> int:
 def pool(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     """Pick the value farthest from 0 of each block: (..., Q, K) -> (..., ceil(Q / side), ceil(K / side)).
 
-    The largest and not the mean, because one strong cell is what a person looks for. NaN where a block has
+    The largest and not the mean, because one strong cell is what a user looks for. NaN where a block has
     no number.
     """
     if side == 1:

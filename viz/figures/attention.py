@@ -25,7 +25,7 @@ from viz.theme import Theme, color_range, color_scale
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
 MAX_NUMBERED = 22
-"""Columns up to which each cell shows its number: beyond that it would be smaller than a person can read."""
+"""Columns up to which each cell shows its number: beyond that it would be smaller than a user can read."""
 
 
 @dataclass(frozen=True)

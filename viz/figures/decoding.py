@@ -169,11 +169,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
     labels = [f"{i} {_tokens(targets, i)}" for i in positions]
     # Upright at any width: labels of several lines would be turned where it is narrow, and read backwards.
     figure.update_xaxes(
-        tickvals=list(positions),
-        ticktext=labels,
-        tickangle=-90,
-        showgrid=False,
-        range=[-0.5, longest - 0.5],
+        tickvals=list(positions), ticktext=labels, tickangle=-90, showgrid=False, range=[-0.5, longest - 0.5]
     )
     figure.update_xaxes(title="step and token (given | free)", row=2, col=1)
     figure.update_yaxes(title="log-probability (nats)", rangemode="tozero", row=1, col=1)

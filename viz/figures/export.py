@@ -39,7 +39,7 @@ that is there while the pointer is, with what has no other way."""
 IMAGE_WIDTH = 1200
 """Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
-"""Each image starts a Chromium: people who save at once wait for each other and don't fill the memory."""
+"""Each image starts a Chromium: users who save at once wait for each other and don't fill the memory."""
 Column = tuple[str, NDArray[Any], str]
 """A title, the values, and the axis they stand on; "" for what stands on none."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -1,4 +1,4 @@
-"""Labels of a figure: people's tokens made safe and visible, and axes whose ticks are tokens.
+"""Labels of a figure: users' tokens made safe and visible, and axes whose ticks are tokens.
 
 plotly reads a small HTML dialect in every label, so a token that holds `<b>` or `&lt;` would change the
 picture or vanish from it. Positions on an axis are integers and the tokens are its tick texts, because

@@ -174,10 +174,7 @@ def wavelengths(
             "<extra></extra>",
         )
     )
-    figure.add_hline(
-        y=sentence_length,
-        line={"color": theme.warning, "dash": "dash", "width": 2},
-    )
+    figure.add_hline(y=sentence_length, line={"color": theme.warning, "dash": "dash", "width": 2})
     figure.add_annotation(
         x=0,
         xref="paper",

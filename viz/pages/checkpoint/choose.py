@@ -10,7 +10,7 @@ from transformer.checkpoints.reading.folder_files import SUFFIXES
 from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import OpenedCheckpoint
-from viz.pages.checkpoint.session import Subject, close_opened, shipped_subject, subject_of
+from viz.pages.checkpoint.session import Subject, close_opened, shipped_subject
 from viz.pages.shared.literal_text import refused
 from viz.session import MODEL, checkpoint_slot, current_choice
 from viz.widgets import set_choice
@@ -39,10 +39,7 @@ def choose() -> Subject | None:
     else:
         _upload()
     opened = checkpoint_slot().opened
-    if opened is None:
-        return None
-    _opened(opened)
-    return subject_of(opened)
+    return None if opened is None else _opened(opened)
 
 
 def _chosen() -> Subject | None:
@@ -53,8 +50,7 @@ def _chosen() -> Subject | None:
         return None
     opened = checkpoint_slot().opened
     if opened is not None and opened.name == choice.name:
-        _opened(opened)
-        return subject_of(opened)
+        return _opened(opened)
     return shipped_subject(choice.name)
 
 
@@ -104,8 +100,8 @@ def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:
     st.rerun()  # the sidebar above has been drawn without it
 
 
-def _opened(opened: OpenedCheckpoint) -> None:
-    """What can be done with what is open."""
+def _opened(opened: OpenedCheckpoint) -> Subject:
+    """Offer what can be done with what is open."""
     is_used = current_choice().name == opened.name
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(f"Open: {visible(opened.label, _LONGEST)}", width="stretch")
@@ -118,3 +114,4 @@ def _opened(opened: OpenedCheckpoint) -> None:
                 help="It stands in the sidebar among the models, for you alone",
             )
         st.button("Close it", on_click=close_opened, help="It is forgotten, and uploaded files are removed")
+    return Subject(opened.name, opened.imported)

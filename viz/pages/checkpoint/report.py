@@ -29,7 +29,7 @@ SOURCES = {
 
 
 def what_it_is(imported: Imported) -> None:
-    """The facts in a row, the files, and what else a person should know."""
+    """The facts in a row, the files, and what else a user should know."""
     report, raw = imported.report, imported.raw
     parts = parts_of(report.config)
     facts = {

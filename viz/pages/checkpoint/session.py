@@ -10,7 +10,6 @@ from transformer.analysis.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
-from viz.opened_checkpoint import OpenedCheckpoint
 from viz.session import checkpoint_slot
 
 _DIAGNOSIS = "what the doctor said"
@@ -19,22 +18,10 @@ _STAND_IN = "model in the place of a closed checkpoint"
 
 @dataclass(frozen=True)
 class Subject:
-    """What the page is about.
-
-    Attributes:
-        name: of the model, as choices have it.
-        label: what people see.
-        imported: the model and the report.
-    """
+    """What the page is about: the name of the model, as choices have it, and the model with its report."""
 
     name: str
-    label: str
     imported: Imported
-
-
-def subject_of(opened: OpenedCheckpoint) -> Subject:
-    """What a person has opened."""
-    return Subject(opened.name, opened.label, opened.imported)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Opening the model …")
@@ -44,11 +31,11 @@ def shipped_subject(name: str) -> Subject:
     Raises:
         CheckpointError: when its folder is broken.
     """
-    return Subject(name, name, open_checkpoint(MODELS / name))
+    return Subject(name, open_checkpoint(MODELS / name))
 
 
 def close_opened() -> None:
-    """Let go of what this person has opened, and of what was said about it."""
+    """Let go of what this user has opened, and of what was said about it."""
     checkpoint_slot().close()
     st.session_state.pop(_DIAGNOSIS, None)
 

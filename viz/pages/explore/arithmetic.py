@@ -76,13 +76,7 @@ def score_formula(
 
 
 def _what_is_special(
-    trace: Trace,
-    record: AttentionRecord,
-    head: int,
-    cell: tuple[int, int],
-    *,
-    scaled: bool,
-    biased: bool,
+    trace: Trace, record: AttentionRecord, head: int, cell: tuple[int, int], *, scaled: bool, biased: bool
 ) -> None:
     """Say how this attention differs from equation 1."""
     (i, j), notes = cell, []

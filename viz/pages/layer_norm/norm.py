@@ -108,7 +108,7 @@ def _tokens(run: Run, path: str) -> tuple[str, ...]:
 
 
 def _in_words(path: str) -> str:
-    """A norm's path as a person says it: encoder.layers.0.self_attn_norm and so on."""
+    """A norm's path (encoder.layers.0.self_attn_norm and so on) in words."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     stack, *parts = path.split(".")

@@ -19,10 +19,7 @@ from viz.widgets import HEAD
 
 
 def softmax_section(
-    records: Sequence[AttentionRecord],
-    sentence: int,
-    query: int,
-    closed: Mapping[str, NDArray[np.bool_]],
+    records: Sequence[AttentionRecord], sentence: int, query: int, closed: Mapping[str, NDArray[np.bool_]]
 ) -> None:
     """Draw one row of one head.
 

@@ -1,4 +1,4 @@
-"""The words beside the pictures, in the same form on every page. All are ours: no text of people in here."""
+"""The words beside the pictures, in the same form on every page. All are ours: no text of users in here."""
 
 from __future__ import annotations
 

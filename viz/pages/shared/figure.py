@@ -18,7 +18,7 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     Args:
         figure: from viz.figures.
         name: of the files it is saved to; letters, digits and dashes.
-        caption: one sentence of ours that says what is drawn; Markdown, so never with people's text in it.
+        caption: one sentence of ours that says what is drawn; Markdown, so never with users' text in it.
         key: the figure's identity on the page; the menu's is made from it.
     """
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}

@@ -93,7 +93,7 @@ def why_no_decoding(loaded: LoadedModel) -> str:
 
 
 def source_label(loaded: LoadedModel) -> str:
-    """What the box is called that a person types into."""
+    """What the box is called that a user types into."""
     if reads_ids(loaded):
         return "Numbers of tokens"
     names = _languages(loaded)
@@ -124,7 +124,7 @@ def source_placeholder(loaded: LoadedModel) -> str:
 
 
 def typing_note(loaded: LoadedModel) -> str | None:
-    """What else there is to know of the box that a person types into; plain text or Markdown of ours."""
+    """What else there is to know of the box that a user types into; plain text or Markdown of ours."""
     if reads_ids(loaded):
         return NUMBERS_NOTE
     if loaded.model.config.kind == "encoder-only" and mask_token(loaded) is not None:

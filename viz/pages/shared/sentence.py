@@ -21,13 +21,7 @@ from viz.pages.shared.model_words import (
     typing_note,
 )
 from viz.session import current_choice, current_model, run_of
-from viz.text_session import (
-    Boxes,
-    boxes_of,
-    current_texts,
-    examples,
-    use_sentence,
-)
+from viz.text_session import Boxes, boxes_of, current_texts, examples, use_sentence
 
 Result = TypeVar("Result")
 _EXAMPLE = "example"

@@ -14,12 +14,7 @@ from viz.attention_maps import Attention
 from viz.pages.shared.attention_words import look_for
 from viz.widgets import Option, clamp_choice, follow_default, pick, pick_button, pick_seed
 
-TASKS: dict[TaskName, str] = {
-    "reverse": "Reverse",
-    "copy": "Copy",
-    "sort": "Sort",
-    "toy-en-it": "Translate",
-}
+TASKS: dict[TaskName, str] = {"reverse": "Reverse", "copy": "Copy", "sort": "Sort", "toy-en-it": "Translate"}
 NOTES: dict[TaskName, str] = {
     "reverse": "Digits and letters come back from the last to the first. The right cross-attention is known: "
     "a path from the upper right to the lower left. Some hundred updates are enough to see it.",

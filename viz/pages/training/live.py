@@ -32,14 +32,7 @@ from viz.pages.training.live_session import (
 )
 from viz.pages.training.runs import mean_probability
 from viz.session import current_theme
-from viz.text_session import (
-    SYMBOLS,
-    WORDS,
-    current_sentence,
-    current_symbols,
-    examples_of,
-    texts_to_address,
-)
+from viz.text_session import SYMBOLS, WORDS, current_sentence, current_symbols, examples_of, texts_to_address
 from viz.widgets import clamp_choice
 
 LOOK_EVERY = 1.5
