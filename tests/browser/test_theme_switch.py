@@ -112,10 +112,9 @@ def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -
 
 
 def test_a_streamlit_that_hides_its_theme_is_told_of(page: Page, url: str) -> None:
-    """As another version may; the menu that Streamlit itself has is then the way."""
+    """As another version may; the system's choice is then the way."""
     page.add_init_script(HIDE_REACT)
     page.goto(url)
     expect(page.get_by_text(FAILURE)).to_be_visible()
-    page.get_by_test_id("stMainMenuButton").click()
-    page.get_by_role("menuitemradio", name="Dark").click()
+    page.emulate_media(color_scheme="dark")
     expect_theme(page, "dark")

@@ -14,9 +14,7 @@ _OPTIONS = "".join(
     f'<label><input type="radio" name="theme" value="{choice}"><span>{choice}</span></label>'
     for choice in _CHOICES
 )
-_FAILURE = (
-    "This version of Streamlit does not let the app change its theme: choose it in the menu at the top right."
-)
+_FAILURE = "This version of Streamlit does not let the app change its theme: it follows that of your system."
 
 _renderer = component(
     "theme_switch",

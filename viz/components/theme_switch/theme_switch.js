@@ -1,10 +1,10 @@
 // @ts-check
 // Light, dark or the system's choice, for the whole app at once.
 //
-// Streamlit has no call for this. Its own menu changes the theme by a React context, found here from this component's
-// own element upwards; so a change is as quick as the menu's, and nothing is reloaded. (Clicking in that menu would
-// take the focus away, and an embedded page has none; a message as from a host page would need the app to obey the
-// messages of other pages too.) Another version of Streamlit may hide the context: then a sentence says so.
+// Streamlit has no call for this. Its own menu, which the app does not show, changes the theme by a React context,
+// found here from this component's own element upwards; so a change is as quick as the menu's, and nothing is
+// reloaded. (A message as from a host page would do it too, if the app obeyed the messages of other pages.) Another
+// version of Streamlit may hide the context: then a sentence says so.
 
 /**
  * @typedef {object} ThemeContext
