@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from viz.figures._closed import Closed, add_closed, opened
 from viz.figures._style import color_bar, finish
 from viz.figures._tiles import Tiles, block_size, pool, pool_closed, pool_labels
-from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, tick_step
+from viz.figures.labels import REPEATED, escape, numbered, pixels, set_ticks, set_token_ticks, tick_step
 from viz.figures.numbers import written
 from viz.theme import Theme, color_range, color_scale
 
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
+TOKENS = "query: %{y}<br>key: %{x}"
+"""What a cell is called that is pointed at, as a plotly template."""
 MAX_NUMBERED = 22
 """Columns up to which each cell shows its number: beyond that it would be smaller than a user can read."""
 
@@ -88,14 +90,10 @@ def attention_heatmap(
         ValueError: the values are not a matrix of these tokens.
     """
     _check(values.shape, query_tokens, key_tokens)
-    numbers = opened(values, closed)
-    hover = "query: %{y}<br>key: %{x}"
-    figure = go.Figure()
-    figure.add_trace(_heatmap(numbers, quantity, hover, theme, value_range))
-    add_closed(figure, closed, theme, hover)
-    figure.add_trace(Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0).frames(1, theme))
-    set_ticks(figure, "x", numbered(key_tokens), title=KEY_AXIS, drawn=_tokens_only(key_tokens))
-    set_ticks(figure, "y", numbered(query_tokens), title=QUERY_AXIS, drawn=_tokens_only(query_tokens))
+    tiles = Tiles(1, 1, len(query_tokens), len(key_tokens), 0, 0)
+    figure = _tiled(tiles, [opened(values, closed)], closed or {}, TOKENS, theme, quantity, value_range)
+    set_token_ticks(figure, "x", key_tokens, title=KEY_AXIS)
+    set_token_ticks(figure, "y", query_tokens, title=QUERY_AXIS)
     return finish(figure, theme, title, pixels(len(query_tokens), per_row=34))
 
 
@@ -131,11 +129,8 @@ def side_by_side(
     queries, keys = maps[0].shape
     rows = -(-count // columns)
     tiles = Tiles(rows, columns, queries, keys, ceil(queries / 5), ceil(keys / 12))
-    figure = go.Figure()
-    hover = "query: %{y}<br>key: %{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, value_range))
-    add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), count), theme, hover)
-    figure.add_trace(tiles.frames(count, theme))
+    shut = pool_closed(closed or {}, side)
+    figure = _tiled(tiles, maps, shut, TOKENS, theme, quantity, value_range)
     _label_tiles(figure, tiles, query_tokens, key_tokens, side)
     for index, heading in enumerate(headings):
         row, column = divmod(index, columns)
@@ -175,11 +170,8 @@ def attention_grid(
     queries = pool_labels(numbered(query_tokens), side)
     keys = pool_labels(numbered(key_tokens), side)
     tiles = Tiles(layers, heads, len(queries), len(keys), ceil(len(queries) / 12), ceil(len(keys) / 12))
-    figure = go.Figure()
-    hover = "%{y}<br>%{x}"
-    figure.add_trace(_heatmap(tiles.assemble(maps), quantity, hover, theme, value_range))
-    add_closed(figure, tiles.repeat(pool_closed(closed or {}, side), len(maps)), theme, hover)
-    figure.add_trace(tiles.frames(len(maps), theme))
+    shut = pool_closed(closed or {}, side)
+    figure = _tiled(tiles, maps, shut, "%{y}<br>%{x}", theme, quantity, value_range)
     columns = tiles.column_labels([f"head {head}, key: " for head in range(heads)], keys)
     rows = tiles.row_labels([f"layer {layer}, query: " for layer in range(layers)], queries)
     drawn_columns = {tiles.left(head) + (tiles.keys - 1) / 2: str(head) for head in range(heads)}
@@ -197,16 +189,20 @@ def _check(shape: tuple[int, ...], query_tokens: Sequence[str], key_tokens: Sequ
         )
 
 
-def _heatmap(
-    numbers: NDArray[np.float32],
-    quantity: Quantity,
+def _tiled(
+    tiles: Tiles,
+    maps: Sequence[NDArray[np.float32]],
+    closed: Closed,
     hover: str,
     theme: Theme,
+    quantity: Quantity,
     value_range: tuple[float, float] | None,
-) -> go.Heatmap:
+) -> go.Figure:
+    """The maps in their tiles, the same cells closed in each; `hover` names a cell, as a plotly template."""
+    numbers = tiles.assemble(maps)
     low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
-    return go.Heatmap(
+    heatmap = go.Heatmap(
         z=numbers,
         zmin=low,
         zmax=high,
@@ -220,11 +216,10 @@ def _heatmap(
         meta=REPEATED,
         name=quantity.name,
     )
-
-
-def _tokens_only(tokens: Sequence[str]) -> dict[float, str]:
-    """Choose the ticks to draw: the tokens without their positions, every n-th of a long sentence."""
-    return {position: escape(tokens[position]) for position in range(0, len(tokens), tick_step(len(tokens)))}
+    figure = go.Figure(heatmap)
+    add_closed(figure, tiles.repeat(closed, len(maps)), theme, hover)
+    figure.add_trace(tiles.frames(len(maps), theme))
+    return figure
 
 
 def _label_tiles(

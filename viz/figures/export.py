@@ -114,7 +114,7 @@ def file_name(slug: str, extension: str) -> str:
     return f"headlight-{safe}.{extension}"
 
 
-def numbers(figure: go.Figure) -> pd.DataFrame:
+def number_table(figure: go.Figure) -> pd.DataFrame:
     """Every number that a figure draws, one row per number.
 
     The columns are "trace", then the axes' titles, then the value's. Beside an axis whose ticks are tokens
@@ -137,7 +137,7 @@ def numbers(figure: go.Figure) -> pd.DataFrame:
 
 def to_csv(figure: go.Figure) -> bytes:
     """Write the numbers as CSV: UTF-8 with the byte-order mark that spreadsheets need for accents."""
-    return numbers(figure).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode("utf-8-sig")
+    return number_table(figure).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode("utf-8-sig")
 
 
 def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:

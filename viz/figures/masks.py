@@ -16,7 +16,17 @@ from viz.figures._closed import Closed, add_closed, any_closed
 from viz.figures._style import bar_marker, finish, legend_above
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
-from viz.figures.labels import DECORATION, REPEATED, escape, numbered, pixels, set_ticks, tick_step, visible
+from viz.figures.labels import (
+    DECORATION,
+    REPEATED,
+    escape,
+    numbered,
+    pixels,
+    set_ticks,
+    set_token_ticks,
+    tick_step,
+    visible,
+)
 from viz.figures.numbers import written
 from viz.theme import FONT_SIZE, Theme
 
@@ -72,8 +82,8 @@ def mask_matrix(
             y1=marked + 0.5,
             line={"color": theme.warning, "width": 3},
         )
-    _token_axis(figure, "x", key_tokens, "key (looked at)", MAX_KEYS_LABELLED)
-    _token_axis(figure, "y", query_tokens, "query (looks)", MAX_QUERIES_LABELLED)
+    set_token_ticks(figure, "x", key_tokens, title="key (looked at)", most=MAX_KEYS_LABELLED)
+    set_token_ticks(figure, "y", query_tokens, title="query (looks)", most=MAX_QUERIES_LABELLED)
     return finish(
         figure, theme, title, pixels(len(query_tokens), per_row=26, least=280, most=640, around=170)
     )
@@ -204,12 +214,6 @@ def softmax_with_without(
     figure.update_layout(barmode="group")
     legend_above(figure)
     return finish(figure, theme, title, 680)
-
-
-def _token_axis(figure: go.Figure, axis: str, tokens: Sequence[str], title: str, most: int) -> None:
-    step = tick_step(len(tokens), most)
-    drawn: dict[float, str] = {position: escape(tokens[position]) for position in range(0, len(tokens), step)}
-    set_ticks(figure, axis, numbered(tokens), title=title, drawn=drawn)
 
 
 def _bars(

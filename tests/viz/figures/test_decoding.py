@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viz.figures.decoding import ScoredTokens, next_words, step_probabilities, token_by_token
-from viz.figures.export import numbers
+from viz.figures.export import number_table
 from viz.theme import PALETTES, Theme, palette
 
 GIVEN = ScoredTokens(["<b>il", "gatto", "<eos>"], np.array([-0.1, -2.5, -0.3]), np.array([0.5, 1.5, 0.2]))
@@ -33,7 +33,7 @@ def test_both_quantities_of_both_targets_step_by_step() -> None:
 
 
 def test_tokens_reach_the_csv_as_they_are() -> None:
-    table = numbers(token_by_token(TARGETS, parting=None, theme=palette("light")))
+    table = number_table(token_by_token(TARGETS, parting=None, theme=palette("light")))
     assert table["text"].tolist()[:3] == ["<b>il", "gatto", "<eos>"]
     assert len(table) == 2 * (3 + 2)
 
@@ -78,7 +78,7 @@ def test_steps_are_columns_and_ranks_are_rows() -> None:
     trace = figure.data[0]
     assert trace.z.shape == (2, 3)
     assert trace.text[1][0] == "la"
-    table = numbers(figure)
+    table = number_table(figure)
     row = table[table["text"] == "gatto"].iloc[0]
     assert row["probability (%)"] == pytest.approx(30)
     assert row["rank (label)"] == "2"

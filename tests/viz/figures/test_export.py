@@ -22,7 +22,7 @@ def small_figure() -> go.Figure:
 
 
 def test_numbers_of_a_heatmap_are_long_form_with_tokens() -> None:
-    table = export.numbers(small_figure())
+    table = export.number_table(small_figure())
     assert list(table.columns) == [
         "trace",
         "query: the token that looks",
@@ -39,7 +39,7 @@ def test_numbers_of_a_heatmap_are_long_form_with_tokens() -> None:
 
 def test_numbers_of_tiles_leave_gaps_out() -> None:
     values = np.random.default_rng(1).random((3, 2, 2))
-    table = export.numbers(side_by_side(values, ["a", "b"], ["c", "d"], theme=LIGHT))
+    table = export.number_table(side_by_side(values, ["a", "b"], ["c", "d"], theme=LIGHT))
     np.testing.assert_allclose(np.sort(table.iloc[:, -1]), np.sort(values.ravel()), rtol=1e-6)
 
 
@@ -48,7 +48,7 @@ def test_numbers_of_lines_and_bars() -> None:
     figure.add_scatter(x=[1, 2, 3], y=[-0.5, None, 0.25], name="PE<sub>2i</sub>")
     figure.add_bar(x=["+a", "b"], y=[1.0, -2.0], name="bars")
     figure.update_layout(xaxis_title="position", yaxis_title="value")
-    table = export.numbers(figure)
+    table = export.number_table(figure)
     assert list(table.columns) == ["trace", "position", "value"]
     assert table["trace"].tolist() == ["PE2i", "PE2i", "bars", "bars"]
     assert table["position"].tolist() == [1, 3, "'+a", "b"]
@@ -58,11 +58,11 @@ def test_numbers_of_lines_and_bars() -> None:
 def test_axes_of_the_same_title_get_their_own_columns() -> None:
     figure = go.Figure(go.Heatmap(z=[[1.0, 2.0]]))
     figure.update_layout(xaxis_title="position", yaxis_title="position")
-    assert list(export.numbers(figure).columns) == ["trace", "position", "position (x)", "value"]
+    assert list(export.number_table(figure).columns) == ["trace", "position", "position (x)", "value"]
 
 
 def test_figure_without_numbers() -> None:
-    assert export.numbers(go.Figure()).empty
+    assert export.number_table(go.Figure()).empty
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

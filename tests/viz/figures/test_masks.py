@@ -2,7 +2,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz.figures.export import numbers
+from viz.figures.export import number_table
 from viz.figures.masks import batch_layout, mask_matrix, softmax_with_without
 from viz.theme import palette
 
@@ -26,7 +26,7 @@ def test_mask_matrix_draws_open_cells_and_names_each_reason() -> None:
     np.testing.assert_array_equal(np.isfinite(reasons["masked: future"].z), FUTURE & ~PADDING)
     assert np.isfinite(reasons["masked: padding of sentence 2"].z).sum() == 1
     assert "padding of sentence 2" in reasons["masked: padding of sentence 2"].hovertemplate
-    assert len(numbers(figure)) == (~(FUTURE | PADDING)).sum()
+    assert len(number_table(figure)) == (~(FUTURE | PADDING)).sum()
 
 
 def test_open_mask_has_no_closed_cells() -> None:
@@ -41,7 +41,7 @@ def test_batch_layout_shows_tokens_literally_and_hatches_padding() -> None:
     assert figure.data[0].text[0][0] == "&lt;b&gt;"
     np.testing.assert_array_equal(np.isfinite(figure.data[0].z), ~padding)
     assert list(figure.layout.yaxis.ticktext) == ["sentence 1", "sentence 2"]
-    assert numbers(figure)["text"].tolist() == ["<b>", "a", "b"]
+    assert number_table(figure)["text"].tolist() == ["<b>", "a", "b"]
 
 
 def test_tokens_of_a_batch_are_written_whole_unless_there_are_very_many() -> None:
@@ -62,7 +62,7 @@ def test_tokens_of_a_batch_are_written_whole_unless_there_are_very_many() -> Non
     assert short.layout.height == long.layout.height > longest.layout.height
     assert not list(longest.select_traces({"type": "bar"}))
     for figure in (short, long, longest):
-        assert numbers(figure)["text"][0] == "▁Extraordinary"
+        assert number_table(figure)["text"][0] == "▁Extraordinary"
 
 
 def test_softmax_with_and_without_shows_all_four_stages() -> None:
@@ -79,7 +79,7 @@ def test_softmax_with_and_without_shows_all_four_stages() -> None:
     np.testing.assert_allclose(stages["softmax without the mask"].y, without, rtol=1e-6)
     assert list(stages["masked: future"].x) == [3, 4]
     assert set(stages["masked: future"].text) == {"−∞"}
-    assert "key: the token that is looked at" in numbers(figure).columns
+    assert "key: the token that is looked at" in number_table(figure).columns
 
 
 @pytest.mark.parametrize("keys", [1, 512])

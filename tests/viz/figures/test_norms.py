@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from viz.figures.export import numbers
+from viz.figures.export import number_table
 from viz.figures.norms import gamma_beta, growth, norm_statistics, value_distribution
 from viz.theme import palette
 
@@ -22,7 +22,7 @@ def test_statistics_of_each_stage_and_token() -> None:
     ]
     np.testing.assert_allclose(figure.data[2].y, VALUES.std(1), rtol=1e-6)
     assert [list(trace.x) for trace in figure.data] == 4 * [["0 a", "1 &lt;b&gt;", "2 a"]]
-    assert numbers(figure)["token, with its position"].tolist() == 4 * ["0 a", "1 <b>", "2 a"]
+    assert number_table(figure)["token, with its position"].tolist() == 4 * ["0 a", "1 <b>", "2 a"]
     assert "mean" in figure.layout.yaxis.title.text
     assert "deviation" in figure.layout.yaxis2.title.text
 
@@ -54,7 +54,7 @@ def test_gamma_and_beta_stand_against_their_starting_values() -> None:
 def test_growth_draws_mean_and_range() -> None:
     values = np.array([[1.0, 3.0], [2.0, 6.0], [5.0, 5.0]])
     points = ["input", "layer 0 self-attention", "layer 0 feed-forward"]
-    table = numbers(growth(points, {"encoder": values}, theme=LIGHT))
+    table = number_table(growth(points, {"encoder": values}, theme=LIGHT))
     parts = {name: part.iloc[:, -1].tolist() for name, part in table.groupby("trace")}
     assert parts == {
         "encoder: least": [1, 2, 5],
@@ -67,11 +67,11 @@ def test_growth_escapes_names_and_draws_tokens_when_asked() -> None:
     values = np.array([[1.0, 3.0], [2.0, 6.0]])
     figure = growth(["input", "layer 0 <end>"], {"x": values}, theme=LIGHT, tokens=["a", "%{x}"])
     assert all("layer 0 &lt;end&gt;" in trace.x for trace in figure.data if trace.x[0] is not None)
-    assert "layer 0 <end>" in set(numbers(figure)["along the forward"])
+    assert "layer 0 <end>" in set(number_table(figure)["along the forward"])
     lines = next(trace for trace in figure.data if trace.name == "x: each token")
     np.testing.assert_array_equal(lines.y, [1, 2, np.nan, 3, 6, np.nan])
     assert list(lines.text) == ["0 a"] * 3 + ["1 %{x}"] * 3
-    table = numbers(figure)
+    table = number_table(figure)
     assert table[table["text"] == "1 %{x}"].iloc[:, -1].tolist() == [3, 6]
 
 

@@ -3,7 +3,7 @@ import plotly.graph_objects as go
 import pytest
 
 from viz.figures import positions
-from viz.figures.export import numbers
+from viz.figures.export import number_table
 from viz.theme import palette
 
 LIGHT = palette("light")
@@ -28,7 +28,7 @@ def test_map_has_positions_in_rows_from_the_top() -> None:
 
 
 def test_sinusoidal_similarity_depends_on_the_offset_alone() -> None:
-    table = numbers(positions.similarity_by_offset(ENCODING, theme=LIGHT))
+    table = number_table(positions.similarity_by_offset(ENCODING, theme=LIGHT))
     column = "cosine similarity (1: the same direction)"
     values = {name: part[column].to_numpy() for name, part in table.groupby("trace")}
     np.testing.assert_allclose(values["all pairs: least"], values["all pairs: most"], atol=1e-6)
@@ -38,7 +38,7 @@ def test_sinusoidal_similarity_depends_on_the_offset_alone() -> None:
 
 def test_learned_similarity_has_a_band() -> None:
     random = np.random.default_rng(2).normal(size=(7, 3))
-    table = numbers(positions.similarity_by_offset(random, theme=LIGHT))
+    table = number_table(positions.similarity_by_offset(random, theme=LIGHT))
     parts = {name: part.iloc[:, 2].to_numpy() for name, part in table.groupby("trace")}
     assert (parts["all pairs: least"] <= parts["all pairs: mean"] + 1e-6).all()
     assert parts["all pairs: most"][1] - parts["all pairs: least"][1] > 0.1
@@ -85,4 +85,4 @@ def test_shortest_and_longest(length: int) -> None:
     ]
     for figure in figures:
         assert len(figure.to_json()) < 1_700_000
-        assert len(numbers(figure)) >= length
+        assert len(number_table(figure)) >= length

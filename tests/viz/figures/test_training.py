@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from transformer.training.snapshots import History
-from viz.figures.export import numbers
+from viz.figures.export import number_table
 from viz.figures.training import MOST_POINTS, Checks, Marks, training_course
 from viz.theme import palette
 
@@ -31,7 +31,7 @@ def test_a_short_course_is_drawn_update_by_update() -> None:
 @pytest.mark.parametrize("logarithmic", [False, True])
 def test_a_long_course_is_averaged_and_keeps_its_extremes(logarithmic: bool) -> None:
     course = long_course(20_000)
-    table = numbers(training_course(course, theme=LIGHT, n_steps=20_000, logarithmic=logarithmic))
+    table = number_table(training_course(course, theme=LIGHT, n_steps=20_000, logarithmic=logarithmic))
     parts = {name: part["loss (nats)"].to_numpy() for name, part in table.groupby("trace")}
     assert 100 < len(parts["loss"]) <= MOST_POINTS
     assert parts["loss: most"].max() == pytest.approx(8)
