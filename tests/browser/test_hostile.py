@@ -89,6 +89,7 @@ def test_without_words_the_page_asks_for_some(page: Page, app_url: str, name: st
 
 def test_half_a_character_is_replaced(page: Page, app_url: str) -> None:
     visit(page, app_url)
+    settle(page)  # the script that mends it has been loaded
     sentence_box(page).fill("cat")
     page.evaluate("document.execCommand('insertText', false, ' ' + String.fromCharCode(0xD800) + ' dog')")
     sentence_box(page).press("Enter")
