@@ -22,7 +22,7 @@ FINISHED = "watch=A+finished+training"
 def workers() -> set[int]:
     """The processes that train now for the server of these tests; other runs have theirs."""
     listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
     children: dict[int, set[int]] = {}
     training: set[int] = set()
