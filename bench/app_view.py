@@ -24,7 +24,7 @@ QUIET_MILLISECONDS = 300
 VIEWPORT = ViewportSize(width=1600, height=1200)
 GRID, MATRIX = "attention_grid", "attention_matrix"
 
-# In the page: when a person last acted, when each view was last painted, and every message from the server.
+# In the page: when a user last acted, when each view was last painted, and every message from the server.
 # A view draws by drawImage onto its own canvas; it is on the screen after the next frame.
 WATCH = """
 window.acted = 0;

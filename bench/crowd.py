@@ -17,7 +17,7 @@ from transformer.data.tasks.toy_en_it import ToyEnIt
 
 PEOPLE = 20
 SENTENCES = 6
-"""New ones of each person; all are different."""
+"""New ones of each user; all are different."""
 EVERY_SECONDS = 6.0
 BOX = "English sentence"
 

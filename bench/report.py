@@ -170,7 +170,7 @@ def crowd_table(rows: Sequence[Crowd]) -> str:
         )
         for r in rows
     ]
-    return table("A class: each person sends a new sentence every few seconds", head, cells)
+    return table("A class: each user sends a new sentence every few seconds", head, cells)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

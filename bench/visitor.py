@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 LIMIT_SECONDS = 60.0
-"""After this long without the end of a run a visitor gives up."""
+"""After this long without the end of one run per visitor gives up."""
 
 
 class Visitor:

@@ -24,7 +24,8 @@ PHRASES = {
     r"\bcomes? by them\b": "are computed",
     r"\bthe next but one\b|\bsome tens of\b": "say the number",
     r"\b[Aa] training\b(?! (?:run|step|set|example|pair|loop|data))|\btrainings\b": "a training run",
-    r"\b(?:a|one) (?:row|line|map|file|colour|server|number|bar|point) an? \w+": "one row per head",
+    r"(?i)\b(?:a|one) (?:row|column|line|map|file|colour|server|number|bar|point|label|byte|pixel|chip)"
+    r" an? \w+|\bone a (?:line|token|position|row|head|step)\b": "one row per head",
     r"\bnumbers of tokens\b": "ids",
     r"\bare no numbers\b|\bis no number\b": "not finite",
 }

@@ -21,7 +21,7 @@ TOP_LEVEL = 254
 
 @dataclass(frozen=True)
 class PooledMaps:
-    """Maps reduced by block-wise maximum and quantised to one byte a block.
+    """Maps reduced by block-wise maximum and quantised to one byte per block.
 
     A level n below ``CLOSED_LEVEL`` stands for ``low + n / TOP_LEVEL * (high - low)``, with each map's own
     low and high, so that a head whose weights are all small keeps its detail. The error is at most half a
@@ -67,7 +67,7 @@ def pool_maps(
     if values.ndim != 4 or 0 in values.shape:
         raise ValueError(f"maps must be a non-empty (layers, heads, queries, keys) array, got {values.shape}")
     if side < 1:
-        raise ValueError(f"a pooled map needs at least 1 pixel a side, got {side}")
+        raise ValueError(f"a pooled map needs at least 1 pixel per side, got {side}")
     n_queries, n_keys = values.shape[2:]
     open_cells = None if allowed is None else np.broadcast_to(allowed, values.shape)
     rows, columns = block_edges(n_queries, side), block_edges(n_keys, side)

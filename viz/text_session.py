@@ -24,7 +24,7 @@ DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
 """What the box of digits and letters begins with."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
-"""The Masks page's sentences, one a line."""
+"""The Masks page's sentences, one per line."""
 
 
 class Boxes(NamedTuple):
@@ -126,7 +126,7 @@ def current_symbols() -> str:
 
 
 def current_batch() -> list[str]:
-    """The sentences of the Masks page, one a line, without the blank lines."""
+    """The sentences of the Masks page, one per line, without the blank lines."""
     lines = st.session_state[boxes_of(current_model()).batch].splitlines()
     return [as_typed(line) for line in lines if clean(line)]
 
@@ -149,21 +149,9 @@ def right_answers_of(model: str) -> dict[str, list[str]]:
 
 def example_ids(loaded: LoadedModel, n: int) -> str:
     """Write n ids of a model's vocabulary, as they are typed; none is special, where there are others."""
-    config, special_tokens = loaded.model.config, loaded.source.special_tokens
+    config = loaded.model.config
     rows = config.src_vocab_size or config.tgt_vocab_size
-    named = (
-        special_tokens.pad,
-        special_tokens.bos,
-        special_tokens.eos,
-        special_tokens.unk,
-        special_tokens.mask,
-    )
-    special = {
-        *special_tokens.suppressed,
-        *loaded.start_ids,
-        *loaded.end_ids,
-        *(i for i in named if i is not None),
-    }
+    special = {*loaded.source.special_tokens.ids, *loaded.start_ids, *loaded.end_ids}
     left_out, ordinary = _most_left_out(rows, special)
     places = (int(ordinary * (place * _GOLDEN % 1)) for place in range(1, n + 1))
     return " ".join(str(_skipping(left_out, place)) for place in places)

@@ -1,4 +1,4 @@
-"""Fixtures that open Headlight in a real Chromium and fail on anything a person should never meet.
+"""Fixtures that open Headlight in a real Chromium and fail on anything a user should never meet.
 
 page          a guarded page on nothing yet: page.goto(app_url)
 kept_page     one for all tests of a file, as the last one has left it: loading the app takes seconds
@@ -39,7 +39,7 @@ Serve = Callable[[Path], str]
 
 
 class OpenPage(Protocol):
-    """Opens a guarded page in a browser context of its own: another person's browser."""
+    """Opens a guarded page in a browser context of its own: another user's browser."""
 
     def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
 

@@ -1,4 +1,4 @@
-"""What a person does with the app, and what they see, in the words of the tests."""
+"""What a user does with the app, and what they see, in the words of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole app, as a person meets it."""
+"""The whole app, as a user meets it."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> No
 def test_two_people_never_see_each_others_sentences(open_page: OpenPage, app_url: str) -> None:
     words = {"first": "aardvark", "second": "platypus"}
     people = {name: open_page() for name in words}
-    for person in people.values():
-        visit(person, f"{app_url}/{TOY}")
+    for user in people.values():
+        visit(user, f"{app_url}/{TOY}")
     for round_ in range(3):
-        for name, person in people.items():
-            type_sentence(person, f"the {words[name]} {name} {round_}.")
-        for name, person in people.items():
-            expect(source_tokens(person)).to_have_text(["the", words[name], name, str(round_), ".", "<eos>"])
-            settle(person)
+        for name, user in people.items():
+            type_sentence(user, f"the {words[name]} {name} {round_}.")
+        for name, user in people.items():
+            expect(source_tokens(user)).to_have_text(["the", words[name], name, str(round_), ".", "<eos>"])
+            settle(user)
             others = [word for other, word in words.items() if other != name]
-            assert all(word not in all_text(person) + person.url for word in others)
+            assert all(word not in all_text(user) + user.url for word in others)

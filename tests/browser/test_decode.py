@@ -1,4 +1,4 @@
-"""The Decode page in a real browser, as a person uses it."""
+"""The Decode page in a real browser, as people use it."""
 
 from __future__ import annotations
 

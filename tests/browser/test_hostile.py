@@ -43,7 +43,7 @@ WORDLESS = {"empty": "", "blank": "   "}
 
 @pytest.fixture(scope="module", params=["", TOY], ids=["sub-words", "words"])
 def opened(request: pytest.FixtureRequest, chromium: Browser, app_url: str) -> Iterator[tuple[Page, Guard]]:
-    """Explore with a model, opened once: a person types one sentence after another."""
+    """Explore with a model, opened once: a user types one sentence after another."""
     with guarded_page(chromium) as (page, guard):
         visit(page, f"{app_url}/{request.param}")
         yield page, guard

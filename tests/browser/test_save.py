@@ -1,4 +1,4 @@
-"""A person saves a figure and its numbers, in every format."""
+"""A user saves a figure and its numbers, in every format."""
 
 from __future__ import annotations
 

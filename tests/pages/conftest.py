@@ -20,7 +20,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 @pytest.fixture(scope="module")
 def nothing_is_left_open() -> Iterator[None]:
-    """To Streamlit the apps of all tests are one person: the next module is to find nothing open."""
+    """To Streamlit the apps of all tests are one user: the next module is to find nothing open."""
     main = sys.modules["__main__"]
     yield
     start(PATH)

@@ -1,4 +1,4 @@
-"""The client-side views of a page in a test: what each was given, and a person who selects in them."""
+"""The client-side views of a page in a test: what each was given, and a user who selects in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.components.shared.client_view import ClientView
 
 
 class Views:
-    """Stands for the browser: what each view was given, and a person who selects something in it."""
+    """Stands for the browser: what each view was given, and a user who selects something in it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.frames: dict[str, bytes] = {}

@@ -23,7 +23,7 @@ LIMIT = 60.0
 
 
 class Stopped(BaseException):
-    """What Streamlit raises in a script whose person has moved on: no Exception."""
+    """What Streamlit raises in a script whose user has moved on: no Exception."""
 
 
 class Crowd:
@@ -89,9 +89,9 @@ def test_an_error_reaches_everybody_and_is_not_kept(pool: ThreadPoolExecutor) ->
 
     crowd = Crowd(pool, refuse)
     crowd.let_end()
-    for person in (crowd.first, *crowd.others):
+    for user in (crowd.first, *crowd.others):
         with pytest.raises(SentenceError, match="too long"):
-            person.result(LIMIT)
+            user.result(LIMIT)
     assert crowd.computed == ["first"]
     assert crowd.cache.get("key", lambda: crowd.run) is crowd.run
 
@@ -126,7 +126,7 @@ def test_who_moves_on_while_waiting_stops_nobody_else(pool: ThreadPoolExecutor) 
     with pytest.raises(Stopped):
         crowd.cache.get_by_steps("key", lambda _: pytest.fail("it is being computed"), move_on)
     crowd.let_end()
-    assert all(person.result(LIMIT) is run for person in (crowd.first, *crowd.others))
+    assert all(user.result(LIMIT) is run for user in (crowd.first, *crowd.others))
 
 
 def test_the_run_of_a_model_that_was_closed_meanwhile_is_not_kept(pool: ThreadPoolExecutor) -> None:

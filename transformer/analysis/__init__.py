@@ -1,1 +1,1 @@
-"""What is wrong with a model, and what it is made of: one subject a file, all of them in `examine`."""
+"""What is wrong with a model, and what it is made of: one subject per file, all of them in `examine`."""

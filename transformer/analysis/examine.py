@@ -246,7 +246,7 @@ def examination(imported: Imported, text: str = "") -> Generator[NextCheck, None
 
     Args:
         imported: as it was opened; where no model could be built, its names and numbers are looked at.
-        text: what the model is to be looked at with, a sentence a line; some plain English when blank.
+        text: what the model is to be looked at with, one sentence per line; some plain English when blank.
     """
     patient = Patient(imported, text)
     findings: list[Finding] = []

@@ -122,15 +122,7 @@ class SideVocabulary:
     @property
     def special(self) -> frozenset[int]:
         """Ids that stand for no text."""
-        special_tokens = self.coder.special_tokens
-        named = (
-            special_tokens.pad,
-            special_tokens.bos,
-            special_tokens.eos,
-            special_tokens.unk,
-            special_tokens.mask,
-        )
-        return frozenset({*special_tokens.suppressed, *(index for index in named if index is not None)})
+        return self.coder.special_tokens.ids
 
     @cached_property
     def _words(self) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """Sentence pairs from files, one at a time: a corpus may be larger than memory.
 
 Two layouts are read, plain or gzipped, in UTF-8: one file of tab-separated columns (a source and one or more
-translations a line), and two aligned files with a sentence a line (as Moses and Europarl have them).
+translations a line), and two aligned files with one sentence per line (as Moses and Europarl have them).
 
 What a file may hold, and what becomes of it:
 

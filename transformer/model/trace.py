@@ -188,7 +188,7 @@ class Trace(Mapping[str, Tensor]):
         return len({path.removeprefix(prefix).split(".")[0] for path in self if path.startswith(prefix)})
 
     def tokens(self, stack: Stack) -> tuple[tuple[str, ...], ...]:
-        """The tokens at a stack's positions, a tuple a sentence."""
+        """The tokens at a stack's positions, one tuple per sentence."""
         return self.src_tokens if stack == "encoder" else self.tgt_tokens
 
     def attention(self, stack: Stack, layer: int, name: AttentionName) -> AttentionRecord:

@@ -52,6 +52,12 @@ class SpecialTokens:
     mask: int | None = None
     suppressed: tuple[int, ...] = ()
 
+    @property
+    def ids(self) -> frozenset[int]:
+        """All of them."""
+        named = (self.pad, self.bos, self.eos, self.unk, self.mask)
+        return frozenset({*self.suppressed, *(index for index in named if index is not None)})
+
 
 class Coder(Protocol):
     """Sentences to ids and ids to sentences.

@@ -1,6 +1,6 @@
 """Many matrices of one shape laid out as the tiles of a single heatmap.
 
-One trace with gaps costs a fraction of one subplot a matrix: 48 maps of 64 tokens take a fifth of the time.
+One trace with gaps costs a fraction of one subplot per matrix: 48 maps of 64 tokens take a fifth of the time.
 Axes: R tile rows, C tile columns, Q query position, K key position.
 """
 
@@ -142,7 +142,7 @@ def pool_closed(closed: Closed, side: int) -> Closed:
 
 
 def pool_labels(labels: Sequence[str], side: int) -> list[str]:
-    """One label a block: the first and the last label in it."""
+    """One label per block: the first and the last label in it."""
     if side == 1:
         return list(labels)
     blocks = [labels[start : start + side] for start in range(0, len(labels), side)]

@@ -62,7 +62,7 @@ def step_probabilities(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw the best k candidates of every step: a column a step, the best on top, the darker the surer.
+    """Draw the best k candidates of each step in a column: the best on top, the more probable the darker.
 
     Args:
         candidates: N steps of k tokens, best first.

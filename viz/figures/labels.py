@@ -97,7 +97,7 @@ def set_ticks(
     Args:
         figure: the figure to change; its first subplot is meant.
         axis: "x" or "y".
-        labels: one label a position.
+        labels: one label per position.
         title: what the axis counts, shown beside it.
         drawn: the ticks to draw, position -> label. None draws every label, or every n-th of more than
             MAX_TICKS.

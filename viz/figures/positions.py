@@ -49,7 +49,7 @@ def encoding_curves(
 
 
 def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int | None = None) -> go.Figure:
-    """Every value of the encoding (L, D): a row is a position, a column a dimension; `marked` is framed."""
+    """The whole encoding (L, D): a row is a position, a column is a dimension; `marked` is framed."""
     end = float(np.abs(encoding).max()) or 1.0
     figure = go.Figure(
         go.Heatmap(

@@ -1,4 +1,4 @@
-"""The page Checkpoint in a test: what a person does on it and sees there."""
+"""The page Checkpoint in a test: what a user does on it and sees there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPENED = "your checkpoint"
 def start(where: str | None = None, **address: str) -> AppTest:
     """The page, with one way of opening chosen and nothing open.
 
-    To Streamlit, the apps of all tests are one person, who may have left something open.
+    To Streamlit, the apps of all tests are one user, who may have left something open.
     """
     app = open_app("checkpoint", **address)
     if where is not None:

@@ -167,7 +167,7 @@ def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -
     open_path(app, torch_file(tmp_path / "mine.pt"))
     assert not app.info
     press(app, "Close it")
-    assert not app.info, "closed by the person"
+    assert not app.info, "closed by the user"
 
 
 def test_no_visit_begins_with_what_it_has_not_lost() -> None:

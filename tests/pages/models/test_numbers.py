@@ -108,7 +108,7 @@ def test_prompts_are_filled_up_after_and_nothing_is_masked_for_it() -> None:
     app = opened("prompted", "masks", batch=BATCH)
     assert "This model has no padding token" in texts(app)
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
-    assert app.text_area(key="batch").label == "Prompts, one a line"
+    assert app.text_area(key="batch").label == "Prompts, one per line"
     assert "padding is closed" not in texts(app)
     assert "grey and hatched is padding" not in texts(app)
     assert "Rows of padding" not in texts(app)

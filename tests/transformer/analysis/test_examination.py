@@ -92,9 +92,9 @@ def head_rows(head: int) -> slice:
     return slice(head * D_HEAD, (head + 1) * D_HEAD)
 
 
-def write(name: str, value: float, *places: object) -> Callable[[Weights], object]:
+def write(name: str, value: float, *places: int | slice) -> Callable[[Weights], object]:
     def damage(weights: Weights) -> None:
-        weights[name][places or ...] = value  # type: ignore[index]
+        weights[name][places or (...,)] = value
 
     return damage
 

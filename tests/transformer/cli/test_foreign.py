@@ -18,11 +18,12 @@ PROMPT = [5, 17, 4]
 
 @pytest.fixture(scope="module")
 def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    torch.manual_seed(3)
     config = GPT2Config(
         vocab_size=53, n_embd=24, n_head=3, n_layer=2, n_positions=40, bos_token_id=51, eos_token_id=52
     )
-    model: Any = GPT2LMHeadModel(config)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model: Any = GPT2LMHeadModel(config)
     model.eval()
     folder = tmp_path_factory.mktemp("gpt2")
     model.save_pretrained(folder)
@@ -70,10 +71,11 @@ def test_a_model_that_gives_no_numbers_translates_nothing(
 
 
 def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    torch.manual_seed(3)
     config = BertConfig(
         vocab_size=53, hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=31
     )
-    BertModel(config).save_pretrained(tmp_path)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        BertModel(config).save_pretrained(tmp_path)
     assert main(["translate", "--model", str(tmp_path), "--device", "cpu", "5 17"]) == 1
     assert "has no generator" in capsys.readouterr().err

@@ -338,19 +338,19 @@ def test_people_who_share_a_model_do_not_share_a_run() -> None:
     sources = [random_ids(29, 1, 3 + i, seed=i) for i in range(8)]
     targets = [random_ids(31, 1, 2 + i, seed=i) for i in range(8)]
 
-    def run(person: int) -> dict[str, Tensor]:
-        edits = {"encoder.layers.0.self_attn.z": torch.zeros_like} if person % 2 else {}
+    def run(user: int) -> dict[str, Tensor]:
+        edits = {"encoder.layers.0.self_attn.z": torch.zeros_like} if user % 2 else {}
         recorder = Recorder(edits)
         with torch.inference_mode():
-            model(sources[person], targets[person], tap=recorder)
+            model(sources[user], targets[user], tap=recorder)
         return recorder.records
 
-    alone = [run(person) for person in range(8)]
+    alone = [run(user) for user in range(8)]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(run, list(range(8)) * 5))
-    for person, records in zip(list(range(8)) * 5, together, strict=True):
-        assert list(records) == list(alone[person])
-        assert all(torch.equal(tensor, alone[person][path]) for path, tensor in records.items())
+    for user, records in zip(list(range(8)) * 5, together, strict=True):
+        assert list(records) == list(alone[user])
+        assert all(torch.equal(tensor, alone[user][path]) for path, tensor in records.items())
 
 
 def test_no_tap_hands_everything_back() -> None:

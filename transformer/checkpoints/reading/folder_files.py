@@ -16,9 +16,7 @@ from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError, shown
 
 CARD = "README.md"
-TEXTS = (
-    "config.json",
-    "generation_config.json",
+TOKENIZER_TEXTS = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -27,9 +25,8 @@ TEXTS = (
     "vocab.json",
     "target_vocab.json",
     "merges.txt",
-    "vocabulary.json",
-    CARD,
 )
+TEXTS = ("config.json", "generation_config.json", *TOKENIZER_TEXTS, "vocabulary.json", CARD)
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")

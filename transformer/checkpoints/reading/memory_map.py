@@ -1,4 +1,4 @@
-"""Tensors that lie in files, as PyTorch's: mapped into memory, one mapping a file."""
+"""Tensors that lie in files, as PyTorch's: mapped into memory, one mapping per file."""
 
 from __future__ import annotations
 

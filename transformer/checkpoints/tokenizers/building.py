@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from transformer.checkpoints.reading.folder_files import BINARIES, TOKENIZER_TEXTS
 from transformer.checkpoints.reading.raw import Texts, json_object
 from transformer.checkpoints.tokenizers.fairseq_pieces import (
     build_camembert,
@@ -26,22 +27,7 @@ from transformer.checkpoints.tokenizers.vocabulary_files import (
 )
 from transformer.errors import CheckpointError, shown
 
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "target_vocab.json",
-    "merges.txt",
-    "source.spm",
-    "target.spm",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model",
-    "config.json",  # says whose the others are
-)
+TOKENIZER_FILES = (*TOKENIZER_TEXTS, *BINARIES, "config.json")  # the last says whose the others are
 USUAL = {
     "bart": "RobertaTokenizer",
     "bert": "BertTokenizer",

@@ -56,7 +56,7 @@ QWEN2 = ByteLevel(
 
 
 def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build BERT's tokenizer of vocab.txt: a token a line, the line's number its id.
+    """Build BERT's tokenizer of vocab.txt: one token per line, the line's number its id.
 
     Raises:
         CheckpointError: for a file that is no vocabulary.

@@ -81,7 +81,7 @@ _VIEW = ClientView("architecture")
 def architecture_view(
     stacks: Sequence[ArchitectureStack], *, colors: CellColors, key: str, title: str
 ) -> None:
-    """Draw one column a stack. Pointing at a block says what it is; a click lists its weights beside it.
+    """Draw one column per stack. Pointing at a block says what it is; a click lists its weights beside it.
 
     Nothing is sent back.
 

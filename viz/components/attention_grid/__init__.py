@@ -49,7 +49,7 @@ def attention_grid(
     Clicking a map, or moving with the arrow keys, selects it; only that reaches Python.
 
     Args:
-        maps: (L, H) maps from ``viz.pooling.pool_maps``. 64 pixels a side suit a grid of 8 heads.
+        maps: (L, H) maps from ``viz.pooling.pool_maps``. 64 pixels per side suit a grid of 8 heads.
         query_tokens: every token of the rows, with invisible characters already made visible.
         key_tokens: every token of the columns, likewise.
         layer_labels: L labels such as "layer 0".
@@ -60,7 +60,7 @@ def attention_grid(
         value_label: what the colours mean, written beside the colour bar.
         kind: "weights" are coloured from 0 on; "scores" diverge from 0 to both sides.
         value_range: the ends of the colour scale, those of the pictures beside it; None: up to the largest.
-        selected: the outlined map. A change of it moves the outline; the person's own click moves it at once.
+        selected: the outlined map. A change of it moves the outline; the user's own click moves it at once.
         on_select: called with what was selected, before the run that the selection starts.
 
     Returns:

@@ -126,7 +126,7 @@ class AttentionGrid extends CanvasView {
   }
 
   /**
-   * All maps in one image, and the pixels of each: a pixel a block or, shown smaller, the maximum of its blocks.
+   * All maps in one image, and the pixels of each: one pixel per block or, shown smaller, the maximum of its blocks.
    * @returns {[HTMLCanvasElement, [number, number]]}
    */
   image() {

@@ -74,7 +74,7 @@ def attention_matrix(
         value_range: the ends of the colour scale; None: measured on the open cells.
         beside: the query and key tokens of the matrices that this one is compared with, in columns of the
             same width: all then have cells of one size.
-        selected: the locked cell. A change of it moves the lock; the person's own click moves it at once.
+        selected: the locked cell. A change of it moves the lock; the user's own click moves it at once.
         on_select: called with the cell that was locked, or None when the lock was let go.
 
     Returns:

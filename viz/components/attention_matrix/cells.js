@@ -99,7 +99,7 @@ export class MatrixCells {
     return this.ramp[shade(this.share(value))];
   }
 
-  /** A pixel a cell; closed cells stay transparent, so that the stripes below them show. */
+  /** One pixel per cell; closed cells stay transparent, so that the stripes below them show. */
   pixels() {
     const packed = this.ramp.map(pixel);
     const pixels = new Uint32Array(this.values.length);

@@ -50,7 +50,7 @@ class ReturnedHypothesis:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a person is in the tree: the step it is shown after, and the node that is chosen."""
+    """Where a user is in the tree: the step it is shown after, and the node that is chosen."""
 
     node: int
     step: int
@@ -81,7 +81,7 @@ def beam_tree(
     title: str = "The search",
     on_select: Callable[[TreeSelection], None] | None = None,
 ) -> TreeSelection | None:
-    """Draw the tree: a column a step, in it the candidates by score, the kept ones above a line.
+    """Draw the tree: one column per step, in it the candidates by score, the kept ones above a line.
 
     The slider, the buttons and Page Up and Page Down go from step to step: what comes later is hidden, and
     each branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the
@@ -94,7 +94,7 @@ def beam_tree(
         given: the first depth that the search chose itself; before it stand the root and a given prefix.
         cuts: for each depth the score below which all candidates were pruned; None where there is no such.
         more: for each depth how many pruned candidates are not among the nodes.
-        place: where the person is. A change of it moves there; their own choice moves at once.
+        place: where the user is. A change of it moves there; their own choice moves at once.
         colors: the colours of the current theme.
         key: the view's identity on the page.
         title: what the tree is, for screen readers.

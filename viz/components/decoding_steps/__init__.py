@@ -66,7 +66,7 @@ def decoding_steps(
         forced: True in teacher forcing: the token of each step was given and not chosen.
         unit: what a token is called.
         title: what the steps are, for screen readers.
-        selected: the step shown. A change of it moves there; the person's own choice moves at once.
+        selected: the step shown. A change of it moves there; the user's own choice moves at once.
         on_select: called with the step that was chosen, before the run that the choice starts.
 
     Returns:

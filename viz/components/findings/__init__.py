@@ -38,7 +38,7 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: CellColors, warning: str, key: str) -> None:
-    """Draw findings in their order, with a button a severity that shows these alone. Nothing is sent back.
+    """Draw findings in their order, with one button per severity that shows these alone; nothing comes back.
 
     Args:
         findings: the worst first.

@@ -47,16 +47,16 @@ def head_rows(
 ) -> HeadRow | None:
     """Draw the blocks beside each other, or under each other where it is narrow.
 
-    In each a row is a head, a column a token that may be looked at; the colour is the attention weight, from
-    0 to 1 for all. Hovering names the head and the token it looks at most. A click or the arrow keys choose
-    a head; only that reaches Python.
+    In each a row is a head and a column is a token that may be looked at; the colour is the attention weight,
+    from 0 to 1 for all. Hovering names the head and the token it looks at most. A click or the arrow keys
+    choose a head; only that reaches Python.
 
     Args:
         blocks: one or more, with the same layers and heads.
         colors: the colours of the current theme.
         key: the view's identity on the page.
         title: what the rows are, for screen readers.
-        selected: the outlined row. A change of it moves the outline; the person's own choice moves at once.
+        selected: the outlined row. A change of it moves the outline; the user's own choice moves at once.
         on_select: called with the row that was chosen, before the run that the choice starts.
 
     Returns:

@@ -187,7 +187,7 @@ class HeadRows extends CanvasView {
 
   /**
    * @param {Row} row
-   * @returns {Float32Array} a weight a token
+   * @returns {Float32Array} one weight per token
    */
   weights([i, layer, head]) {
     const { length } = this.data.blocks[i].tokens;

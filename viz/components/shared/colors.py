@@ -18,7 +18,7 @@ class CellColors(Protocol):
 
     @property
     def categorical(self) -> tuple[str, ...]:
-        """One colour a head, colour-blind safe; they start again when there are more heads."""
+        """One colour per head, colour-blind safe; they start again when there are more heads."""
 
     @property
     def masked(self) -> str:

@@ -1,5 +1,5 @@
 // @ts-check
-// A sentence as the model gets it: a chip a token, with its position and its id; unknown words are marked,
+// A sentence as the model gets it: one chip per token, with its position and its id; unknown words are marked,
 // and the tokens of one word are framed together.
 
 import { forStreamlit, mounting } from "../mount.js";

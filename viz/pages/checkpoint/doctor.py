@@ -32,7 +32,7 @@ def doctor(name: str, imported: Imported) -> None:
         imported: as it was opened.
     """
     typed = st.text_area(
-        "Sentences to look with, one a line",
+        "Sentences to look with, one per line",
         key="checkpoint_text",
         persist_state="session",
         placeholder="Left empty, the doctor takes a few of its own",

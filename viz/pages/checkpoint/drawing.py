@@ -43,8 +43,8 @@ def drawing(config: TransformerConfig) -> None:
     )
     reads = "The blue arrow is the encoder's output, of which cross-attention makes its keys and values. "
     st.caption(
-        "Vectors stream from the bottom to the top, one a token. A layer's blocks read the stream, and what "
-        "they compute is added to it where the + stands. "
+        "Vectors stream from the bottom to the top, one per token. A layer's blocks read the stream, and "
+        "what they compute is added to it where the + stands. "
         f"{reads if config.kind == 'encoder-decoder' else ''}Click a block for its weights and their shapes."
     )
     computed_by(parts_of)

@@ -18,11 +18,11 @@ from viz.session import batch_of, current_choice, current_model, current_theme
 from viz.text_session import NUMBERS, boxes_of, current_batch
 
 BOXES = {
-    "encoder-decoder": "Sentences, one a line",
-    "decoder-only": "Prompts, one a line",
-    "encoder-only": "Sentences, one a line",
+    "encoder-decoder": "Sentences, one per line",
+    "decoder-only": "Prompts, one per line",
+    "encoder-only": "Sentences, one per line",
 }
-NUMBERS_BOX = "Numbers of tokens, one sentence a line"
+NUMBERS_BOX = "Numbers of tokens, one sentence per line"
 SIDES: dict[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 
@@ -35,7 +35,7 @@ def batch_box() -> Trace | None:
         key=boxes.batch,
         persist_state="session",
         height=110,
-        placeholder="Type two or more sentences of different lengths, one a line",
+        placeholder="Type two or more sentences of different lengths, one per line",
     )
     sentences = current_batch()
     trace = run_or_warn(lambda: batch_of(current_choice(), sentences), "Running the batch …")

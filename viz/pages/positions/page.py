@@ -11,7 +11,7 @@ from viz.session import current_model
 
 KINDS = {
     "sinusoidal": "",
-    "learned": " The chosen model has learned its vectors, one a position, and has no use for the formula.",
+    "learned": " The chosen model has learned its vectors, one per position, and has no use for the formula.",
     "relative": " The chosen model adds nothing to its embeddings: it adds a learned number to each score of "
     "self-attention, by how far the key is from the query.",
     "rotary": " The chosen model adds nothing to its embeddings: it turns the queries and keys of "

@@ -50,8 +50,8 @@ def rotary_section(run: Run) -> None:
             np.arange(n_tokens)[:, None] / lengths, theme=current_theme(), marked=(query, pair)
         ),
         name="rotary-angles",
-        caption="A row is a position, a column a pair: 1 is not turned, −1 is half a turn. The frame is the "
-        "formula's.",
+        caption="A row is a position, a column is a pair: 1 is not turned, −1 is half a turn. The frame is "
+        "the formula's.",
         key="rotary_angles",
     )
     show(

@@ -124,7 +124,7 @@ DEEDS = [
 
 @pytest.mark.parametrize("folder", ["None", "Path('/tmp/elsewhere')"])
 def test_it_does_nothing_but_read(folder: str) -> None:
-    """Had a reader a fault through which a file ran code, this would still be in the way."""
+    """Had one reader per fault through which a file ran code, this would still be in the way."""
     code = "\n".join(
         [
             *(f"def deed_{number}():\n    {deed}" for number, deed in enumerate(DEEDS)),

@@ -87,7 +87,7 @@ def good(gender: Gender, plural: bool, following: str) -> str:
 def inflect(adjective: str, gender: Gender, plural: bool) -> str:
     """Agree an adjective, given as masculine singular, with a noun: rosso, rossa, rossi, rosse.
 
-    Those in -e have one form a number (verde, verdi), others (blu, rosa, viola) one form in all.
+    Those in -e have one form per number (verde, verdi), others (blu, rosa, viola) one form in all.
     """
     if adjective.endswith("e"):
         return adjective[:-1] + "i" if plural else adjective

@@ -7,6 +7,7 @@ after the sublayers; mBART's before them, with one more after each stack.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
@@ -100,12 +101,4 @@ BART = Family(
     arrange=arrange,
 )
 
-MBART = Family(
-    name="mbart",
-    label="mBART",
-    matches=is_mbart,
-    read_config=read_config,
-    renames=RENAMES,
-    ignored=UNUSED,
-    arrange=arrange,
-)
+MBART = replace(BART, name="mbart", label="mBART", matches=is_mbart)

@@ -28,7 +28,7 @@ ANSWERS = {"n_heads": HEADS, "embedding_scale": False, "pad_id": -1}
 
 
 class Translator(nn.Module):
-    """A person's own: embeddings in the order given, learned positions where they have names, no biases."""
+    """Somebody's own: embeddings in the order given, learned positions where they have names, no biases."""
 
     def __init__(
         self, *embeddings: str, src: str, tgt: str, out: str, positions: tuple[str, ...] = ()
