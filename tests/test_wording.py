@@ -15,7 +15,8 @@ LEFT_OUT = ("tests/test_wording.py", "headlight/browser/", "transformer/data/tas
 
 PHRASES = {
     r"(?<![a-z])behind(?![a-z])": "after, or that follows: to many readers behind means earlier",
-    r"\b(?:go|goes|going|gone|went) on from\b|\bgo on with\b|\bgone on with\b": "continue, continue from",
+    r"\b(?:go|goes|going|gone|went) on from\b": "continue from",
+    r"\b(?:go|goes|going|gone|went) on with\b|\b(?:are|be|was|were) followed on\b": "continue, continue with",
     r"\banew\b": "again, from the start; restart",
     r"\b(?:broke|breaks|break|broken) off\b": "failed, ended",
     r"\b(?:share|shares|shared|dealt) out\b": "renormalise, shard",

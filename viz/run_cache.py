@@ -16,7 +16,7 @@ from transformer.model.trace import Trace
 from transformer.run import OnStep, Run
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks at a computation that goes on for somebody else."""
+"""Seconds between two looks at a computation that continues for somebody else."""
 TOO_LARGE = (
     "The memory of the device is too small for this sentence: type a shorter one, or choose another device "
     "in the sidebar."

@@ -57,7 +57,7 @@ class BeamStep:
         log_probabilities: of each token after its prefix, in nats (B, N).
         totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
             there are fewer candidates.
-        followed: places of the K candidates that are followed on, best first (B, K).
+        followed: places of the K candidates that are followed further, best first (B, K).
     """
 
     parents: Tensor
@@ -89,7 +89,7 @@ class BeamSearch:
     """A search over a batch of sources, step by step.
 
     Each step continues every followed hypothesis by every token. Of a sentence's continuations the best K
-    that do not end are followed on; one that ends is finished if it is among the best K. A
+    that do not end are followed further; one that ends is finished if it is among the best K. A
     sentence's search is over when it has `n_best` finished hypotheses and none of those that are followed
     has, at its present length, a better score than the worst of them. With alpha 0 no better one is missed
     so; with more, a followed one could still gain by its length.

@@ -15,7 +15,7 @@ from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer
 
 Fate = Literal["given", "kept", "pruned", "finished"]
-"""Given: the root and the prefix. Kept: followed on. Finished: among the best K, and an end. Pruned: none."""
+"""Given: the root and the prefix. Kept: continued. Finished: among the best K, and an end. Pruned: none."""
 
 
 @dataclass(frozen=True)

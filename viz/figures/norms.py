@@ -18,7 +18,7 @@ from viz.theme import DASHES, Theme
 
 Array = NDArray[np.floating]
 Spread = Literal["standard deviation", "root mean square"]
-"""In the name of a point: where its label goes on in a second line."""
+"""In the name of a point: where its label continues in a second line."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 

@@ -253,7 +253,7 @@ def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
     forced, free = run_sentence(loaded, SENTENCE, reference), run_sentence(loaded, SENTENCE)
     assert "**They part at step 4.**" in texts(app)
     given, own = forced.steps[4], free.steps[4]
-    assert re.search(rf"goes on with “vecchia” \(.*, number {given.rank:,} of all words\)", texts(app))
+    assert re.search(rf"continues with “vecchia” \(.*, number {given.rank:,} of all words\)", texts(app))
     assert f"with “giovane” ({100 * own.probability:.2f} %, number 1 of all words)" in texts(app)
     drawn = trace(app, "forcing_scores", "given: the reference")
     expected = [np.log(step.probability) for step in forced.steps]
@@ -307,4 +307,4 @@ def test_sub_words_are_labelled_and_searched_after(
     assert {token for token in shown if "⟨" not in token} <= pieces | {"␠"}
     views.select(app, "beam_next", TokenChoice(2))
     assert not app.exception
-    assert "goes on with every sub-word" in texts(app)
+    assert "is continued with every sub-word" in texts(app)

@@ -282,7 +282,7 @@ def changed(tensor: Tensor) -> Tensor:
 
 
 def test_every_path_can_be_edited() -> None:
-    """What comes back from any tap is what the model goes on with."""
+    """What comes back from any tap is what the model continues with."""
     model = tiny_transformer()
     src, tgt = pair_batch(model.config)
     plain = trace_of(model, src, tgt)

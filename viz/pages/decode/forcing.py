@@ -113,7 +113,7 @@ def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None
     )
     before = " Up to there both are the same." if position else ""
     st.markdown(f"**They part at step {position}.**{before}")
-    st.text(f"The reference goes on with {given}; the model itself with {own}.")
+    st.text(f"The reference continues with {given}; the model itself with {own}.")
 
 
 def _totals(forced: Scored, free: Scored) -> None:

@@ -80,8 +80,8 @@ def _search(beam_size: int, alpha: float) -> tuple[Search, int, BeamTree]:
 def _prefix_line(search: Search) -> None:
     unit = token_unit()
     st.markdown(
-        f"At each step every sentence that is followed goes on with every {unit}; the {search.beam_size} "
-        "best of all these continuations are followed on, the others are pruned. In the tree a column is a "
+        f"At each step every sentence that was kept is continued with every {unit}; the {search.beam_size} "
+        "best of all these continuations are kept, the others are pruned. In the tree a column is a "
         f"step, and the percentage is the probability of that {unit} given the ones before it. "
         f"Continuations are compared by their score: the sum of the log-probabilities of all {unit}s so far, "
         "over the length penalty. Below the line of a column stand those whose score was too low."

@@ -21,7 +21,7 @@ class Verdicts:
     """Says of each node of a tree why it lived or died.
 
     Attributes:
-        cuts: the score of the last candidate that was followed on, by position; where none was, no entry.
+        cuts: the score of the last candidate that was kept, by position; where none was, no entry.
     """
 
     def __init__(self, tree: BeamTree, coder: Coder, beam_size: int) -> None:
@@ -71,7 +71,7 @@ class Verdicts:
         cut = self.cuts[node.position]
         return (
             f"Pruned: {rank}. Its score {number(node.score)} lost against {number(cut)}, the last of those "
-            "that were followed on."
+            "that were kept."
         )
 
     def _rank(self, position: int, rank: int) -> BeamNode:
@@ -120,7 +120,7 @@ class Verdicts:
         if not children:
             return (
                 f"none of its continuations was among the {self._tree.n_listed} best, and {cut} was needed "
-                "to be followed on."
+                "to be kept."
             )
         best = max(children, key=lambda child: child.score)
         if best.fate == "finished":

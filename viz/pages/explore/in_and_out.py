@@ -86,7 +86,7 @@ def _what_came_out(run: Run, loaded: LoadedModel) -> str:
     if not run.generated:
         return f"You gave the target; the model was shown its {unit}s so far at each step (teacher forcing):"
     is_prompt = run.encoder_input is None
-    result = "The prompt, and how it goes on" if is_prompt else f"Its {target_noun(loaded)}"
+    result = "The prompt, and how it continues" if is_prompt else f"Its {target_noun(loaded)}"
     return f"The model chose the most probable {unit} at each step (greedy decoding). {result}:"
 
 

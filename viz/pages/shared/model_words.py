@@ -11,7 +11,7 @@ LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", 
 INTRODUCTIONS = {
     "encoder-decoder": "Type a sentence: the model reads it, writes its {answer}, and shows every number on "
     "the way.",
-    "decoder-only": "Type how a text begins: the model reads it, goes on with it token by token, and shows "
+    "decoder-only": "Type how a text begins: the model reads it, continues it token by token, and shows "
     "every number on the way.",
     "encoder-only": "Type a sentence: the model reads it, says which tokens it would expect in it, and shows "
     "every number on the way.",

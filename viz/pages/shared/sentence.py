@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 _EXAMPLE = "example"
 FORCING_NOTE = (
     "Type a target to see what the model thinks of it: it is then given your words so far at each step "
-    "(teacher forcing). Left empty, the model goes on with its own words."
+    "(teacher forcing). Left empty, the model continues with its own words."
 )
 WORDLESS_NOTE = "This model has no generator, so it can't write: its decoder reads what you type here."
 PATIENCE_SECONDS = 0.3

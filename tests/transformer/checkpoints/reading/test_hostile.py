@@ -237,7 +237,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "offsets as text": (safetensors({"w": entry(begin="0")}), "data_offsets"),
     "a size as a truth value": (safetensors({"w": entry((True, 6))}), "whole numbers"),
     "a tensor after the end": (safetensors({"w": entry()}, NUMBERS[:-4]), "cut off"),
-    "bytes after the tensors": (safetensors({"w": entry()}, NUMBERS + b"rest"), "goes on"),
+    "bytes after the tensors": (safetensors({"w": entry()}, NUMBERS + b"rest"), "4 more bytes after"),
     "tensors that overlap": (safetensors({"a": entry(), "b": entry()}), "share bytes"),
     "a hole": (safetensors({"a": entry((4,), begin=8, end=24)}), "belong to no tensor"),
     "sizes of 2^62": (safetensors({"w": entry((OFF, OFF))}), "absurd"),

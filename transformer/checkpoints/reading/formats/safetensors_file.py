@@ -133,4 +133,4 @@ def _check_layout(blocks: Iterable[Block], begin: int, end: int) -> None:
     if at > end:
         raise CheckpointError(f"is cut off: {at - end:,} bytes are missing at its end; {_DAMAGED}.")
     if at < end:
-        raise CheckpointError(f"goes on for {end - at:,} bytes after its last tensor: {_DAMAGED}.")
+        raise CheckpointError(f"has {end - at:,} more bytes after its last tensor: {_DAMAGED}.")
