@@ -41,11 +41,11 @@ from bench.report import (
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
 from bench.training import measure_training
 from scripts.browser import ROOT, launch_chromium, streamlit_server
+from transformer.analysis.attention_maps import attention_maps
 from transformer.device import choose_device
 from transformer.model.config import TransformerConfig, preset
 from transformer.run import run_sentence
 from transformer.training.optimization.trainer import Precision
-from viz.attention_maps import attention_maps
 from viz.figures.chromium import find_chromium
 
 if TYPE_CHECKING:

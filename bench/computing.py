@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bench.measurement import seconds
 from bench.sentences import random_model, sentence
+from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
-from viz.attention_maps import attention_maps
 from viz.components.shared.frame import pack_frame
 from viz.figures.attention import attention_heatmap
 from viz.pages.shared.attention_views import GRID_SIDE

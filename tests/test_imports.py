@@ -19,7 +19,13 @@ IMPORTED_BY = {
     "scripts": (),
     "viz": ("app", "viz"),
     "transformer": (
-        *("transformer", "viz.attention_maps", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
+        *(
+            "transformer",
+            "transformer.analysis.attention_maps",
+            "viz.opened_checkpoint",
+            "viz.run_cache",
+            "viz.warm_up",
+        ),
         *("viz.pages", *_SESSIONS),
     ),
     "streamlit": ("app", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
@@ -32,7 +38,7 @@ IMPORTED_BY = {
 VIZ_ORDER = (
     ("theme", "pooling", "address"),
     ("figures", "components"),
-    ("attention_maps", "opened_checkpoint", "run_cache"),
+    ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),
     ("text_session",),
     ("pages",),

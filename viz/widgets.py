@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
 
-from viz.attention_maps import ATTENTION_LABELS, Attention
+from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from viz.figures.labels import visible
 
 Option = TypeVar("Option")

@@ -10,10 +10,10 @@ from torch import Tensor
 from tests.devices.comparing import MODELS, assert_same, moved
 from tests.models import tiny_model
 from tests.pages.offered import BATCH, TEXT
+from transformer.analysis.attention_maps import attention_maps, attentions
 from transformer.model.trace import Trace
 from transformer.run import draw_target, encode_sentence, run_sentence, search, trace_batch
 from transformer.training.evaluation.translations import translate_all
-from viz.attention_maps import attention_maps, attentions
 
 SEARCHED = ("rotary", "relative", "words")
 SENTENCES = BATCH.splitlines()

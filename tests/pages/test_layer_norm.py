@@ -11,10 +11,10 @@ import pytest
 from tests.models import tiny_model
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
+from transformer.analysis.residual import stream_lengths
 from transformer.checkpoints.folder import open_model
 from transformer.run import run_sentence
 from viz.figures.numbers import span
-from viz.pages.layer_norm.residual import stream
 
 TEXT = "yesterday i saw a raccoon."
 
@@ -81,14 +81,14 @@ def test_a_line_for_each_token_when_asked() -> None:
         trace(app, "residual_encoder", "encoder: each token")
     app.toggle(key="norm_tokens").set_value(True).run()
     lines = trace(app, "residual_encoder", "encoder: each token")
-    points, lengths = stream(run_sentence(open_model("toy-en-it"), TEXT), "encoder")
+    points, lengths = stream_lengths(run_sentence(open_model("toy-en-it"), TEXT).trace, "encoder")
     np.testing.assert_allclose(array(lines["y"])[: len(points)], lengths[:, 0], rtol=1e-5)
     assert lines["text"][0] == "0 yesterday"
 
 
 def test_stream_has_every_point_once_and_in_order() -> None:
     run = run_sentence(tiny_model(), "the cat saw a dog.")
-    points, lengths = stream(run, "decoder")
+    points, lengths = stream_lengths(run.trace, "decoder")
     assert points[:4] == [
         "input",
         "layer 0 self-attention",

@@ -8,12 +8,11 @@ import pytest
 from tests.models import tiny_model
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.figures import array, figure, trace
+from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES, Attention
+from transformer.analysis.masks import masks_of, padding_of
 from transformer.checkpoints.folder import open_model
 from transformer.model.trace import Trace
 from transformer.run import encode_sentence, trace_batch
-from viz.attention_maps import ATTENTION_LABELS, MODULES, Attention
-from viz.pages.masks.batch import padding_of
-from viz.pages.masks.masks import FUTURE, masks_of
 
 SENTENCES = ["the cat saw a dog.", "i see.", "yesterday i saw a cat."]
 
@@ -37,10 +36,10 @@ def test_the_three_masks_fit_together(batch: Trace, attention: Attention, senten
     stack, name = MODULES[attention]
     recorded = batch.attention(stack, 1, name).mask[sentence, 0].numpy()
     reason = f"padding of sentence {sentence + 1}"
-    padding, causal = masks["Padding"][reason], masks["Causal"][FUTURE]
+    padding, causal = masks["padding"][reason], masks["causal"][FUTURE]
     np.testing.assert_array_equal(padding | causal, ~recorded)
-    assert np.sum(list(masks["Combined"].values()), axis=0).max() <= 1
-    np.testing.assert_array_equal(np.any(list(masks["Combined"].values()), axis=0), ~recorded)
+    assert np.sum(list(masks["combined"].values()), axis=0).max() <= 1
+    np.testing.assert_array_equal(np.any(list(masks["combined"].values()), axis=0), ~recorded)
     assert causal.any() == (attention == "decoder")
 
 

@@ -1,1 +1,1 @@
-"""What is wrong with a model, and what it is made of: one subject per file, all of them in `examine`."""
+"""What is computed from the trace of a run, as labelled arrays; and ``doctor``, which says what is wrong."""

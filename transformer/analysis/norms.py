@@ -1,144 +1,40 @@
-"""Norms whose gammas are odd: zero, negative, huge.
-
-Gammas start at 1 and stay positive in almost every trained model; a few come near zero or below it, and some
-dimensions of BERT, GPT-2 and their like have gammas some ten times the others' ("outlier dimensions",
-Kovaleva et al. 2021, arXiv:2105.06990). Those are notes. A warning is due where a norm as a whole can't have
-been meant: the shipped models' gammas lie between 0.14 and 2.6.
-"""
+"""What a norm does to the numbers of each token, stage by stage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Literal
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
-from transformer.analysis.findings import Finding, fine, places, rounded, share
-from transformer.model.transformer import Transformer
+from transformer.model.config import Norm
+from transformer.model.trace import NormRecord
 
-MANY_ZERO = 0.05
-"""A norm with more zeros among its gammas is warned of."""
-MANY_NEGATIVE = 0.25
-"""Gammas stored as their distance to 1 are negative half the time."""
-HUGE = 100.0
-"""Gammas start at 1; trained ones of more than this were seen nowhere."""
+Spread = Literal["standard deviation", "root mean square"]
+"""What a norm brings to 1."""
 
+SPREADS: dict[Spread, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
+    "standard deviation": lambda values: values.std(axis=1),
+    "root mean square": lambda values: np.sqrt(np.square(values).mean(axis=1)),
+}
+"""Of each token's numbers: (T, D) -> (T,)."""
 
-@dataclass(frozen=True)
-class Gammas:
-    """The gammas of one norm: how many there are, are exactly zero, are negative, and the largest size."""
-
-    path: str
-    n: int
-    n_zero: int
-    n_negative: int
-    largest: float
-
-
-def gammas(model: Transformer) -> list[Gammas]:
-    """The gammas of every norm."""
-    found = []
-    for name, parameter in model.named_parameters():
-        if name.endswith(".gamma"):
-            values = parameter.detach()
-            found.append(
-                Gammas(
-                    name.removesuffix(".gamma"),
-                    values.numel(),
-                    int((values == 0).sum()),
-                    int((values < 0).sum()),
-                    float(torch.nan_to_num(values.abs()).max()),
-                )
-            )
-    return found
+STAGES: dict[Norm, tuple[str, str]] = {
+    "layer": ("normalized: (x − μ) / σ", "after: times γ plus β"),
+    "layer_unbiased": ("normalized: (x − μ) / (s + ε)", "after: times γ plus β"),
+    "rms": ("normalized: x / r", "after: times γ"),
+}
+"""What comes before gamma and beta, and what follows them."""
 
 
-def norm_findings(model: Transformer) -> list[Finding]:
-    """Whether the norms' gammas are as those of trained models are."""
-    check = "norms"
-    norms = gammas(model)
-    findings = [
-        *_closed(check, norms),
-        *_zeros(check, norms),
-        *_negative(check, norms),
-        *_huge(check, norms),
-    ]
-    largest = max((norm.largest for norm in norms), default=0.0)
-    return findings or fine(
-        check,
-        "All norms have ordinary gammas",
-        f"{len(norms):,} norms, |gamma| {rounded(largest, digits=3)} at most, none ≤ 0",
-    )
+def spread_of(kind: Norm) -> Spread:
+    """What a kind of norm brings to 1."""
+    return "root mean square" if kind == "rms" else "standard deviation"
 
 
-def _closed(check: str, norms: Sequence[Gammas]) -> list[Finding]:
-    closed = [norm.path for norm in norms if norm.n_zero == norm.n]
-    if not closed:
-        return []
-    return [
-        Finding(
-            check,
-            "problem",
-            "Norms that let nothing through",
-            f"all gammas of {len(closed):,} of {len(norms):,} norms are 0",
-            "Behind such a norm every token is the same vector, its beta.",
-            "They were never loaded, or training zeroed them: take an earlier checkpoint, or look whether "
-            "gamma and beta were exchanged in a conversion.",
-            places(closed),
-        )
-    ]
-
-
-def _zeros(check: str, norms: Sequence[Gammas]) -> list[Finding]:
-    some = [norm for norm in norms if 0 < norm.n_zero < norm.n]
-    if not some:
-        return []
-    worst = max(norm.n_zero / norm.n for norm in some)
-    return [
-        Finding(
-            check,
-            "warning" if worst > MANY_ZERO else "note",
-            "Gammas that are zero",
-            f"{sum(norm.n_zero for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
-            "The sublayers after such a norm don't see these dimensions.",
-            "A few may come from pruning. Many point to a checkpoint that was cut, or to weights never "
-            "loaded.",
-            places(f"{norm.path} ({norm.n_zero:,} of {norm.n:,})" for norm in some),
-        )
-    ]
-
-
-def _negative(check: str, norms: Sequence[Gammas]) -> list[Finding]:
-    some = [norm for norm in norms if norm.n_negative]
-    if not some:
-        return []
-    worst = max(norm.n_negative / norm.n for norm in some)
-    return [
-        Finding(
-            check,
-            "warning" if worst > MANY_NEGATIVE else "note",
-            "Gammas that are negative",
-            f"{sum(norm.n_negative for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
-            "These dimensions are turned round. Training rarely does that, and never to many.",
-            "If there are many, the file may store gamma - 1, as some implementations do: add 1 before you "
-            "save the weights.",
-            places(f"{norm.path} ({norm.n_negative:,} of {norm.n:,})" for norm in some),
-        )
-    ]
-
-
-def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
-    some = [norm for norm in norms if norm.largest > HUGE]
-    if not some:
-        return []
-    return [
-        Finding(
-            check,
-            "warning",
-            "Gammas that are huge",
-            f"up to {max(norm.largest for norm in some):,.3g} in {len(some):,} of {len(norms):,} norms",
-            "One dimension drowns all others after the norm.",
-            "Look for a learning rate that was too high, and include the norms in gradient clipping.",
-            places(f"{norm.path} ({norm.largest:,.3g})" for norm in some),
-        )
-    ]
+def norm_stages(record: NormRecord, kind: Norm) -> dict[str, NDArray[np.float32]]:
+    """The numbers of a single sentence before a norm, normalized, and after it: stage -> (T, D)."""
+    normalized, after = STAGES[kind]
+    stages = {"before": record.input, normalized: record.normalized, after: record.result}
+    return {stage: values[0].numpy() for stage, values in stages.items()}

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import tyro
 from tqdm import tqdm
 
-from transformer.analysis.examine import CHECKS, examination
-from transformer.analysis.findings import Diagnosis
+from transformer.analysis.doctor.examine import CHECKS, examination
+from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint

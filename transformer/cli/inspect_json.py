@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from transformer.analysis.findings import Diagnosis
+from transformer.analysis.doctor.findings import Diagnosis
 from transformer.analysis.parts import Part, parts_of, total
 from transformer.checkpoints.importing.report import Imported
 

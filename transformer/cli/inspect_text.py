@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from transformer.analysis.architecture import drawing
-from transformer.analysis.findings import Diagnosis, Finding
-from transformer.analysis.keys import key_findings
+from transformer.analysis.doctor.findings import Diagnosis, Finding
+from transformer.analysis.doctor.keys import key_findings
 from transformer.analysis.parts import parts_of, total
 from transformer.checkpoints.importing.report import Imported, ImportReport, Question
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 NormPosition = Literal["pre", "post"]
+Norm = Literal["layer", "rms", "layer_unbiased"]
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 NORMS = ("layer", "rms", "layer_unbiased")
@@ -109,7 +110,7 @@ class TransformerConfig:
     query_key_norm: bool = False
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     gated: bool = False
-    norm: Literal["layer", "rms", "layer_unbiased"] = "layer"
+    norm: Norm = "layer"
     norm_position: NormPosition = "post"
     final_norm: bool | Literal["encoder", "decoder"] = False
     norm_eps: float = 1e-5

@@ -5,7 +5,6 @@ token.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,8 +16,6 @@ from viz.figures.labels import escape, numbered
 from viz.theme import DASHES, Theme
 
 Array = NDArray[np.floating]
-Spread = Literal["standard deviation", "root mean square"]
-"""In the name of a point: where its label continues in a second line."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 
@@ -29,7 +26,7 @@ def norm_statistics(
     *,
     theme: Theme,
     title: str = "",
-    spread: Spread = "standard deviation",
+    spread: str = "standard deviation",
 ) -> go.Figure:
     """Mean and spread of each token's D numbers at several stages of one norm.
 

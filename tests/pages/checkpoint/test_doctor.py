@@ -22,7 +22,7 @@ from tests.pages.app import HOSTILE, PAGES, buttons, open_app, press, texts
 from tests.pages.checkpoint.page import OPENED, models, opened, start, table, titles
 from tests.pages.views import Views
 from tests.transformer.checkpoints.tokenizers.folders import byte_level
-from transformer.analysis.examine import examination
+from transformer.analysis.doctor.examine import examination
 from transformer.errors import SentenceError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")

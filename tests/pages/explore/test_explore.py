@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.pages.app import open_app, texts
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
 from transformer.checkpoints.folder import default_model, open_model, shipped_models
 from transformer.run import run_sentence
-from viz.attention_maps import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
 
 

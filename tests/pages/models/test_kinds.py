@@ -14,10 +14,10 @@ from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
+from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import run_sentence
-from viz.attention_maps import ATTENTION_LABELS, Attention
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

@@ -13,8 +13,8 @@ from tests.pages.figures import array, figure, trace
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
+from transformer.analysis.attention_maps import ATTENTION_LABELS
 from transformer.run import run_sentence
-from viz.attention_maps import ATTENTION_LABELS
 from viz.components.head_rows import HeadRow
 
 pytestmark = pytest.mark.usefixtures("kinds")

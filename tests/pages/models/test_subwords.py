@@ -10,9 +10,7 @@ import pytest
 from tests.models import tiny_subword_model
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.figures import figure
-from transformer.checkpoints.folder import MODELS, open_model, save_model
-from transformer.run import run_sentence
-from viz.attention_maps import (
+from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     MEASURE_LABELS,
     Attention,
@@ -20,6 +18,8 @@ from viz.attention_maps import (
     attention_words,
     by_word,
 )
+from transformer.checkpoints.folder import MODELS, open_model, save_model
+from transformer.run import run_sentence
 from viz.pages.explore.word_arithmetic import word_weight_formula
 from viz.pages.shared.tokens import source_tokens
 

@@ -15,7 +15,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from tests.transformer.analysis.patients import examine
+from tests.transformer.analysis.doctor.patients import examine
 from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import saved, tiny
 from transformer.checkpoints.folder import model_folder, open_model

@@ -6,8 +6,8 @@ import json
 
 import streamlit as st
 
-from transformer.analysis.examine import CHECKS, NOT_MADE, examination
-from transformer.analysis.findings import SEVERITIES, Diagnosis, Finding
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examination
+from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
 from transformer.errors import SentenceError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.analysis.findings import Diagnosis
+from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record
+from transformer.analysis.token_scores import TokenScores, parting, token_scores
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
-from viz.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record
 from viz.figures.decoding import ScoredTokens, token_by_token
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.decode.session import right_translations
-from viz.pages.decode.token_scores import TokenScores, parting, token_scores
 from viz.pages.decode.verdicts import percent
 from viz.pages.shared import attention_views
 from viz.pages.shared.explain import computed_by

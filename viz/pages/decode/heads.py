@@ -7,12 +7,17 @@ from typing import Literal
 
 import streamlit as st
 
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    AttentionMaps,
+    attention_maps,
+    attention_record,
+)
 from transformer.decoding.beam_tree import BeamNode
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model_input import reads_as
 from transformer.run import Run
 from viz.address import remembered, whole_numbers
-from viz.attention_maps import ATTENTION_LABELS, AttentionMaps, attention_maps, attention_record
 from viz.figures.labels import visible
 from viz.pages.shared import attention_views
 from viz.pages.shared.explain import computed_by

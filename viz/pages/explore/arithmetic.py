@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import Attention, attention_record
 from transformer.model.trace import AttentionRecord, Trace
-from viz.attention_maps import Attention, attention_record
 from viz.figures.dot_product import dot_product_terms
 from viz.figures.labels import visible
 from viz.figures.numbers import number

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.run import Run
-from transformer.text.coder import Unit
-from viz.attention_maps import (
+from transformer.analysis.attention_maps import (
     MEASURE_LABELS,
     Attention,
     Measure,
@@ -16,9 +14,12 @@ from viz.attention_maps import (
     by_word,
     strongest_cell,
 )
+from transformer.run import Run
+from transformer.text.coder import Unit
 from viz.pages.explore.session import chosen_cell
 from viz.pages.explore.views import BESIDE_THE_GRID, VIEWS, Shown
 from viz.pages.shared import attention_views
+from viz.pages.shared.attention_views import color_range
 from viz.pages.shared.attention_words import look_for, what
 from viz.pages.shared.model_words import goes_into_italian
 from viz.session import current_model, token_unit
@@ -52,7 +53,7 @@ def attention_section(run: Run) -> None:
             HEAD.choose,
             key="grid",
             title="Attention of every layer and head",
-            value_range=maps.color_range,
+            value_range=color_range(maps),
         )
     with right:
         names = {view: view for view in VIEWS}

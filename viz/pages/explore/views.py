@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from transformer.model.attention import scaled_dot_product_attention
-from transformer.run import Run
-from viz.attention_maps import (
+from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     Attention,
     AttentionMaps,
@@ -22,11 +20,14 @@ from viz.attention_maps import (
     by_word,
     closed_cells,
 )
+from transformer.model.attention import scaled_dot_product_attention
+from transformer.run import Run
 from viz.figures import attention as figures
 from viz.pages.explore.arithmetic import show_arithmetic
 from viz.pages.explore.session import choose_cell
 from viz.pages.explore.word_arithmetic import show_word_arithmetic
 from viz.pages.shared import attention_views
+from viz.pages.shared.attention_views import color_range
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import save_menu
 from viz.session import current_choice, current_model, current_theme, twin_run
@@ -107,7 +108,7 @@ class Shown:
             "theme": current_theme(),
             "quantity": QUANTITIES[maps.measure](self.formula),
             "closed": closed_cells(maps),
-            "value_range": maps.color_range,
+            "value_range": color_range(maps),
             "title": self.title,
         }
         by = "-by-word" if self.words else ""
@@ -161,7 +162,7 @@ def _heads_without_tokens(shown: Shown) -> None:
         shown.head,
         HEAD.choose,
         key="layer_grid",
-        value_range=shown.maps.color_range,
+        value_range=color_range(shown.maps),
         side=WORDLESS_SIDE,
         first_layer=shown.layer,
     )
@@ -188,7 +189,7 @@ def trained_and_random(shown: Shown) -> None:
     twin = shown.maps_of(twin_run(current_choice(), *current_texts(), RANDOM_SEED), shown.maps.measure)
     chosen = shown.layer, shown.head
     only = replace(twin, values=twin.values[shown.layer : shown.layer + 1, shown.head : shown.head + 1])
-    (low, high), (random_low, random_high) = shown.maps.color_range, only.color_range
+    (low, high), (random_low, random_high) = color_range(shown.maps), color_range(only)
     shared = min(low, random_low), max(high, random_high)
     left, right = st.columns(2)
     with left:
@@ -248,7 +249,7 @@ def _matrix(
         key=key,
         title=title,
         formula=shown.formula,
-        value_range=value_range or shown.maps.color_range,
+        value_range=value_range or color_range(shown.maps),
         cell=shown.cell,
         choose=choose,
     )

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import Words
 from transformer.model.trace import AttentionRecord
-from viz.attention_maps import Words
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 

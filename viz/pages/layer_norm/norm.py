@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.analysis.norms import SPREADS, norm_stages
 from transformer.model.trace import NormRecord
 from transformer.run import Run
 from viz.figures import norms as figures
 from viz.figures.labels import visible
-from viz.figures.norms import Spread
 from viz.figures.numbers import number, span
 from viz.pages.layer_norm.words import NORMS, NormWords
 from viz.pages.shared.explain import explain
@@ -21,11 +21,6 @@ from viz.session import current_model, current_theme
 from viz.widgets import forget_choice, pick
 
 ALL_TOKENS = -1
-SPREADS: dict[Spread, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
-    "standard deviation": lambda values: values.std(axis=1),
-    "root mean square": lambda values: np.sqrt(np.square(values).mean(axis=1)),
-}
-"""Of each token's numbers: (T, D) -> (T,)."""
 NAMES = {
     "self_attn_norm": "norm of self-attention",
     "cross_attn_norm": "norm of cross-attention",
@@ -56,11 +51,8 @@ def norm_section(run: Run) -> None:
         record = record.of_head(head)
     model = current_model().model
     words, norm = NORMS[model.config.norm], model.get_submodule(record.path)
-    stages = {
-        "before": record.input[0].numpy(),
-        words.normalized: record.normalized[0].numpy(),
-        words.after: record.result[0].numpy(),
-    }  # (T, D) each
+    stages = norm_stages(record, model.config.norm)
+    _, normalized, after = stages.values()
     gamma = norm.get_parameter("gamma").cpu().numpy()
     beta = None if record.mean is None else norm.get_parameter("beta").cpu().numpy()
     position = max(token, 0)
@@ -69,8 +61,8 @@ def norm_section(run: Run) -> None:
         what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each{inside}. It "
         f"{words.what}: no token knows of another, and no sentence of the batch of another.",
         formula=_formula(record, words.formula, gamma, beta, position, dimension),
-        look=f"the diamonds: {_filled(words.look, words, stages[words.normalized])}. "
-        f"{_filled(words.made, words, stages[words.after])}: the squares.",
+        look=f"the diamonds: {_filled(words.look, words, normalized)}. "
+        f"{_filled(words.made, words, after)}: the squares.",
         computed=type(norm).forward,
         path=record.path,
     )

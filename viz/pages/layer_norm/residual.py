@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import stacks
+from transformer.analysis.residual import stream_lengths
 from transformer.model.config import TransformerConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.trace import ResidualRecord, Stack
 from transformer.run import Run
-from viz.attention_maps import stacks
 from viz.figures.norms import growth
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
@@ -21,31 +19,8 @@ from viz.session import current_choice, current_model, current_theme, twin_run
 from viz.text_session import current_texts
 from viz.widgets import pick_seed
 
-POINTS = {
-    "resid_pre": "input",
-    "resid_mid": "self-attention",
-    "resid_mid_cross": "cross-attention",
-    "resid_post": "feed-forward",
-}
 MOST_PARAMETERS = 100_000_000
 """Models up to this size are made twice more, with random weights: two larger ones would fill the memory."""
-
-
-def stream(run: Run, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
-    """Names of the points along a stack, and the length of each token's vector there: (P, T).
-
-    A layer's input is the output of the one before, so only the first layer's is a point of its own.
-    """
-    records = [r for r in run.trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
-    return [_point(record) for record in records], np.stack(
-        [record.value[0].norm(dim=-1).numpy() for record in records]
-    )
-
-
-def _point(record: ResidualRecord) -> str:
-    return (
-        POINTS[record.name] if record.name == "resid_pre" else f"layer {record.layer} {POINTS[record.name]}"
-    )
 
 
 def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
@@ -75,7 +50,7 @@ def residual_section(run: Run) -> None:
     st.header("The residual stream along the layers")
     what, formula = _place_of_norms(current_model().model.config)
     sides = stacks(run.trace)
-    _, lengths = stream(run, sides[0])
+    _, lengths = stream_lengths(run.trace, sides[0])
     explain(
         what=what,
         formula=rf"\begin{{gathered}} {formula} \\ \text{{{sides[0]}, mean length of }} x: \; "
@@ -86,7 +61,7 @@ def residual_section(run: Run) -> None:
     )
     each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
     for stack in sides:
-        points, lengths = stream(run, stack)
+        points, lengths = stream_lengths(run.trace, stack)
         tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
         st.markdown(f"**{stack.capitalize()}**")
         show(
@@ -114,7 +89,7 @@ def pre_and_post_section(run: Run) -> None:
     choice, texts = current_choice(), current_texts()
     with st.spinner("Running two random models …", show_time=True):
         twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
-    streams = {name: stream(twin, sides[-1])[1] for name, twin in twins.items()}
+    streams = {name: stream_lengths(twin.trace, sides[-1])[1] for name, twin in twins.items()}
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
         "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm after "
@@ -132,8 +107,8 @@ def pre_and_post_section(run: Run) -> None:
         computed=DecoderLayer.residual,
     )
     for stack in sides:
-        points = stream(twins["pre-norm"], stack)[0]
-        lengths_of = {name: stream(twin, stack)[1] for name, twin in twins.items()}
+        points = stream_lengths(twins["pre-norm"].trace, stack)[0]
+        lengths_of = {name: stream_lengths(twin.trace, stack)[1] for name, twin in twins.items()}
         st.markdown(f"**{stack.capitalize()}**")
         show(
             growth(points, lengths_of, theme=current_theme()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz.figures.norms import Spread
+from transformer.analysis.norms import Spread
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,6 @@ class NormWords:
         name: as formulas call it.
         introduction: what it does to a token.
         what: what it takes of a token's own numbers.
-        normalized: the stage before gamma and beta.
-        after: the stage that follows them.
         formula: in LaTeX, of one dimension d.
         spread: what it brings to 1.
         look: what to look at in the normalized numbers; their `mean` and `spread` are to be filled in.
@@ -27,8 +25,6 @@ class NormWords:
     name: str
     introduction: str
     what: str
-    normalized: str
-    after: str
     formula: str
     spread: Spread
     look: str
@@ -47,8 +43,6 @@ NORMS = {
         name="LayerNorm",
         introduction=LAYER_NORM,
         what="takes the mean μ and the deviation σ over a token's own numbers",
-        normalized="normalized: (x − μ) / σ",
-        after="after: times γ plus β",
         formula=r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d",
         spread="standard deviation",
         look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
@@ -62,8 +56,6 @@ NORMS = {
         "unbiased deviation (its squares are divided by one less than there are numbers), and with ε "
         "outside of the root.",
         what="takes the mean μ and the unbiased deviation s over a token's own numbers",
-        normalized="normalized: (x − μ) / (s + ε)",
-        after="after: times γ plus β",
         formula=r"\gamma_d \, \frac{x_d - \mu}{s + \epsilon} + \beta_d",
         spread="standard deviation",
         look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
@@ -77,8 +69,6 @@ NORMS = {
         "and then scales each dimension by a learned γ: a layer norm without the mean and without β "
         "(Zhang and Sennrich 2019).",
         what="takes the root mean square r over a token's own numbers, and no mean",
-        normalized="normalized: x / r",
-        after="after: times γ",
         formula=r"\gamma_d \, \frac{x_d}{\sqrt{\overline{x^2} + \epsilon}}",
         spread="root mean square",
         look="whatever came in, the normalized numbers of every token have a root mean square of {spread}; "

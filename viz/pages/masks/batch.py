@@ -6,10 +6,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import stacks
+from transformer.analysis.masks import padding_of
 from transformer.model.masks import padding_mask
 from transformer.model.trace import Stack, Trace
 from transformer.run import FILLED
-from viz.attention_maps import stacks
 from viz.figures.masks import batch_layout
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
@@ -44,14 +45,6 @@ def batch_box() -> Trace | None:
             "A single sentence needs no padding. Type a second one, shorter or longer, in a line of its own."
         )
     return trace
-
-
-def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
-    """Which tokens are padding, (B, T), read from the mask that the model itself used.
-
-    The last query of a causal mask may look at every position, so what is closed in its row is padding.
-    """
-    return ~trace.attention(stack, 0, "self_attn").mask[:, 0, -1].numpy()
 
 
 def batch_section(trace: Trace) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import Attention, attention_record, attentions, n_layers
+from transformer.analysis.masks import Closed, Mask, masks_of
 from transformer.model.masks import causal_mask, padding_mask
-from transformer.model.trace import AttentionRecord, Stack, Trace
-from viz.attention_maps import Attention, attention_record, attentions, n_layers
+from transformer.model.trace import AttentionRecord, Trace
 from viz.figures.masks import mask_matrix
-from viz.pages.masks.batch import padding_of
 from viz.pages.masks.softmax import softmax_section
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
@@ -19,8 +17,7 @@ from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
 FIRST_QUERY = 2
 """The query that is followed at first: it has keys before it and after it."""
-FUTURE = "future: comes after the query"
-Closed = dict[str, NDArray[np.bool_]]
+MASKS: dict[Mask, str] = {"padding": "Padding", "causal": "Causal", "combined": "Combined"}
 
 
 @st.fragment
@@ -30,7 +27,7 @@ def mask_section(trace: Trace) -> None:
     attention, sentence = _pick(trace)
     record = attention_record(trace, attention, 0)
     masks = masks_of(trace, attention, sentence)
-    combined = masks["Combined"]
+    combined = masks["combined"]
     free = int(record.mask[sentence, 0].sum())
     explain(
         what=_what(
@@ -46,28 +43,11 @@ def mask_section(trace: Trace) -> None:
     )
     tokens = record.query_tokens[sentence]
     query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
-    for column, (name, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
+    for column, (mask, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
         with column:
-            _matrix(record, sentence, query, name, closed)
+            _matrix(record, sentence, query, MASKS[mask], closed)
     layers = [attention_record(trace, attention, layer) for layer in range(n_layers(trace, attention))]
     softmax_section(layers, sentence, query, {reason: at[query] for reason, at in combined.items()})
-
-
-def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[str, Closed]:
-    """The padding, causal and combined mask of a sentence: name -> reason -> (Q, K), True where closed."""
-    mask = ~attention_record(trace, attention, 0).mask[sentence, 0].numpy()  # (Q, K)
-    key_stack: Stack = "decoder" if attention == "decoder" else "encoder"
-    padding = np.broadcast_to(padding_of(trace, key_stack)[sentence], mask.shape)
-    future = np.zeros_like(mask)
-    if attention == "decoder":
-        future = ~causal_mask(mask.shape[0])[0, 0].numpy()
-    reason = f"padding of sentence {sentence + 1}"
-    both = {f"{FUTURE}, and {reason}": future & padding, FUTURE: future & ~padding, reason: padding & ~future}
-    return {
-        "Padding": {reason: padding},
-        "Causal": {FUTURE: future},
-        "Combined": {why: where & mask for why, where in both.items()},
-    }
 
 
 def _pick(trace: Trace) -> tuple[Attention, int]:

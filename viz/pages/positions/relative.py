@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import stacks
+from transformer.analysis.positions import biases_of
 from transformer.model.positions import RelativeBias, distance_buckets
 from transformer.model.trace import Stack
 from transformer.run import Run
-from viz.attention_maps import stacks
 from viz.figures.numbers import number
 from viz.figures.relative_positions import bias_by_distance
 from viz.pages.shared.explain import explain
@@ -53,20 +52,6 @@ def bias_section(run: Run) -> None:
         f"line is the distance of the formula, {distance}.",
         key="position_bias",
     )
-
-
-def biases_of(
-    table: RelativeBias, *, both_ways: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Of every distance that a stack can meet: distances (N,), their buckets (N,) and biases (H, N).
-
-    Unless keys after the query are met too (both ways), distances are 0 or less.
-    """
-    distances = np.arange(-table.max_distance, table.max_distance + 1)
-    buckets = table.buckets.cpu().numpy()
-    biases = table.weight.detach().cpu().numpy()[buckets].T  # (H, N)
-    met = slice(None) if both_ways else distances <= 0
-    return distances[met], buckets[met], biases[:, met]
 
 
 def _pick(sides: list[Stack]) -> tuple[Stack, int]:

@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers
+from transformer.analysis.positions import rotary_products_of
 from transformer.model.config import TransformerConfig
 from transformer.model.positions import rotary_wavelengths, rotate, wavelengths
 from transformer.run import Run
-from viz.attention_maps import attention_record, attentions, n_layers
 from viz.figures import relative_positions as figures
 from viz.figures.numbers import number
 from viz.pages.shared.explain import computed_by, explain
@@ -115,21 +116,9 @@ def _formula(
 def _products(run: Run, path: str, head: int, query: int) -> None:
     """The query's products with every key that it may look at, with and without the turning."""
     st.subheader("What the turning does to one query")
-    trace = run.trace
-    group = trace[f"{path}.q"].shape[1] // trace[f"{path}.k"].shape[1]
-    products = []
-    for end in ("_unrotated", ""):
-        q, k = trace[f"{path}.q{end}"][0, head], trace[f"{path}.k{end}"][0, head // group]
-        products.append((k @ q[query]).numpy())
-    is_open = np.broadcast_to(trace[f"{path}.mask"][0, 0].numpy(), (len(q), len(k)))[query]
-    tokens = (trace.tgt_tokens or trace.src_tokens)[0]
+    before, after, tokens = rotary_products_of(run.trace, path, head, query)
     show(
-        figures.rotary_products(
-            products[0][is_open],
-            products[1][is_open],
-            [token for token, seen in zip(tokens, is_open, strict=True) if seen],
-            theme=current_theme(),
-        ),
+        figures.rotary_products(before, after, tokens, theme=current_theme()),
         name=f"rotary-products-{path}-head{head}-query{query}",
         caption="The product of the query with each key that it may look at; at the query's own position the "
         "two are the same.",

@@ -12,7 +12,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from viz.attention_maps import AttentionMaps, closed_cells
+from transformer.analysis.attention_maps import AttentionMaps, closed_cells
+from viz import theme
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import WINDOW, attention_lines
 from viz.components.attention_matrix import MatrixCell, attention_matrix
@@ -25,6 +26,11 @@ GRID_SIDE = 48
 """Pixels of one map in a grid, at most; a larger one is pooled to them."""
 SHARES = (0.0, 1.0)
 """The colour scale of weights that are compared from one moment to the next."""
+
+
+def color_range(maps: AttentionMaps) -> tuple[float, float]:
+    """The ends of the colour scale for all of the maps, so that one number has one colour everywhere."""
+    return theme.color_range(maps.values, signed=maps.measure != "weights")
 
 
 def grid(

@@ -1,8 +1,8 @@
 """What each attention does, and what to look for in it. All words here are ours."""
 
+from transformer.analysis.attention_maps import Attention
 from transformer.model.config import Kind
 from transformer.text.coder import Unit
-from viz.attention_maps import Attention
 
 WHAT: dict[Attention, str] = {
     "encoder": "**Encoder self-attention.** Each source {unit} looks at all source {unit}s, itself included, "

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from transformer.analysis.attention_maps import Attention
 from transformer.model.config import NormPosition
 from transformer.training.live.choices import D_MODEL, N_HEADS, N_LAYERS, live_plan
 from transformer.training.plan import Schedule, TaskName, TrainingPlan
-from viz.attention_maps import Attention
 from viz.pages.shared.attention_words import look_for
 from viz.widgets import Option, clamp_choice, follow_default, pick, pick_button, pick_seed
 

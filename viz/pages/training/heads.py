@@ -6,10 +6,16 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    Attention,
+    attention_maps,
+    attention_record,
+    attentions,
+)
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
 from transformer.text.coder import Unit
-from viz.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record, attentions
 from viz.pages.shared import attention_views
 from viz.pages.shared.attention_words import what
 from viz.pages.shared.explain import computed_by

@@ -13,7 +13,7 @@ from transformers import BartConfig, MBartConfig, MT5Config
 from tests.models import tiny_model
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import texts_of
-from transformer.analysis.vocabulary import special_findings
+from transformer.analysis.doctor.vocabulary import special_findings
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.tokenizers.coders import coders_of

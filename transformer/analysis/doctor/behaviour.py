@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine, rounded
-from transformer.analysis.inputs import (
+from transformer.analysis.doctor.findings import Finding, fine, rounded
+from transformer.analysis.doctor.inputs import (
     N_PADDING,
     Probe,
     Side,

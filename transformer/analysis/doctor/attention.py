@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine, head_places, places, share
-from transformer.analysis.inputs import Probe, Side
+from transformer.analysis.doctor.findings import Finding, fine, head_places, places, share
+from transformer.analysis.doctor.inputs import Probe, Side
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.analysis.findings import Finding, Severity, fine, places, rounded
+from transformer.analysis.doctor.findings import Finding, Severity, fine, places, rounded
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint

@@ -1,4 +1,4 @@
-"""From a trace to the arrays that figures and views draw: one place that knows which attention is which."""
+"""A run's attention as labelled arrays: one place that knows which attention is which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from transformer.model.trace import AttentionName, AttentionRecord, Stack, Trace
 from transformer.model_input import Input
 from transformer.run import Run
-from viz.theme import color_range
 
 Attention = Literal["encoder", "decoder", "cross"]
 Measure = Literal["weights", "scores", "masked"]
@@ -36,6 +35,10 @@ MEASURE_LABELS: dict[Measure, str] = {
     "scores": "Raw scores",
     "masked": "Scores after the mask",
 }
+
+
+FUTURE = "future: comes after the query"
+"""Why a causal mask closes a cell."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,6 @@ class AttentionMaps:
     def n_heads(self) -> int:
         """H, of each layer."""
         return self.values.shape[1]
-
-    @property
-    def color_range(self) -> tuple[float, float]:
-        """The ends of the colour scale for all the values, so that one number has one colour everywhere."""
-        return color_range(self.values, signed=self.measure != "weights")
 
     def until(self, query: int, n_keys: int) -> AttentionMaps:
         """The maps as they were when `query` was the newest token and there were so many keys."""
@@ -206,5 +204,5 @@ def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
     The last query may look at all that came before: what is closed to it is padding, as it can be typed.
     """
     padding = np.broadcast_to(~maps.allowed[-1], maps.allowed.shape)
-    reasons = {"future: comes after the query": ~maps.allowed & ~padding, "padding": padding}
+    reasons = {FUTURE: ~maps.allowed & ~padding, "padding": padding}
     return {reason: closed for reason, closed in reasons.items() if closed.any()}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.models import tiny_model, tiny_subword_model
-from transformer.run import encode_sentence, run_sentence, trace_batch
-from viz.attention_maps import (
+from transformer.analysis.attention_maps import (
     MODULES,
     Attention,
     AttentionMaps,
@@ -20,6 +19,7 @@ from viz.attention_maps import (
     strongest_cell,
     words_of,
 )
+from transformer.run import encode_sentence, run_sentence, trace_batch
 
 RUN = run_sentence(tiny_model(2), "yesterday i saw the dog.", "ho visto il cane")
 TOKENS = ("a", "<pad>", "b", "c")

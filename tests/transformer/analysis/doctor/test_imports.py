@@ -19,8 +19,8 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from tests.transformer.analysis.patients import examine
-from transformer.analysis.findings import Diagnosis
+from tests.transformer.analysis.doctor.patients import examine
+from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.opening import open_checkpoint
 
 SPREAD = 0.3

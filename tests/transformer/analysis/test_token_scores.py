@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from viz.pages.decode.token_scores import parting, token_scores
+from transformer.analysis.token_scores import parting, token_scores
 
 LOGITS = np.random.default_rng(8).normal(0, 4, (5, 11)).astype(np.float32)
 IDS = (2, 10, 4, 4, 7)

@@ -20,7 +20,7 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine, head_places, places, rounded
+from transformer.analysis.doctor.findings import Finding, fine, head_places, places, rounded
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.normalization import Norm
 from transformer.model.transformer import Transformer

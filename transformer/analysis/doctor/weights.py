@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from transformer.analysis.findings import Finding, fine, places
+from transformer.analysis.doctor.findings import Finding, fine, places
 
 _PIECE = 1 << 22
 """Numbers that are looked at together: 16 MB of float32."""

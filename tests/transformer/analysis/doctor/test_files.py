@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from tests.models import tiny_model
-from tests.transformer.analysis.patients import examine, imported
-from transformer.analysis import keys as key_module
-from transformer.analysis import weights as weight_module
+from tests.transformer.analysis.doctor.patients import examine, imported
+from transformer.analysis.doctor import keys as key_module
+from transformer.analysis.doctor import weights as weight_module
+from transformer.analysis.doctor.weights import constant_findings, finite_findings, measure
 from transformer.analysis.parts import Part, parts_of, total
-from transformer.analysis.weights import constant_findings, finite_findings, measure
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey
 from transformer.checkpoints.reading.raw import StoredTensor
 

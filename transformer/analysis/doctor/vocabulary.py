@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from transformer.analysis.findings import Finding, Severity, fine, places, share
+from transformer.analysis.doctor.findings import Finding, Severity, fine, places, share
 from transformer.checkpoints.folder import LoadedModel
 from transformer.text.coder import Coder
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.models import tiny_model, tiny_subword_model
-from tests.transformer.analysis.patients import (
+from tests.transformer.analysis.doctor.patients import (
     Weights,
     broken,
     complaints,
@@ -19,8 +19,8 @@ from tests.transformer.analysis.patients import (
     pre_norm_model,
     with_model,
 )
-from transformer.analysis.examine import CHECKS, NOT_MADE, NextCheck, examination
-from transformer.analysis.findings import places, rounded, share
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examination
+from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache

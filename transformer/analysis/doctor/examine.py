@@ -10,28 +10,28 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from transformer.analysis.attention import (
+from transformer.analysis.doctor.attention import (
     AttentionView,
     collapsed_findings,
     sink_findings,
     uniform_findings,
     view_attention,
 )
-from transformer.analysis.behaviour import (
+from transformer.analysis.doctor.behaviour import (
     cache_findings,
     causality_findings,
     input_findings,
     later_difference,
     padding_findings,
 )
-from transformer.analysis.findings import Diagnosis, Finding
-from transformer.analysis.heads import dead_findings, duplicate_findings
-from transformer.analysis.inputs import Probe, drawn_probes, text_probes
-from transformer.analysis.keys import key_findings, tied_findings
-from transformer.analysis.norms import norm_findings
+from transformer.analysis.doctor.findings import Diagnosis, Finding
+from transformer.analysis.doctor.heads import dead_findings, duplicate_findings
+from transformer.analysis.doctor.inputs import Probe, drawn_probes, text_probes
+from transformer.analysis.doctor.keys import key_findings, tied_findings
+from transformer.analysis.doctor.norms import norm_findings
+from transformer.analysis.doctor.vocabulary import size_findings, special_findings, unknown_findings
+from transformer.analysis.doctor.weights import TensorSummary, constant_findings, finite_findings, measure
 from transformer.analysis.parts import parts_of
-from transformer.analysis.vocabulary import size_findings, special_findings, unknown_findings
-from transformer.analysis.weights import TensorSummary, constant_findings, finite_findings, measure
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.memory_map import map_tensor

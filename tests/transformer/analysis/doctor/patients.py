@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from tests.models import tiny_model
-from transformer.analysis.examine import examination
-from transformer.analysis.findings import Diagnosis
+from transformer.analysis.doctor.examine import examination
+from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor

@@ -1,0 +1,144 @@
+"""Norms whose gammas are odd: zero, negative, huge.
+
+Gammas start at 1 and stay positive in almost every trained model; a few come near zero or below it, and some
+dimensions of BERT, GPT-2 and their like have gammas some ten times the others' ("outlier dimensions",
+Kovaleva et al. 2021, arXiv:2105.06990). Those are notes. A warning is due where a norm as a whole can't have
+been meant: the shipped models' gammas lie between 0.14 and 2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer.analysis.doctor.findings import Finding, fine, places, rounded, share
+from transformer.model.transformer import Transformer
+
+MANY_ZERO = 0.05
+"""A norm with more zeros among its gammas is warned of."""
+MANY_NEGATIVE = 0.25
+"""Gammas stored as their distance to 1 are negative half the time."""
+HUGE = 100.0
+"""Gammas start at 1; trained ones of more than this were seen nowhere."""
+
+
+@dataclass(frozen=True)
+class Gammas:
+    """The gammas of one norm: how many there are, are exactly zero, are negative, and the largest size."""
+
+    path: str
+    n: int
+    n_zero: int
+    n_negative: int
+    largest: float
+
+
+def gammas(model: Transformer) -> list[Gammas]:
+    """The gammas of every norm."""
+    found = []
+    for name, parameter in model.named_parameters():
+        if name.endswith(".gamma"):
+            values = parameter.detach()
+            found.append(
+                Gammas(
+                    name.removesuffix(".gamma"),
+                    values.numel(),
+                    int((values == 0).sum()),
+                    int((values < 0).sum()),
+                    float(torch.nan_to_num(values.abs()).max()),
+                )
+            )
+    return found
+
+
+def norm_findings(model: Transformer) -> list[Finding]:
+    """Whether the norms' gammas are as those of trained models are."""
+    check = "norms"
+    norms = gammas(model)
+    findings = [
+        *_closed(check, norms),
+        *_zeros(check, norms),
+        *_negative(check, norms),
+        *_huge(check, norms),
+    ]
+    largest = max((norm.largest for norm in norms), default=0.0)
+    return findings or fine(
+        check,
+        "All norms have ordinary gammas",
+        f"{len(norms):,} norms, |gamma| {rounded(largest, digits=3)} at most, none ≤ 0",
+    )
+
+
+def _closed(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+    closed = [norm.path for norm in norms if norm.n_zero == norm.n]
+    if not closed:
+        return []
+    return [
+        Finding(
+            check,
+            "problem",
+            "Norms that let nothing through",
+            f"all gammas of {len(closed):,} of {len(norms):,} norms are 0",
+            "Behind such a norm every token is the same vector, its beta.",
+            "They were never loaded, or training zeroed them: take an earlier checkpoint, or look whether "
+            "gamma and beta were exchanged in a conversion.",
+            places(closed),
+        )
+    ]
+
+
+def _zeros(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+    some = [norm for norm in norms if 0 < norm.n_zero < norm.n]
+    if not some:
+        return []
+    worst = max(norm.n_zero / norm.n for norm in some)
+    return [
+        Finding(
+            check,
+            "warning" if worst > MANY_ZERO else "note",
+            "Gammas that are zero",
+            f"{sum(norm.n_zero for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
+            "The sublayers after such a norm don't see these dimensions.",
+            "A few may come from pruning. Many point to a checkpoint that was cut, or to weights never "
+            "loaded.",
+            places(f"{norm.path} ({norm.n_zero:,} of {norm.n:,})" for norm in some),
+        )
+    ]
+
+
+def _negative(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+    some = [norm for norm in norms if norm.n_negative]
+    if not some:
+        return []
+    worst = max(norm.n_negative / norm.n for norm in some)
+    return [
+        Finding(
+            check,
+            "warning" if worst > MANY_NEGATIVE else "note",
+            "Gammas that are negative",
+            f"{sum(norm.n_negative for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
+            "These dimensions are turned round. Training rarely does that, and never to many.",
+            "If there are many, the file may store gamma - 1, as some implementations do: add 1 before you "
+            "save the weights.",
+            places(f"{norm.path} ({norm.n_negative:,} of {norm.n:,})" for norm in some),
+        )
+    ]
+
+
+def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+    some = [norm for norm in norms if norm.largest > HUGE]
+    if not some:
+        return []
+    return [
+        Finding(
+            check,
+            "warning",
+            "Gammas that are huge",
+            f"up to {max(norm.largest for norm in some):,.3g} in {len(some):,} of {len(norms):,} norms",
+            "One dimension drowns all others after the norm.",
+            "Look for a learning rate that was too high, and include the norms in gradient clipping.",
+            places(f"{norm.path} ({norm.largest:,.3g})" for norm in some),
+        )
+    ]

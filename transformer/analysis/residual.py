@@ -1,0 +1,30 @@
+"""How the residual stream of a run grows along the layers of a stack."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.model.trace import ResidualRecord, Stack, Trace
+
+POINTS = {
+    "resid_pre": "input",
+    "resid_mid": "self-attention",
+    "resid_mid_cross": "cross-attention",
+    "resid_post": "feed-forward",
+}
+
+
+def stream_lengths(trace: Trace, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
+    """Names of the P points along a stack, and the length of each token's vector there: (P, T).
+
+    A layer's input is the output of the one before, so only the first layer's is a point of its own.
+    """
+    records = [r for r in trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
+    lengths = np.stack([record.value[0].norm(dim=-1).numpy() for record in records])
+    return [_point(record) for record in records], lengths
+
+
+def _point(record: ResidualRecord) -> str:
+    point = POINTS[record.name]
+    return point if record.name == "resid_pre" else f"layer {record.layer} {point}"
