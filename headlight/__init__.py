@@ -1,1 +1,89 @@
-"""Headlight, as other programs see it; ``browser`` holds the built scripts of the views."""
+"""See what happens inside a Transformer, from Python: what the app shows, for notebooks and scripts.
+
+>>> import headlight
+>>> model = headlight.open("en-it")  # or the path of anyone's checkpoint
+>>> run = headlight.run(model, "I saw a cat.")
+>>> run.attention("cross", layer=1, head=0)  # a DataFrame with the tokens on both axes
+>>> headlight.plot_attention(run, "cross", layer=1, head=0)
+
+Nothing is imported before it is used: PyTorch takes a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headlight.inspection import Report as Report
+    from headlight.inspection import inspect as inspect
+    from headlight.opening import open as open
+    from headlight.plots.attention import plot_all_heads as plot_all_heads
+    from headlight.plots.attention import plot_attention as plot_attention
+    from headlight.plots.attention import plot_dot_product as plot_dot_product
+    from headlight.plots.attention import plot_layer as plot_layer
+    from headlight.plots.decoding import plot_next_tokens as plot_next_tokens
+    from headlight.plots.decoding import plot_steps as plot_steps
+    from headlight.plots.decoding import plot_targets as plot_targets
+    from headlight.plots.masks import plot_batch as plot_batch
+    from headlight.plots.masks import plot_mask as plot_mask
+    from headlight.plots.masks import plot_softmax as plot_softmax
+    from headlight.plots.norms import plot_norm as plot_norm
+    from headlight.plots.norms import plot_norm_parameters as plot_norm_parameters
+    from headlight.plots.norms import plot_norm_values as plot_norm_values
+    from headlight.plots.norms import plot_residual as plot_residual
+    from headlight.plots.positions import plot_embedding_sizes as plot_embedding_sizes
+    from headlight.plots.positions import plot_encoding as plot_encoding
+    from headlight.plots.positions import plot_encoding_curves as plot_encoding_curves
+    from headlight.plots.positions import plot_position_bias as plot_position_bias
+    from headlight.plots.positions import plot_position_similarity as plot_position_similarity
+    from headlight.plots.positions import plot_rotary_angles as plot_rotary_angles
+    from headlight.plots.positions import plot_rotary_products as plot_rotary_products
+    from headlight.plots.positions import plot_rotary_wavelengths as plot_rotary_wavelengths
+    from headlight.plots.positions import plot_similarity_by_offset as plot_similarity_by_offset
+    from headlight.plots.positions import plot_wavelengths as plot_wavelengths
+    from headlight.plots.training import plot_training as plot_training
+    from headlight.runs import Batch as Batch
+    from headlight.runs import Run as Run
+    from headlight.runs import run as run
+    from headlight.runs import run_batch as run_batch
+    from viz.figures.export import number_table as number_table
+
+_HOMES = {
+    "headlight.inspection": ("Report", "inspect"),
+    "headlight.opening": ("open",),
+    "headlight.plots.attention": ("plot_all_heads", "plot_attention", "plot_dot_product", "plot_layer"),
+    "headlight.plots.decoding": ("plot_next_tokens", "plot_steps", "plot_targets"),
+    "headlight.plots.masks": ("plot_batch", "plot_mask", "plot_softmax"),
+    "headlight.plots.norms": ("plot_norm", "plot_norm_parameters", "plot_norm_values", "plot_residual"),
+    "headlight.plots.positions": (
+        "plot_embedding_sizes",
+        "plot_encoding",
+        "plot_encoding_curves",
+        "plot_position_bias",
+        "plot_position_similarity",
+        "plot_rotary_angles",
+        "plot_rotary_products",
+        "plot_rotary_wavelengths",
+        "plot_similarity_by_offset",
+        "plot_wavelengths",
+    ),
+    "headlight.plots.training": ("plot_training",),
+    "headlight.runs": ("Batch", "Run", "run", "run_batch"),
+    "viz.figures.export": ("number_table",),
+}
+"""Where each public name lives; the imports above tell type checkers and editors the same."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 (a list of strings, all the same)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"headlight has no {name!r}; it has {', '.join(__all__)}.")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -10,7 +10,8 @@ import torch
 from tests.checkpoints import torch_file
 from tests.devices.comparing import MODELS, assert_same, moved
 from tests.models import tiny_model
-from tests.transformer.analysis.doctor.patients import examine, imported
+from tests.transformer.analysis.doctor.patients import imported
+from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.run import run_sentence

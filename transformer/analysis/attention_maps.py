@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.model.config import TransformerConfig
 from transformer.model.trace import AttentionName, AttentionRecord, Stack, Trace
 from transformer.model_input import Input
 from transformer.run import Run
@@ -163,6 +164,12 @@ def _words(read: Input) -> Words:
     word_of = [*range(len(before)), *(len(before) + word for word in sentence.word_of)]
     word_of += range(len(labels) - len(after), len(labels))
     return Words(labels, np.array(word_of))
+
+
+def score_expression(config: TransformerConfig, attention: Attention) -> str:
+    """How a model computes a score of an attention, in symbols."""
+    is_biased = config.positions == "relative" and attention != "cross"
+    return "q·k" + (" / √d_head" if config.attention_scale else "") + (" + b" if is_biased else "")
 
 
 def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.model.config import Norm
-from transformer.model.trace import NormRecord
+from transformer.model.trace import NormRecord, Trace
 
 Spread = Literal["standard deviation", "root mean square"]
 """What a norm brings to 1."""
@@ -38,3 +38,9 @@ def norm_stages(record: NormRecord, kind: Norm) -> dict[str, NDArray[np.float32]
     normalized, after = STAGES[kind]
     stages = {"before": record.input, normalized: record.normalized, after: record.result}
     return {stage: values[0].numpy() for stage, values in stages.items()}
+
+
+def norm_tokens(trace: Trace, path: str) -> tuple[str, ...]:
+    """The tokens that a norm of a single sentence sees; those of the last stack before the generator."""
+    is_source = path.startswith(("encoder", "src_embedding")) or path.endswith("cross_attn.k_norm")
+    return (trace.src_tokens if is_source or not trace.tgt_tokens else trace.tgt_tokens)[0]

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import Run
+
 
 @dataclass(frozen=True)
 class TokenScores:
@@ -56,6 +59,13 @@ def token_scores(
         entropies=(probabilities * surprises).sum(axis=1),
         ranks=1 + (values > own[:, None]).sum(axis=1),
     )
+
+
+def target_scores(loaded: LoadedModel, run: Run) -> tuple[tuple[int, ...], TokenScores]:
+    """The ids of a run's target, what ends it included, and what the model thought of each."""
+    ids = tuple(step.token_id for step in run.steps)
+    suppressed = loaded.target.special_tokens.suppressed
+    return ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, suppressed)
 
 
 def parting(first: Sequence[int], second: Sequence[int]) -> int | None:

@@ -44,7 +44,7 @@ PREFERRED = ("en-it", "toy-en-it")
 """Which of the shipped models people begin with, the best first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadedModel:
     """A model with what it needs to read and write sentences.
 
@@ -65,6 +65,14 @@ class LoadedModel:
     card: str = ""
     start_ids: tuple[int, ...] = (BOS_ID,)
     end_ids: tuple[int, ...] = (EOS_ID,)
+
+    def __repr__(self) -> str:
+        config = self.model.config
+        layers = " + ".join(str(n) for n in (config.n_encoder_layers, config.n_decoder_layers) if n)
+        return (
+            f"<{type(self).__name__} {self.name!r}: {config.kind}, {layers} layers, {config.n_heads} heads, "
+            f"d_model {config.d_model}>"
+        )
 
 
 @dataclass(frozen=True)

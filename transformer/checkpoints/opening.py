@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, ties
 from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
-from transformer.checkpoints.importing.report import Imported, TiedKey
+from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
@@ -61,6 +61,37 @@ def open_checkpoint(
         raise
     weakref.finalize(imported, shutil.rmtree, folder, ignore_errors=True)
     return imported
+
+
+def open_any(
+    name_or_path: str | Path,
+    *,
+    answers: Mapping[str, Any] | None = None,
+    device: torch.device | None = None,
+    on_report: Callable[[ImportReport], None],
+) -> LoadedModel:
+    """Open a shipped model by its name, a folder of our own, or anyone's checkpoint.
+
+    Args:
+        name_or_path: of the model.
+        answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
+        device: where it is to run; the CPU when left out.
+        on_report: called with what is said about a checkpoint that is not of our own folders.
+
+    Raises:
+        CheckpointError: when there is none, or it can't be run.
+    """
+    path = at_home(name_or_path)
+    if name_or_path in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
+        return open_model(str(name_or_path), device)
+    imported = open_checkpoint(path, answers=answers, device=device)
+    on_report(imported.report)
+    if imported.loaded is None:
+        raise CheckpointError(
+            f"{name_or_path} lacks weights, or has some of other shapes: `python -m transformer inspect` "
+            "lists them."
+        )
+    return imported.loaded
 
 
 def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tyro
 from tqdm import tqdm
 
-from transformer.analysis.doctor.examine import CHECKS, examination
+from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
 from transformer.checkpoints.importing.report import Imported
@@ -87,12 +87,10 @@ def _answers(given: Sequence[str]) -> dict[str, Any]:
 
 
 def _examined(imported: Imported, text: str) -> Diagnosis:
-    going_on = examination(imported, text)
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
-        while True:
-            try:
-                bar.set_description(next(going_on).asks)
-                bar.update()
-            except StopIteration as end:
-                diagnosis: Diagnosis = end.value
-                return diagnosis
+
+        def tell(check: NextCheck) -> None:
+            bar.set_description(check.asks)
+            bar.update()
+
+        return examine(imported, text, tell)

@@ -11,12 +11,13 @@ from typing import Annotated
 import torch
 import tyro
 
-from transformer.checkpoints.folder import VOCABULARY, LoadedModel, default_model, open_model, shipped_models
-from transformer.checkpoints.opening import at_home, open_checkpoint
+from transformer.checkpoints.folder import LoadedModel, default_model
+from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.opening import open_any
 from transformer.cli.command import CommandError, check_search
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
-from transformer.errors import CheckpointError, SentenceError
+from transformer.errors import SentenceError
 from transformer.run import encode_sentence, run_sentence, search
 from transformer.text.words import clean
 from transformer.training.evaluation.translations import translate_all
@@ -71,18 +72,13 @@ def run_translation(command: Translate) -> int:
 
 def _opened(model: str, device: torch.device) -> LoadedModel:
     """One of our own folders, or anyone's checkpoint; what its files don't tell is assumed, and said so."""
-    path = at_home(model)
-    if model in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
-        return open_model(model, device)
-    imported = open_checkpoint(path, device=device)
-    assumed = [setting for setting in imported.report.settings if setting.source == "assumed"]
-    for setting in assumed:
-        print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
-    if imported.loaded is None:
-        raise CheckpointError(
-            f"{model} lacks weights, or has some of other shapes: `python -m transformer inspect` lists them."
-        )
-    return imported.loaded
+
+    def tell(report: ImportReport) -> None:
+        for setting in report.settings:
+            if setting.source == "assumed":
+                print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
+
+    return open_any(model, device=device, on_report=tell)
 
 
 def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:

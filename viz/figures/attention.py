@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -58,6 +59,13 @@ def scores_as(formula: str) -> Quantity:
 def masked_scores_as(formula: str) -> Quantity:
     """Scores after the mask, of a model that computes them so."""
     return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
+
+
+def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:
+    """What the numbers are of a measure, in a model that computes its scores by the formula."""
+    if measure == "weights":
+        return WEIGHTS
+    return scores_as(formula) if measure == "scores" else masked_scores_as(formula)
 
 
 SCORES, MASKED_SCORES = scores_as("q·k / √d_head"), masked_scores_as("q·k / √d_head")

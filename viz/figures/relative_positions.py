@@ -48,7 +48,9 @@ def bias_by_distance(
     return finish(figure, theme, title, 420)
 
 
-def rotary_angles(turns: Array, *, theme: Theme, marked: tuple[int, int], title: str = "") -> go.Figure:
+def rotary_angles(
+    turns: Array, *, theme: Theme, marked: tuple[int, int] | None = None, title: str = ""
+) -> go.Figure:
     """How far each pair of a head's numbers is turned at each position.
 
     Args:
@@ -71,14 +73,15 @@ def rotary_angles(turns: Array, *, theme: Theme, marked: tuple[int, int], title:
             name="angles",
         )
     )
-    position, pair = marked
-    figure.add_shape(
-        x0=pair - 0.5,
-        x1=pair + 0.5,
-        y0=position - 0.5,
-        y1=position + 0.5,
-        line={"color": theme.accent, "width": 2},
-    )
+    if marked is not None:
+        position, pair = marked
+        figure.add_shape(
+            x0=pair - 0.5,
+            x1=pair + 0.5,
+            y0=position - 0.5,
+            y1=position + 0.5,
+            line={"color": theme.accent, "width": 2},
+        )
     figure.update_xaxes(title="pair of a head's numbers (0 to d_head / 2 − 1)", showgrid=False)
     figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
     return finish(figure, theme, title, 420)

@@ -22,7 +22,7 @@ from tests.pages.app import HOSTILE, PAGES, buttons, open_app, press, texts
 from tests.pages.checkpoint.page import OPENED, models, opened, start, table, titles
 from tests.pages.views import Views
 from tests.transformer.checkpoints.tokenizers.folders import byte_level
-from transformer.analysis.doctor.examine import examination
+from transformer.analysis.doctor.examine import examine
 from transformer.errors import SentenceError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
@@ -59,11 +59,11 @@ def test_names_out_of_a_file_are_text(tmp_path: Path, views: Views) -> None:
 def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def recorded(imported: Any, text: str) -> Any:
+    def recorded(imported: Any, text: str, on_check: Any) -> Any:
         asked.append(text)
-        return examination(imported, text)
+        return examine(imported, text, on_check)
 
-    monkeypatch.setattr("viz.pages.checkpoint.doctor.examination", recorded)
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.examine", recorded)
     app = start()
     app.text_area(key="checkpoint_text").set_value("qwertz zxcvb\nthe cat").run()
     assert not app.exception
@@ -93,11 +93,10 @@ def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.
 
 
 def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(imported: Any, text: str) -> Any:
+    def failing(imported: Any, text: str, on_check: Any) -> Any:
         raise SentenceError("This model's tokenizer fails on this text (panic): type another one.")
-        yield
 
-    monkeypatch.setattr("viz.pages.checkpoint.doctor.examination", failing)
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.examine", failing)
     app = start()
     assert [element.value for element in app.warning] == ["The doctor can't look with this text."]
     assert "tokenizer fails" in texts(app)

@@ -15,9 +15,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from tests.transformer.analysis.doctor.patients import examine
 from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import saved, tiny
+from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import model_folder, open_model
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.opening import import_raw, open_checkpoint

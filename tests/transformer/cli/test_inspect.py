@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from tests.models import tiny_model
-from tests.transformer.analysis.doctor.patients import broken, examine, imported, pre_norm_model
+from tests.transformer.analysis.doctor.patients import broken, imported, pre_norm_model
 from transformer.__main__ import main
 from transformer.analysis.architecture import drawing
-from transformer.analysis.doctor.examine import CHECKS
+from transformer.analysis.doctor.examine import CHECKS, examine
 from transformer.analysis.parts import parts_of
 from transformer.checkpoints.folder import MODELS, save_model
 from transformer.cli import inspect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -239,21 +239,24 @@ class NextCheck:
 
 
 @torch.inference_mode()
-def examination(imported: Imported, text: str = "") -> Generator[NextCheck, None, Diagnosis]:
-    """Examine a checkpoint check by check; the generator's return value is the diagnosis.
+def examine(
+    imported: Imported, text: str = "", on_check: Callable[[NextCheck], object] = lambda _: None
+) -> Diagnosis:
+    """Examine a checkpoint check by check.
 
     The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
 
     Args:
         imported: as it was opened; where no model could be built, its names and numbers are looked at.
         text: what the model is to be looked at with, one sentence per line; some plain English when blank.
+        on_check: called before each check.
     """
     patient = Patient(imported, text)
     findings: list[Finding] = []
     run = []
     not_made: dict[str, list[str]] = {}
     for done, check in enumerate(CHECKS):
-        yield NextCheck(done, len(CHECKS), check.asks)
+        on_check(NextCheck(done, len(CHECKS), check.asks))
         why_not = patient.why_not(check.needs)
         if why_not:
             not_made.setdefault(why_not, []).append(check.asks)

@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examination
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis, Finding
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
@@ -59,7 +59,7 @@ def doctor(name: str, imported: Imported) -> None:
         warning=current_theme().warning,
         key="findings",
     )
-    computed_by(examination)
+    computed_by(examine)
     st.download_button(
         "Save everything as JSON",
         data=lambda: json.dumps(to_plain(imported, diagnosis), indent=2, ensure_ascii=False),
@@ -71,14 +71,8 @@ def doctor(name: str, imported: Imported) -> None:
 
 def _examine(imported: Imported, text: str) -> Diagnosis:
     bar = st.progress(0.0, text="The doctor looks at the model …")
-    going_on = examination(imported, text)
     try:
-        while True:
-            step = next(going_on)
-            bar.progress(step.done / step.total, text=step.asks)
-    except StopIteration as end:
-        diagnosis: Diagnosis = end.value
-        return diagnosis
+        return examine(imported, text, lambda step: bar.progress(step.done / step.total, text=step.asks))
     finally:
         bar.empty()
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record
-from transformer.analysis.token_scores import TokenScores, parting, token_scores
+from transformer.analysis.token_scores import TokenScores, parting, target_scores, token_scores
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
 from viz.figures.decoding import ScoredTokens, token_by_token
@@ -55,7 +55,7 @@ def forcing_section(free_run: Run) -> None:
     forced_run = _forced_run()
     if forced_run is None:
         return
-    forced, free = _scored(forced_run), _scored(free_run)
+    forced, free = (Scored(run, *target_scores(current_model(), run)) for run in (forced_run, free_run))
     position = parting(forced.ids, free.ids)
     _where_they_part(forced, free, position)
     _totals(forced, free)
@@ -91,12 +91,6 @@ def _forced_run() -> Run | None:
     if not typed.strip():
         st.text(f"The example's own translation is taken: {visible_in_full(reference)}")
     return run_or_warn(lambda: run_of(current_choice(), text, reference))
-
-
-def _scored(run: Run) -> Scored:
-    ids = tuple(step.token_id for step in run.steps)
-    suppressed = current_model().target.special_tokens.suppressed
-    return Scored(run, ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, suppressed))
 
 
 def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:

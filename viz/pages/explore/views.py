@@ -19,6 +19,7 @@ from transformer.analysis.attention_maps import (
     attention_record,
     by_word,
     closed_cells,
+    score_expression,
 )
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
@@ -39,11 +40,6 @@ MATRICES_UP_TO = 48
 WORDLESS_SIDE = 128
 """Pixels that such a map is pooled to."""
 RANDOM_SEED = 1
-QUANTITIES: dict[Measure, Callable[[str], figures.Quantity]] = {
-    "weights": lambda _: figures.WEIGHTS,
-    "scores": figures.scores_as,
-    "masked": figures.masked_scores_as,
-}
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,7 @@ class Shown:
         """How the model computes a score; empty for maps of weights."""
         if self.maps.measure == "weights":
             return ""
-        config = current_model().model.config
-        is_biased = config.positions == "relative" and self.attention != "cross"
-        return "q·k" + (" / √d_head" if config.attention_scale else "") + (" + b" if is_biased else "")
+        return score_expression(current_model().model.config, self.attention)
 
     @property
     def layer_title(self) -> str:
@@ -106,7 +100,7 @@ class Shown:
             "query_tokens": maps.query_tokens,
             "key_tokens": maps.key_tokens,
             "theme": current_theme(),
-            "quantity": QUANTITIES[maps.measure](self.formula),
+            "quantity": figures.quantity_of(maps.measure, self.formula),
             "closed": closed_cells(maps),
             "value_range": color_range(maps),
             "title": self.title,

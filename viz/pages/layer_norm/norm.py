@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.norms import SPREADS, norm_stages
+from transformer.analysis.norms import SPREADS, norm_stages, norm_tokens
 from transformer.model.trace import NormRecord
 from transformer.run import Run
 from viz.figures import norms as figures
@@ -73,7 +73,7 @@ def norm_section(run: Run) -> None:
 def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
     left, right = st.columns([3, 2])
     path = pick(left.selectbox, "Norm", list(records), key="norm", format_func=_in_words)
-    tokens = _tokens(run, path)
+    tokens = norm_tokens(run.trace, path)
     token = pick(
         right.selectbox,
         "Token",
@@ -90,13 +90,6 @@ def _pick_head(record: NormRecord) -> int | None:
         return None
     label = "Head of keys and values" if record.path.endswith("k_norm") else "Head"
     return pick(st.selectbox, label, range(record.input.shape[1]), key="norm_head")
-
-
-def _tokens(run: Run, path: str) -> tuple[str, ...]:
-    """The tokens that a norm sees; those of the last stack for the one before the generator."""
-    is_source = path.startswith(("encoder", "src_embedding")) or path.endswith("cross_attn.k_norm")
-    is_source = is_source or run.decoder_input is None
-    return (run.trace.src_tokens if is_source else run.trace.tgt_tokens)[0]
 
 
 def _in_words(path: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from tests.models import tiny_model
-from transformer.analysis.doctor.examine import examination
-from transformer.analysis.doctor.findings import Diagnosis
+from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -45,17 +44,6 @@ def broken(loaded: LoadedModel, damage: Callable[[Weights], object]) -> LoadedMo
 def with_model(loaded: LoadedModel, model: Transformer) -> LoadedModel:
     """The same tokenizers with another model."""
     return replace(loaded, model=model.eval().requires_grad_(False))
-
-
-def examine(imported: Imported, text: str = "") -> Diagnosis:
-    """The diagnosis alone: arguments as in `examination`."""
-    going_on = examination(imported, text)
-    while True:
-        try:
-            next(going_on)
-        except StopIteration as end:
-            diagnosis: Diagnosis = end.value
-            return diagnosis
 
 
 def complaints(loaded: LoadedModel, text: str = "") -> list[tuple[str, str]]:

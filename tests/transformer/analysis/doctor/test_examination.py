@@ -14,12 +14,11 @@ from tests.transformer.analysis.doctor.patients import (
     Weights,
     broken,
     complaints,
-    examine,
     imported,
     pre_norm_model,
     with_model,
 )
-from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examination
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine
 from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
@@ -305,7 +304,8 @@ def test_what_cannot_be_looked_at_says_why() -> None:
 def test_progress_is_told_and_the_model_stays_as_it_was() -> None:
     loaded = tiny_model()
     before = {name: weight.clone() for name, weight in loaded.model.state_dict().items()}
-    asked = list(examination(imported(loaded)))
+    asked: list[NextCheck] = []
+    examine(imported(loaded), on_check=asked.append)
     assert [step.done for step in asked] == list(range(len(CHECKS)))
     assert asked[0] == NextCheck(0, len(CHECKS), CHECKS[0].asks)
     assert all(torch.equal(weight, before[name]) for name, weight in loaded.model.state_dict().items())

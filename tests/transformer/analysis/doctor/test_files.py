@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from tests.models import tiny_model
-from tests.transformer.analysis.doctor.patients import examine, imported
+from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor import keys as key_module
 from transformer.analysis.doctor import weights as weight_module
+from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.weights import constant_findings, finite_findings, measure
 from transformer.analysis.parts import Part, parts_of, total
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey

@@ -19,7 +19,7 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from tests.transformer.analysis.doctor.patients import examine
+from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.opening import open_checkpoint
 

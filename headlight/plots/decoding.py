@@ -1,0 +1,63 @@
+"""Decoding: what a model says next at each step, and two targets of one source token by token."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from headlight.runs import Run, check_index
+from transformer.analysis.token_scores import parting, target_scores
+from viz.figures import decoding as figures
+from viz.theme import ThemeName, palette
+
+
+def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
+    """The best next tokens of every step in a column, the more probable the darker."""
+    _check_steps(run)
+    token, steps = run.model.target.token, run.run.steps
+    return figures.step_probabilities(
+        [[token(index) for index in step.top_ids] for step in steps],
+        np.array([step.top_probabilities for step in steps]),
+        [token(step.token_id) for step in steps],
+        theme=palette(theme),
+        title=f"Best next {run.model.target.unit}s at each step",
+    )
+
+
+def plot_next_tokens(run: Run, step: int, *, theme: ThemeName = "light") -> go.Figure:
+    """The best next tokens of one step (from 0) as bars, and which of them was chosen."""
+    _check_steps(run)
+    check_index("step", step, len(run.run.steps), "The run")
+    chosen = run.run.steps[step]
+    return figures.next_words(
+        [run.model.target.token(index) for index in chosen.top_ids],
+        np.array(chosen.top_probabilities),
+        chosen=chosen.top_ids.index(chosen.token_id) if chosen.token_id in chosen.top_ids else None,
+        theme=palette(theme),
+        title=f"Step {step}",
+    )
+
+
+def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Figure:
+    """Two targets of one source: the log-probability of each token, and how unsure the model was.
+
+    Args:
+        given: a run with a target that it was given (teacher forcing).
+        free: a run with the target that the model wrote itself.
+        theme: "light" or "dark".
+    """
+    drawn, ids = {}, []
+    for name, run in (("given", given), ("free", free)):
+        _check_steps(run)
+        if run.run.decoder_input is None:
+            raise ValueError(f"{run.model.name} has no decoder, so it writes no targets.")
+        own, scores = target_scores(run.model, run.run)
+        ids.append(own)
+        tokens = [run.model.target.token(index) for index in own]
+        drawn[name] = figures.ScoredTokens(tokens, scores.log_probabilities, scores.entropies)
+    return figures.token_by_token(drawn, parting=parting(*ids), theme=palette(theme))
+
+
+def _check_steps(run: Run) -> None:
+    if not run.run.steps:
+        raise ValueError(f"{run.model.name} has no generator, so it says no next tokens.")

@@ -1,0 +1,203 @@
+"""What a model did with sentences, as labelled tables; every plot is drawn from one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from transformer import run as running
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    Attention,
+    AttentionMaps,
+    Measure,
+    attention_maps,
+    attention_words,
+    attentions,
+    by_word,
+    n_layers,
+    stacks,
+)
+from transformer.analysis.norms import norm_tokens
+from transformer.checkpoints.folder import LoadedModel
+from transformer.model.trace import Stack, Trace
+
+TOP_K = 8
+"""The best next tokens that each step tells."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batch:
+    """Sentences that went through a model as one padded batch.
+
+    Attributes:
+        model: as `headlight.open` gives it.
+        trace: every tensor on the way by its path, such as ``trace["encoder.layers.0.self_attn.q"]``: a
+            mapping from path to tensor, all on the CPU. The first axis is the batch.
+    """
+
+    model: LoadedModel
+    trace: Trace
+
+    def __repr__(self) -> str:
+        n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
+        return f"<{type(self).__name__} of {n} sentences in {self.model.name}>"
+
+    @property
+    def attentions(self) -> list[Attention]:
+        """Those that the model has: "encoder" and "decoder" self-attention, "cross"-attention."""
+        return attentions(self.trace)
+
+    def attention(
+        self, attention: Attention, layer: int, head: int, *, measure: Measure = "weights", sentence: int = 0
+    ) -> pd.DataFrame:
+        """One head: a row is a query (the token that looks), a column is a key (the token looked at).
+
+        Args:
+            attention: "encoder", "decoder" or "cross".
+            layer: from 0.
+            head: from 0.
+            measure: "weights", of which each row sums to 1; "scores" before the mask; "masked" scores, with
+                -inf where the mask closes a cell.
+            sentence: of the batch, from 0.
+
+        Raises:
+            ValueError: when the model has no such attention, layer or head, or the batch no such sentence.
+        """
+        maps = self.maps(attention, measure, sentence)
+        self.check_head(attention, layer, head)
+        return _table(maps, layer, head)
+
+    def maps(self, attention: Attention, measure: Measure = "weights", sentence: int = 0) -> AttentionMaps:
+        """All layers and heads as one array, (L, H, Q, K); arguments and errors as for `attention`."""
+        self.check_head(attention, 0, 0)
+        n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
+        check_index("sentence", sentence, n, "The batch")
+        return attention_maps(self.trace, attention, measure, sentence)
+
+    def check_stack(self, stack: Stack) -> Stack:
+        """Refuse a stack that the model does not have, else return it.
+
+        Raises:
+            ValueError: that says which it has.
+        """
+        if stack not in stacks(self.trace):
+            has = " and ".join(map(repr, stacks(self.trace)))
+            raise ValueError(f"{self.model.name} has no stack {stack!r}: it has {has}.")
+        return stack
+
+    def check_head(self, attention: Attention, layer: int, head: int) -> None:
+        """Refuse what the model does not have.
+
+        Raises:
+            ValueError: that says what it has.
+        """
+        if attention not in self.attentions:
+            has = ", ".join(map(repr, self.attentions))
+            raise ValueError(f"{self.model.name} has no attention {attention!r}: choose one of {has}.")
+        where = f"The {ATTENTION_LABELS[attention].lower()} of {self.model.name}"
+        check_index("layer", layer, n_layers(self.trace, attention), where)
+        check_index("head", head, self.model.model.config.n_heads, where)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Batch):
+    """One sentence that went through a model: a batch of one, and what it wrote.
+
+    Attributes:
+        run: what else is known of it, as the app has it.
+        text: as typed.
+    """
+
+    run: running.Run
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.text!r} in {self.model.name}: {self.translation!r}>"
+
+    @property
+    def translation(self) -> str:
+        """The target; of a model without an encoder, the prompt and how it continues."""
+        return self.run.translation
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """The best next tokens of each step: one row per step and rank, with the probability of each.
+
+        `chosen` marks the token that was taken; where the target was given, that may be none of the best.
+        """
+        token = self.model.target.token
+        rows = [
+            (number, rank, token(index), probability, index == step.token_id)
+            for number, step in enumerate(self.run.steps)
+            for rank, (index, probability) in enumerate(
+                zip(step.top_ids, step.top_probabilities, strict=True), start=1
+            )
+        ]
+        columns = ["step", "rank", "token", "probability", "chosen"]
+        return pd.DataFrame(rows, columns=columns).set_index(["step", "rank"])
+
+    @property
+    def norms(self) -> dict[str, tuple[str, ...]]:
+        """The paths of all norms in the order of the forward, each with the tokens that it sees."""
+        return {record.path: norm_tokens(self.trace, record.path) for record in self.trace.norms()}
+
+    def attention_by_word(self, attention: Attention, layer: int, head: int) -> pd.DataFrame:
+        """The weights of one head between words: a key's sub-words add up, a query's are averaged.
+
+        Arguments and errors as for `attention`.
+        """
+        self.check_head(attention, layer, head)
+        return _table(by_word(self.maps(attention), *attention_words(self.run, attention)), layer, head)
+
+
+def run(model: LoadedModel, text: str, target: str = "") -> Run:
+    """Run a sentence: ``headlight.run(model, "I saw a cat.")``.
+
+    Args:
+        model: as `headlight.open` gives it.
+        text: the source sentence, or the prompt of a model without an encoder.
+        target: what the decoder is given to read (teacher forcing); blank lets the model write it itself.
+
+    Raises:
+        transformer.errors.SentenceError: for a sentence without words, or one that is too long.
+    """
+    computed = running.run_sentence(model, text, target, top_k=TOP_K)
+    return Run(model, computed.trace, computed, text)
+
+
+def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
+    """Run several sentences as one padded batch, each with the target that the model writes for it.
+
+    Raises:
+        transformer.errors.SentenceError: naming the sentence that can't be run.
+        ValueError: for no sentence at all.
+    """
+    if not texts:
+        raise ValueError("There are no sentences: give at least one.")
+    sources = [
+        running.encode_sentence(model, "source", text, f"sentence {number}")
+        for number, text in enumerate(texts, start=1)
+    ]
+    return Batch(model, running.trace_batch(model, sources))
+
+
+def check_index(name: str, value: int, count: int, where: str) -> None:
+    """Refuse a number that counts from 0 and names nothing.
+
+    Raises:
+        ValueError: that says which there are.
+    """
+    if not 0 <= value < count:
+        there = f"{name} 0 only" if count == 1 else f"{name}s 0 to {count - 1}"
+        raise ValueError(f"{where} has {there}: there is no {name} {value}.")
+
+
+def _table(maps: AttentionMaps, layer: int, head: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        maps.values[layer, head],
+        index=pd.Index(maps.query_tokens, name="query"),
+        columns=pd.Index(maps.key_tokens, name="key"),
+    )
