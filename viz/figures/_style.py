@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures.labels import DECORATION, escape
-from viz.theme import FONT_SIZE, Theme, template
+from viz.theme import FONT_SIZE, TITLE_SIZE, Theme, template
 
 TOOLBAR = 40
 """Pixels of the strip that plotly's toolbar has for itself."""
@@ -24,14 +24,16 @@ def color_bar(title: str) -> dict[str, object]:
 def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
     """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it.
 
-    The toolbar has a strip above the plot, or beside it where a legend lies above.
+    The toolbar has a strip above the plot, or beside it where a legend lies above: the title is then the
+    legend's, so that they never lie over each other, however many lines the legend takes.
     """
     toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
     figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
     figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
     has_legend = bool(figure.layout.showlegend)
     if title and has_legend:
-        figure.update_layout(title={"text": escape(title, 120)})
+        heading = {"text": escape(title, 120), "side": "top", "font": {"size": TITLE_SIZE}}
+        figure.update_layout(legend={"title": heading}, margin={"t": 24})
     elif title:
         place = {"yref": "paper", "y": 1, "yanchor": "bottom", "pad": {"b": 12}}
         figure.update_layout(title={"text": escape(title, 120), **place}, margin={"t": TOOLBAR + 36})
