@@ -22,7 +22,7 @@ export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 .PHONY: run test fuzz shake check format views bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
-	$(BIN)/python -m scripts.serve $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
+	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder $(PYTEST_OPTIONS)

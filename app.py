@@ -1,16 +1,19 @@
-"""Headlight: see what happens inside a Transformer. Start it with `make run`."""
+"""Headlight: see what happens inside a Transformer. Start it with `make run`, or with `headlight`."""
 
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 import streamlit as st
 
 from viz.components.page_helpers import page_helpers
-from viz.warm_up import is_warm, warm_up
+from viz.warm_up import PAGES, is_warm, warm_up
 
-EXPLORE, TRAINING = "viz/pages/explore/page.py", "training"
+EXPLORE, TRAINING = PAGES / "explore" / "page.py", "training"
 
-st.set_page_config(page_title="Headlight", page_icon="assets/icon.png", layout="wide")
+st.set_page_config(
+    page_title="Headlight", page_icon=Path(__file__).parent / "assets" / "icon.png", layout="wide"
+)
 
 # The first page has no path of its own; its name as a path is an address that people type and have kept.
 is_named = urlsplit(st.context.url or "").path.endswith("/explore")
@@ -20,12 +23,12 @@ page = st.navigation(
     [
         st.Page(EXPLORE, title="Explore", url_path="home", default=True, visibility=first),
         st.Page(EXPLORE, title="Explore", url_path="explore", visibility=named),
-        st.Page("viz/pages/decode/page.py", title="Decode", url_path="decode"),
-        st.Page("viz/pages/training/page.py", title="Training", url_path=TRAINING),
-        st.Page("viz/pages/positions/page.py", title="Positions", url_path="positions"),
-        st.Page("viz/pages/masks/page.py", title="Masks", url_path="masks"),
-        st.Page("viz/pages/layer_norm/page.py", title="Layer norm", url_path="layer-norm"),
-        st.Page("viz/pages/checkpoint/page.py", title="Checkpoint", url_path="checkpoint"),
+        st.Page(PAGES / "decode" / "page.py", title="Decode", url_path="decode"),
+        st.Page(PAGES / "training" / "page.py", title="Training", url_path=TRAINING),
+        st.Page(PAGES / "positions" / "page.py", title="Positions", url_path="positions"),
+        st.Page(PAGES / "masks" / "page.py", title="Masks", url_path="masks"),
+        st.Page(PAGES / "layer_norm" / "page.py", title="Layer norm", url_path="layer-norm"),
+        st.Page(PAGES / "checkpoint" / "page.py", title="Checkpoint", url_path="checkpoint"),
     ]
 )
 with st.sidebar:

@@ -57,7 +57,7 @@ def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
     """
     port = free_port()
     # The app as `make run` starts it.
-    start = ["scripts.serve"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
+    start = ["headlight"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
     command = [sys.executable, "-m", *start, "--server.headless", "true", "--server.port", str(port)]
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
     environment |= {f"STREAMLIT_{name}": value for name, value in settings.items()}

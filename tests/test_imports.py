@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,7 +25,7 @@ IMPORTED_BY = {
         *("transformer", "headlight", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
         *("viz.pages", *_SESSIONS),
     ),
-    "streamlit": ("app", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
+    "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": ("headlight.plots", "viz.figures", "viz.theme", "viz.pages", "viz.warm_up"),
     "torch": ("transformer", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
     "spacy": ("transformer",),
@@ -151,6 +153,20 @@ def is_strange(part: str, other: str, name: str) -> bool:
         return False
     owner = other[: other.index(f".{part}")]
     return owner.split(".")[0] in ("viz", "transformer", "app") and not is_inside(name, owner)
+
+
+def test_all_is_there_where_python_lacks_what_only_unix_has() -> None:
+    """As on Windows, where the libraries of the system's own calls are missing."""
+    names = sorted(name for name in modules() if not name.startswith(("app", "viz.pages")))
+    code = (
+        "import importlib, sys\n"
+        "sys.modules |= dict.fromkeys(('fcntl', 'resource', 'pwd', 'grp', 'termios'))\n"
+        f"for name in {names}: importlib.import_module(name)\n"
+        "from transformer.checkpoints.reading.limits import limit_process\n"
+        "limit_process({'AS': 1})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_turned_arrow_is_found(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+)==\S+ +# \S", re.MULTILINE)
-OWN = {"app", "viz", "transformer"}
+OWN = {"app", "headlight", "transformer", "viz"}
 
 
 REQUIREMENTS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
@@ -28,7 +28,8 @@ def pinned(name: str) -> list[str]:
 def imported() -> set[str]:
     """The distributions that the program imports from."""
     modules: set[str] = set()
-    for path in (ROOT / "app.py", *(ROOT / "viz").rglob("*.py"), *(ROOT / "transformer").rglob("*.py")):
+    packages = (ROOT / name for name in OWN)
+    for path in (ROOT / "app.py", *(path for package in packages for path in package.rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}

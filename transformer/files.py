@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -11,12 +10,15 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
 CODE = Path(__file__).resolve().parents[1]
 """Where the packages lie: what a process of our own needs on its path."""
+ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
+"""The shipped models and examples: inside of the package where it is installed, beside it in a checkout."""
 
 
 def replace_all(
@@ -82,6 +84,8 @@ def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[st
 
 def sync_folder(folder: Path) -> None:
     """Bring the names of a folder's files to the disk."""
+    if os.name == "nt":  # which opens no folders, and brings their names to the disk with the files
+        return
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -110,9 +114,9 @@ def locked(path: Path) -> Iterator[None]:
         LockedError: when another process holds it.
         OSError: when the file can't be made.
     """
-    with path.open("wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LockedError from error
+    try:
+        lock = FileLock(path, blocking=False).acquire()
+    except Timeout as error:
+        raise LockedError from error
+    with lock:
         yield

@@ -6,19 +6,19 @@ again when the next model is chosen.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.files import ASSETS
 from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
 from viz.session import current_choice, current_model
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "assets" / "examples.tsv"
+EXAMPLES = ASSETS / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"

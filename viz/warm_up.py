@@ -1,7 +1,7 @@
 """What the server loads once, for all users, before its first page. Importing this loads only Streamlit.
 
-PyTorch, spaCy, the model and its first run take seconds. `scripts.serve` begins with them; where the server
-is started in another way, the first visitor sees the page's frame, and waits for the rest.
+PyTorch, spaCy, the model and its first run take seconds. The command `headlight` begins with them; where the
+server is started in another way, the first visitor sees the page's frame, and waits for the rest.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from __future__ import annotations
 import gc
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 import streamlit as st
+
+PAGES = Path(__file__).parent / "pages"
+"""A folder for each page of the app."""
 
 _lock = threading.Lock()
 _warm = threading.Event()

@@ -11,7 +11,7 @@ import torch
 
 from transformer.checkpoints.weights import open_weights, read_json, save_weights
 from transformer.errors import CheckpointError, TextError
-from transformer.files import write_text
+from transformer.files import ASSETS, write_text
 from transformer.model.config import ConfigError, TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, Unit
@@ -36,7 +36,7 @@ __all__ = [
     "summarize",
 ]
 
-MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
+MODELS = ASSETS / "models"
 """Where the shipped models lie, a folder each."""
 
 CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 STOPPED = 130
 """The exit status after Ctrl-C, as shells have it."""
 
 
 MOST_PENALTY = 10
 """Of --length-penalty: useful ones are about 1, and hundreds are more than a number can hold."""
+
+
+def program() -> str:
+    """How these commands are called: by the installed command, or as a module of a checkout."""
+    return "headlight" if Path(sys.argv[0]).stem == "headlight" else "python -m transformer"
 
 
 class CommandError(Exception):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from transformer.cli.command import CommandError
+from transformer.cli.command import CommandError, program
 from transformer.cli.evaluate import Evaluate, run_evaluation
 from transformer.cli.inspect import Inspect, run_inspection
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
@@ -52,9 +52,7 @@ def run_command(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] == "train":
         return run_train(arguments[1:])
-    command: Train | Translate | Evaluate | Inspect = tyro.cli(
-        Commands, prog="python -m transformer", args=arguments
-    )
+    command: Train | Translate | Evaluate | Inspect = tyro.cli(Commands, prog=program(), args=arguments)
     assert not isinstance(command, Train)
     if isinstance(command, Inspect):
         return run_inspection(command)

@@ -11,10 +11,10 @@ from functools import partial
 import torch
 from tqdm import tqdm
 
-from transformer.cli.command import CommandError
+from transformer.cli.command import CommandError, program
 from transformer.cli.train_checks import check, check_threads, resumed_otherwise, warnings
 from transformer.cli.train_finish import finish_run
-from transformer.cli.train_options import PROGRAM, Train, parse
+from transformer.cli.train_options import Train, parse
 from transformer.cli.training_bar import TrainingBar
 from transformer.data.corpus import CorpusError
 from transformer.data.encoded import EncodedCorpusError
@@ -146,7 +146,7 @@ def _train(
         if run.ended == "patience":
             tell(f"Stopped early: {plan.checks.patience} validations were no better than the best one.")
         record = RunRecord(
-            command=f"{PROGRAM} {options(command.plan)}",
+            command=f"{program()} train {options(command.plan)}",
             plan=plan,
             progress=run.progress,
             n_labels=prepared.data.n_labels,
@@ -194,7 +194,7 @@ def _reason(error: OSError) -> str:
 
 
 def _how(folder: TrainingFolder) -> str:
-    return f"with {PROGRAM} --resume --out {folder.out}"
+    return f"with {program()} train --resume --out {folder.out}"
 
 
 def _acknowledge(ranks: Ranks) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 
 import tyro
 
+from transformer.cli.command import program
 from transformer.data.filters import Filters
 from transformer.training.choices import task_plan
 from transformer.training.folder import TrainingFolder
@@ -23,7 +24,6 @@ from transformer.training.plan import (
     UpdatePlan,
 )
 
-PROGRAM = "python -m transformer train"
 TASK_THREADS = 2
 """Of PyTorch on the CPU, for the small models of the tasks: more would wait for each other."""
 _SETTINGS = (tyro.conf.OmitArgPrefixes,)
@@ -92,7 +92,7 @@ def parse(arguments: Sequence[str]) -> Train:
     if task is not None:
         out = Path("build/models") / task
         begun = Train(run=RunOptions(out=out, threads=TASK_THREADS), **vars(task_plan(task)))
-    given = tyro.cli(Train, prog=PROGRAM, args=arguments, config=_SETTINGS, default=begun)
+    given = tyro.cli(Train, prog=f"{program()} train", args=arguments, config=_SETTINGS, default=begun)
     if not given.run.resume:
         return given
     if given.run.overwrite:
@@ -102,7 +102,7 @@ def parse(arguments: Sequence[str]) -> Train:
     saved = TrainingFolder(given.run.out).saved_plan()
     # An option that may be repeated adds to what is there.
     default = Train(**vars(saved) | {"data": replace(saved.data, pairs=())})
-    resumed = tyro.cli(Train, prog=PROGRAM, args=arguments, config=_SETTINGS, default=default)
+    resumed = tyro.cli(Train, prog=f"{program()} train", args=arguments, config=_SETTINGS, default=default)
     pairs = resumed.data.pairs or saved.data.pairs
     return replace(resumed, data=replace(resumed.data, pairs=pairs))
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.reading.contents import read_contents, to_checkpoint
-from transformer.checkpoints.reading.limits import Limits
+from transformer.checkpoints.reading.limits import Limits, limit_process
 from transformer.checkpoints.reading.regular_file import named
 from transformer.errors import CheckpointError
 
@@ -60,21 +59,12 @@ def answer(path: Path, folder: Path | None, limits: Limits) -> str:
 
 def take_limits(limits: Limits, folder: Path | None) -> None:
     """Have the system end this process when it takes more than it may."""
-    most = {
-        resource.RLIMIT_AS: limits.memory_bytes,
-        resource.RLIMIT_CPU: int(limits.seconds) + 1,
-        resource.RLIMIT_NOFILE: 64,
-        resource.RLIMIT_CORE: 0,
-    }
+    most = {"AS": limits.memory_bytes, "CPU": int(limits.seconds) + 1, "NOFILE": 64, "CORE": 0}
     if folder is None:
-        most[resource.RLIMIT_FSIZE] = 0
+        most["FSIZE"] = 0
     elif limits.max_file_bytes is not None:
-        most[resource.RLIMIT_FSIZE] = 2 * limits.max_file_bytes
-    for kind, value in most.items():
-        try:
-            resource.setrlimit(kind, (value, value))
-        except (OSError, ValueError):  # a system that does not have this one, or has a lower one already
-            continue
+        most["FSIZE"] = 2 * limits.max_file_bytes
+    limit_process(most)
 
 
 def stay_inside(folder: Path | None) -> None:

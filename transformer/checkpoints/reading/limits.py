@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.errors import CheckpointError, shown
@@ -113,3 +114,22 @@ def check_count(n_tensors: int, limits: Limits) -> None:
         raise CheckpointError(
             f"has {n_tensors:,} tensors, where {limits.max_tensors:,} are allowed: save the weights alone."
         )
+
+
+def limit_process(most: Mapping[str, int]) -> None:
+    """Have the system end this process when it takes more than it may.
+
+    Windows has no such limits for a process: there only the clock of the process that waits ends it.
+
+    Args:
+        most: of each resource, by the end of its name in the library `resource`: AS, CPU, FSIZE, ...
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    for name, value in most.items():
+        try:
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+        except (OSError, ValueError):  # a system that does not have this one, or has a lower one already
+            continue

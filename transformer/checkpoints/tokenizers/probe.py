@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import unicodedata
@@ -21,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.reading.limits import limit_process
 from transformer.checkpoints.reading.raw import Texts, from_plain_texts, json_object, to_plain_texts
 from transformer.checkpoints.tokenizers.building import TOKENIZER_FILES, build
 from transformer.checkpoints.tokenizers.library import ORDINARY, LibraryTokenizer
@@ -76,6 +76,8 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
     files = to_plain_texts({name: texts[name] for name in TOKENIZER_FILES if name in texts})
     task = {"family": family, "texts": files, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds}
     environment = {"PATH": os.defpath, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    if "SYSTEMROOT" in os.environ:  # without it no Python starts on Windows
+        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
     try:
         done = subprocess.run(
             [sys.executable, "-s", "-m", "transformer.checkpoints.tokenizers.probe"],
@@ -113,10 +115,7 @@ def _answer(output: bytes) -> str | None:
 def _main() -> None:
     """The process itself."""
     task: dict[str, Any] = json.load(sys.stdin)
-    resource.setrlimit(resource.RLIMIT_AS, (task["memory_bytes"],) * 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(task["seconds"]) + 1,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_process({"AS": task["memory_bytes"], "CPU": int(task["seconds"]) + 1, "FSIZE": 0, "CORE": 0})
     try:
         _try(from_plain_texts(task["texts"]), task["family"])
         refused = None

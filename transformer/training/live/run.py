@@ -223,7 +223,8 @@ class LiveTraining:
             start_new_session=True,
         )
         assert process.stdin is not None
-        os.set_blocking(process.stdin.fileno(), False)
+        if hasattr(os, "set_blocking"):  # not on Windows, where a full pipe waits
+            os.set_blocking(process.stdin.fileno(), False)
         return process
 
     def _reap(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,59 @@
+"""The command `headlight`: opens the app, or runs one of the commands of `python -m transformer`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+HELP = """\
+headlight                        open the app in the browser
+headlight --server.port 8600     the same; options are those of `streamlit run`
+headlight translate SENTENCE     print a translation
+headlight inspect PATH           say what a checkpoint is, and what is wrong with it
+headlight evaluate               score a model on sentence pairs
+headlight train                  train a model
+
+headlight COMMAND --help         all options of a command"""
+_HERE = Path(__file__).resolve().parent
+_APP = next(path for path in (_HERE / "app.py", _HERE.parent / "app.py") if path.exists())
+"""Inside of the package where it is installed, beside it in a checkout."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what a command line says; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if list(arguments) in (["--help"], ["-h"]):
+        print(HELP)
+        return 0
+    if arguments and not arguments[0].startswith("-"):
+        from transformer.__main__ import main as run_command
+
+        return run_command(arguments)
+    serve(arguments)
+    return 0
+
+
+def serve(options: Sequence[str]) -> None:
+    """Serve the app, then end the process; options are those of `streamlit run`.
+
+    The browser opens when the server listens: in one that is still importing PyTorch, the first page would
+    wait for as long, and share the processor with it.
+    """
+    # PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    print("Loading PyTorch and the model …", flush=True)
+    gc.disable()  # what is being loaded stays: searched for garbage meanwhile, it comes a second later
+    from streamlit.web import cli
+
+    from viz.warm_up import settle, warm_up
+
+    warm_up()
+    settle()
+    cli.main(["run", str(_APP), *options])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
