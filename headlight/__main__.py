@@ -52,7 +52,7 @@ def serve(options: Sequence[str]) -> None:
 
     warm_up()
     settle()
-    cli.main(["run", str(_APP), *options])
+    cli.main(["run", str(_APP), *options], prog_name="streamlit")
 
 
 if __name__ == "__main__":

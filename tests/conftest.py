@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
-from tests.scheduling import FewBrowsers, long_first
+from tests.support.scheduling import FewBrowsers, long_first
 from viz.figures.chromium import find_chromium
 from viz.warm_up import settle
 

@@ -26,9 +26,9 @@ from playwright.sync_api import (
 )
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server
+from tests.browser.components.views import Traffic
 from tests.browser.guard import Guard, is_local
-from tests.browser.views import Traffic
-from tests.missing import missing
+from tests.support.missing import missing
 from viz.figures.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import settle, visit
-from tests.checkpoints import hostile_file
+from tests.support.checkpoints import hostile_file
 from viz.theme import ThemeName, palette
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")

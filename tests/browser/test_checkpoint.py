@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import ALL_TEXT, settle, visit
-from tests.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
+from tests.support.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
 from transformer.checkpoints.folder import MODELS
 
 PATIENCE_SECONDS = 60.0

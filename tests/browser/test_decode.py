@@ -7,10 +7,10 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.components.views import chosen_node, nodes, state
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import TOY, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
-from tests.browser.views import chosen_node, nodes, state
 
 
 def decode(page: Page, app_url: str, address: str = "") -> Locator:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from tests.devices.pretend import CUDA
-from tests.kinds import KINDS
-from tests.models import tiny_model
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model
 from transformer.checkpoints.folder import LoadedModel, freeze
 
 MODELS: dict[str, Callable[[], LoadedModel]] = KINDS | {"words": tiny_model}

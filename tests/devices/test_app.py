@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 import viz.pages.sidebar
 from tests.devices.comparing import moved
 from tests.devices.pretend import PretendCuda
-from tests.kinds import KINDS
 from tests.pages.app import PAGES, open_app, texts
 from tests.pages.offered import BATCH, TEXT, offer
+from tests.support.kinds import KINDS
 from transformer.checkpoints.folder import LoadedModel
 from transformer.training.snapshots import Snapshots
 from viz.session import load_model

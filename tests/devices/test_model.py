@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from tests.devices.comparing import MODELS, assert_same, moved
-from tests.models import tiny_model
 from tests.pages.offered import BATCH, TEXT
+from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import attention_maps, attentions
 from transformer.model.trace import Trace
 from transformer.run import draw_target, encode_sentence, run_sentence, search, trace_batch

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.checkpoints import torch_file
 from tests.devices.comparing import MODELS, assert_same, moved
-from tests.models import tiny_model
+from tests.support.checkpoints import torch_file
+from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model

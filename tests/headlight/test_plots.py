@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 import pytest
 
 import headlight
-from tests.kinds import KINDS
-from tests.models import tiny_model
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model
 from transformer.errors import CheckpointError
 from transformer.model.positions import sinusoidal_encoding
 

@@ -15,8 +15,8 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import headlight
-from tests.kinds import KINDS
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model, tiny_subword_model
 from transformer.analysis.attention_maps import MODULES
 from transformer.checkpoints.folder import save_model
 from transformer.errors import CheckpointError, SentenceError

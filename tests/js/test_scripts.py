@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from scripts.node import ROOT, STAMP
-from tests.missing import missing
+from tests.support.missing import missing
 from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS
 from viz.components.shared.frame import pack_frame

@@ -9,10 +9,10 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from tests.kinds import KINDS
 from tests.pages.checkpoint.page import PATH, start
 from tests.pages.offered import offer
 from tests.pages.views import Views
+from tests.support.kinds import KINDS
 
 # Each AppTest looks for components in the metadata of every installed package: half of a page's time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

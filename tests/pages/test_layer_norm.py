@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from tests.models import tiny_model
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
+from tests.support.models import tiny_model
 from transformer.analysis.residual import stream_lengths
 from transformer.checkpoints.folder import open_model
 from transformer.run import run_sentence

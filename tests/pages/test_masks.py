@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.models import tiny_model
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.figures import array, figure, trace
+from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES, Attention
 from transformer.analysis.masks import masks_of, padding_of
 from transformer.checkpoints.folder import open_model

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.kinds import prompted
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.kinds import prompted
+from tests.support.models import tiny_model, tiny_subword_model
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
 from transformer.model_input import target_limit

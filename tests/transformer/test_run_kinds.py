@@ -7,7 +7,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.kinds import BOS_ID, EOS_ID, KINDS, LANGUAGE, MASK, PAD_ID, masked, prompted, reader, rotary
+from tests.support.kinds import (
+    BOS_ID,
+    EOS_ID,
+    KINDS,
+    LANGUAGE,
+    MASK,
+    PAD_ID,
+    masked,
+    prompted,
+    reader,
+    rotary,
+)
 from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.errors import SentenceError
 from transformer.model.transformer import Transformer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkpoints import torch_file
+from tests.support.checkpoints import torch_file
 from transformer.errors import CheckpointError
 from viz.opened_checkpoint import CheckpointSlot
 

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 import torch
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
 from transformer.model.trace import Recorder

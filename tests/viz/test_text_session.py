@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from transformer.checkpoints.folder import LoadedModel
 from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder

@@ -8,14 +8,6 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from tests.checkpoints import (
-    N_DECODER_LAYERS,
-    N_HEADS,
-    SRC_VOCAB_SIZE,
-    torch_file,
-    translator,
-    whole_module,
-)
 from tests.pages.app import PAGES, buttons, press, texts
 from tests.pages.checkpoint.page import (
     OPENED,
@@ -31,6 +23,14 @@ from tests.pages.checkpoint.page import (
     upload,
 )
 from tests.pages.views import Views
+from tests.support.checkpoints import (
+    N_DECODER_LAYERS,
+    N_HEADS,
+    SRC_VOCAB_SIZE,
+    torch_file,
+    translator,
+    whole_module,
+)
 from transformer.checkpoints.folder import MODELS
 from viz.pages.checkpoint.session import shipped_subject
 from viz.pages.sidebar import CLOSED_NOTE
@@ -234,7 +234,7 @@ def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     open_path(app, whole_module(tmp_path / "whole.pt"))
     assert [element.value for element in app.warning] == ["This can't be opened."]
     assert "save" in texts(app)
-    assert "tests.checkpoints.Translator" in texts(app)
+    assert "tests.support.checkpoints.Translator" in texts(app)
     assert "Open: mine.pt" in texts(app)
 
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from tests.checkpoints import (
+from tests.pages.app import HOSTILE, PAGES, buttons, open_app, press, texts
+from tests.pages.checkpoint.page import OPENED, models, opened, start, table, titles
+from tests.pages.views import Views
+from tests.support.checkpoints import (
     HOSTILE_NAMES,
     MISSING,
     MISSPELT,
@@ -18,9 +21,6 @@ from tests.checkpoints import (
     hostile_file,
     numberless_file,
 )
-from tests.pages.app import HOSTILE, PAGES, buttons, open_app, press, texts
-from tests.pages.checkpoint.page import OPENED, models, opened, start, table, titles
-from tests.pages.views import Views
 from tests.transformer.checkpoints.tokenizers.folders import byte_level
 from transformer.analysis.doctor.examine import examine
 from transformer.errors import SentenceError

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
+from tests.support.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from viz.pages.checkpoint.drawing import stacks_of

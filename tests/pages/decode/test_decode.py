@@ -9,10 +9,10 @@ import pytest
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from tests.models import tiny_subword_model
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.views import Views
+from tests.support.models import tiny_subword_model
 from transformer.checkpoints.folder import MODELS, open_model, save_model
 from transformer.decoding.beam_tree import BeamTree
 from transformer.run import draw_target, encode_sentence, run_sentence, search

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.models import tiny_model, tiny_subword_model
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.decoding.beam_tree import BeamTree
 from transformer.run import encode_sentence, search

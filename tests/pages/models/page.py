@@ -6,9 +6,9 @@ import re
 
 from streamlit.testing.v1 import AppTest
 
-from tests.kinds import KINDS
 from tests.pages.app import open_app
 from tests.pages.offered import TEXT
+from tests.support.kinds import KINDS
 from transformer.run import Run, run_sentence
 
 NUMBER = r"(-?[\d.]+)"

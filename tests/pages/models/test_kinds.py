@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 import torch
 
-from tests.kinds import KINDS, MASK
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
+from tests.support.kinds import KINDS, MASK
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model.trace import Stack

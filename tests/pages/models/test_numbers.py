@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from tests.kinds import KINDS
 from tests.pages.app import texts
 from tests.pages.figures import array, figure, trace
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
+from tests.support.kinds import KINDS
 from transformer.analysis.attention_maps import ATTENTION_LABELS
 from transformer.run import run_sentence
 from viz.components.head_rows import HeadRow

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from tests.models import tiny_subword_model
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.figures import figure
+from tests.support.models import tiny_subword_model
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     MEASURE_LABELS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.models import tiny_model, tiny_subword_model
 from transformer.analysis.attention_maps import (
     MODULES,
     Attention,

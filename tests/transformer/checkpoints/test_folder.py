@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.models import tiny_model, tiny_subword_model
 from transformer.checkpoints.folder import (
     MODELS,
     default_model,

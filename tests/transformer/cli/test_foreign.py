@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
-from tests.checkpoints import numberless_file
+from tests.support.checkpoints import numberless_file
 from transformer.__main__ import main
 from transformer.model_input import MOST_CONTINUED
 

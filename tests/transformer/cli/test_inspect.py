@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import broken, imported, pre_norm_model
 from transformer.__main__ import main
 from transformer.analysis.architecture import drawing

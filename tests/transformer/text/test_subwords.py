@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder
+from tests.support.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder
 from transformer.errors import TextError
 from transformer.text.subwords import BYTES, MARK, SubwordCoder, SubwordVocabulary, learn_subwords
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS

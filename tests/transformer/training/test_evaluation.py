@@ -10,7 +10,7 @@ import pytest
 import sacrebleu
 import torch
 
-from tests.models import tiny_subword_model
+from tests.support.models import tiny_subword_model
 from transformer.__main__ import main
 from transformer.checkpoints.folder import LoadedModel, save_model
 from transformer.cli.evaluate import _is_exact

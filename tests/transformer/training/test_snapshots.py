@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model, save_model
 from transformer.cli import train_finish

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.models import tiny_model, tiny_subword_model
+from tests.support.models import tiny_model, tiny_subword_model
 from tests.transformer.analysis.doctor.patients import (
     Weights,
     broken,

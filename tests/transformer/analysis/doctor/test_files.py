@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor import keys as key_module
 from transformer.analysis.doctor import weights as weight_module

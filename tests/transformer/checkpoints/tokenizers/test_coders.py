@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from transformers import BartConfig, MBartConfig, MT5Config
 
-from tests.models import tiny_model
+from tests.support.models import tiny_model
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import texts_of
 from transformer.analysis.doctor.vocabulary import special_findings

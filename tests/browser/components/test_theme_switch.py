@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage, Serve
 from viz.theme import ThemeName, palette
 
-APP = Path(__file__).parent / "apps" / "theme_app.py"
+APP = Path(__file__).parents[1] / "apps" / "theme_app.py"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 from tests.browser.headlight import settle
 from viz.components.shared.client_view import JSON
 
-APP = Path(__file__).parent / "apps" / "components_app.py"
+APP = Path(__file__).parents[1] / "apps" / "components_app.py"
 
 
 class Traffic:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # Who may import a library, or a package of ours, by the beginnings of their names; nobody else may.
 _SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address")

@@ -9,9 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import attention, words
-from tests.browser.conftest import OpenPage, Serve
-from tests.browser.headlight import expect_other_picture, picture
-from tests.browser.views import (
+from tests.browser.components.views import (
     APP,
     Traffic,
     at_map,
@@ -22,6 +20,8 @@ from tests.browser.views import (
     open_view,
     state,
 )
+from tests.browser.conftest import OpenPage, Serve
+from tests.browser.headlight import expect_other_picture, picture
 
 VIEWS = {
     "grid": "layers=6&heads=8&queries=30&keys=20",

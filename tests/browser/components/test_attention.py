@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import attention, words
+from tests.browser.components.views import APP, Traffic, at_cell, ink, move_to, open_view, scroll, state
 from tests.browser.conftest import Serve
 from tests.browser.headlight import expect_other_picture, picture, settle
-from tests.browser.views import APP, Traffic, at_cell, ink, move_to, open_view, scroll, state
-from tests.missing import missing
+from tests.support.missing import missing
 
 SCROLL = """
 async (box, place) => {

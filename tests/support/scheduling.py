@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parent.parent
 LONG_FIRST = ("browser", "transformer", "scripts", "bench", "pages")
 """Folders by how long a file of them takes; what is left for the end takes a second or two each."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+)==\S+ +# \S", re.MULTILINE)
 OWN = {"app", "headlight", "transformer", "viz"}
 

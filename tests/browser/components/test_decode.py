@@ -11,11 +11,10 @@ import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.browser import ROOT
-from tests.browser import views
 from tests.browser.apps.synthetic import attention, next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
-from tests.browser.conftest import Serve, guarded_page
-from tests.browser.views import (
+from tests.browser.components import views
+from tests.browser.components.views import (
     Traffic,
     check_fits,
     check_reachable,
@@ -25,6 +24,7 @@ from tests.browser.views import (
     nodes,
     state,
 )
+from tests.browser.conftest import Serve, guarded_page
 from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS, Reshaping, next_tokens
 from viz.components.shared.client_view import ClientView

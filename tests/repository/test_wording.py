@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("transformer", "viz", "headlight", "scripts", "bench", "docs", "tests")
 SUFFIXES = {".py", ".js", ".css", ".md", ".ipynb", ".toml"}
-LEFT_OUT = ("tests/test_wording.py", "headlight/browser/", "transformer/data/tasks/toy_en_it/")
+LEFT_OUT = ("tests/repository/test_wording.py", "headlight/browser/", "transformer/data/tasks/toy_en_it/")
 """This list itself, what is built, and a grammar, in which a person is a category of verbs."""
 
 PHRASES = {

@@ -11,7 +11,7 @@ from streamlit import config
 
 from viz.theme import ThemeName, palette
 
-SETTINGS = Path(__file__).resolve().parent.parent / ".streamlit" / "config.toml"
+SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 
 
 @pytest.fixture(scope="module")

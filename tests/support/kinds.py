@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tests.models import ENGLISH, ITALIAN
+from tests.support.models import ENGLISH, ITALIAN
 from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
