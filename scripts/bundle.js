@@ -4,6 +4,7 @@
 //   node scripts/bundle.js           writes the files
 //   node scripts/bundle.js --check   says which of them are not what the sources make, and then fails
 
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -12,7 +13,11 @@ import { build, transform } from "esbuild";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const OUT = join(ROOT, "headlight", "browser");
+const SUMS = "built.sha256";
 const COMPONENTS = join(ROOT, "viz", "components");
+
+/** @param {string} text */
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 
 /** A style sheet is imported as its text, without what only people read. @type {import("esbuild").Plugin} */
 const styles = {
@@ -47,6 +52,15 @@ const { outputFiles } = await build({
 });
 
 const built = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+// What was built of what, in the form of sha256sum: a test compares it where these tools are not installed.
+const sources = (await readdir(COMPONENTS, { recursive: true })).filter((name) => /\.(js|css)$/.test(name));
+const sums = [...built].map(([name, text]) => `${sha256(text)}  headlight/browser/${name}`);
+for (const name of sources.sort()) {
+  sums.push(
+    `${sha256(await readFile(join(COMPONENTS, name), "utf8"))}  viz/components/${name.replaceAll("\\", "/")}`,
+  );
+}
+built.set(SUMS, `${sums.join("\n")}\n`);
 await mkdir(OUT, { recursive: true });
 const present = await readdir(OUT);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,17 @@ def test_the_pure_parts_do_what_their_tests_say(node: str) -> None:
     run(node, "--test", *sorted(HERE.glob("*.test.js")))
 
 
-def test_what_is_built_is_what_the_sources_make(node: str) -> None:
+def test_what_is_built_was_made_of_these_sources() -> None:
+    """Told without the tools that build it: by what they wrote down."""
+    sums = (ROOT / "headlight" / "browser" / "built.sha256").read_text(encoding="utf-8")
+    told = {path: digest for digest, path in (line.split("  ", 1) for line in sums.splitlines())}
+    present = [*(ROOT / "headlight" / "browser").glob("*.js")]
+    present += [path for path in (ROOT / "viz" / "components").rglob("*") if path.suffix in (".js", ".css")]
+    found = {path.relative_to(ROOT).as_posix(): sha256(path.read_bytes()).hexdigest() for path in present}
+    assert found == told, "run `make views`"
+
+
+def test_the_sources_make_what_is_built(node: str) -> None:
     if not STAMP.exists():
         pytest.skip("the tools that build the scripts are not installed: make check installs them")
     run(node, "scripts/bundle.js", "--check")
