@@ -20,9 +20,10 @@ from random import Random
 
 from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
 from transformer.data.tasks.toy_en_it import sentences
+from transformer.data.tasks.toy_en_it.lexicon import IDIOMS
 from transformer.text.words import clean
 
-_ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in sentences.IDIOMS)
+_ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in IDIOMS)
 
 
 class ToyEnIt:

@@ -96,7 +96,7 @@ def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -
         return head
     if first.comparative and rng.random() < 0.12:
         return _very(first, head, gender, plural)
-    if not first.before_noun:
+    if first.place == "after":
         return _after(first, head, gender, plural)
     if rng.random() < 0.3:
         colour = pick_adjective(rng, noun.tags, among=COLOURS)
