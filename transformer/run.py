@@ -225,14 +225,8 @@ def search(
         prefix: ids that the targets begin with, fewer than the limit of `beginning`.
     """
     begin = beginning(loaded, source)
-    return beam_tree(
-        loaded.model,
-        _source_ids(loaded, begin),
-        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix),
-        beam_size=beam_size,
-        alpha=alpha,
-        n_best=beam_size,
-    )
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix)
+    return beam_tree(loaded.model, _source_ids(loaded, begin), request, beam_size=beam_size, alpha=alpha)
 
 
 def draw_target(
