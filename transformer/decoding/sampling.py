@@ -83,11 +83,7 @@ def sample(
     def choose(logits: Tensor) -> Tensor:
         check_finite(logits.amax(dim=-1))
         probabilities = sampling_distribution(
-            logits,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            suppressed_ids=request.suppressed_ids,
+            logits, temperature=temperature, top_k=top_k, top_p=top_p, suppressed_ids=request.suppressed_ids
         )
         return torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0]
 
