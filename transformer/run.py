@@ -27,27 +27,12 @@ from transformer.model_input import (
     beginning,
     decoding_request,
     encode_continuation,
-    encode_sentence,
     encoder_input,
     padded,
 )
+from transformer.model_input import encode_sentence as encode_sentence  # for whoever runs sentences
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
-
-__all__ = [
-    "FILLED",
-    "OnStep",
-    "Run",
-    "SentenceError",
-    "draw_target",
-    "encode_sentence",
-    "force",
-    "read",
-    "run_again",
-    "run_sentence",
-    "search",
-    "trace_batch",
-]
 
 FILLED = "(filled)"
 """What a shorter sentence of a batch shows after its end where the model has no padding token."""

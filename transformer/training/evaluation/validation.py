@@ -12,7 +12,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.data.batches import Example, make_batch
 from transformer.data.corpus import read_references
 from transformer.files import digest
-from transformer.run import encode_sentence
+from transformer.model_input import encode_sentence
 from transformer.text.vocabulary import BOS_ID, EOS_ID
 from transformer.training.evaluation.translations import score, translate_all
 from transformer.training.optimization.loss import count_labels, cross_entropy
