@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Protocol
 
 import torch
@@ -274,6 +274,6 @@ class TrainingRun:
             self.progress.metrics_bytes = self._metrics.position()
             if with_weights and last:
                 keep_weights(self._folder.path, self._loaded.model, step)
-        save_state(self._folder.state, self._trainer, self.progress.to_dict())
+        save_state(self._folder.state, self._trainer, asdict(self.progress))
         if self._metrics is not None:
             drop_weights(self._folder.path, last=last, step=step)

@@ -25,7 +25,7 @@ from transformer.text.plain_values import from_plain, to_plain
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 from transformer.training.data import CorpusData, TaskData, TrainingData
-from transformer.training.evaluation.tasks import word_vocabulary
+from transformer.training.evaluation.tasks import word_coder
 from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
@@ -66,10 +66,7 @@ class Prepared:
 
 
 def prepare(
-    folder: TrainingFolder,
-    plan: TrainingPlan,
-    tell: Callable[[str], None],
-    watch: Watch = unwatched,
+    folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = unwatched
 ) -> None:
     """Read, filter and encode the files of a plan, unless that was done for the same files and choices.
 
@@ -113,7 +110,7 @@ def prepare(
         raise PlanError(f"No pair remains to learn from.\n{report}")
 
     def describe() -> dict[str, object]:
-        return {"fingerprint": wanted, "report": report.to_dict(), "coders": digest(folder.coders)}
+        return {"fingerprint": wanted, "report": asdict(report), "coders": digest(folder.coders)}
 
     folder.corpus.mkdir(parents=True, exist_ok=True)
     write_json(folder.coders, list(map(to_plain, coders)))
@@ -140,7 +137,8 @@ def open_prepared(
     made = islice(task.pairs(updates.seed, held_out=False), plan.data.n_pairs)
     pairs = list(watch(made, "sentences"))
     source, target = task_coders(task, pairs)
-    task_data = TaskData(task, pairs, (word_vocabulary(source), word_vocabulary(target)), updates)
+    vocabularies = word_coder(source).vocabulary, word_coder(target).vocabulary
+    task_data = TaskData(task, pairs, vocabularies, updates)
     if not pairs:
         return Prepared(task_data, source, target, updates.settled(0), _generator(updates))
     first, generator = task_data.ordered(0)
