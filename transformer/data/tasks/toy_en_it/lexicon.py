@@ -6,11 +6,15 @@ An English word, in the place where the grammar uses it, has exactly one Italian
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from random import Random
+from typing import Any, Literal, TypeVar, cast
 
 from transformer.data.tasks.toy_en_it.italian import Gender
+
+Choice = TypeVar("Choice")
 
 Aspect = Literal["action", "event", "state", "motion", "giving"]
 
@@ -97,6 +101,17 @@ ADJECTIVES = tuple(Adjective(**row) for row in _rows("adjectives.tsv"))
 VERBS = tuple(Verb(**row) for row in _rows("verbs.tsv"))
 IDIOMS = tuple((row["english"], row["italian"], row["links"]) for row in _rows("idioms.tsv"))
 """English, Italian, and which word goes with which."""
+
+
+def pick_entry(rng: Random, words: Mapping[str, str]) -> tuple[str, str]:
+    """Pick a word of a table, and its translation."""
+    return rng.choice(list(words.items()))
+
+
+def pick_weighted(rng: Random, weights: Mapping[Choice, int]) -> Choice:
+    """Pick a key of a table, each as often as its number says."""
+    return rng.choices(list(weights), list(weights.values()))[0]
+
 
 NAMES: dict[str, Gender] = {
     "maria": "f", "anna": "f", "giulia": "f", "sofia": "f", "elena": "f", "chiara": "f",

@@ -18,6 +18,8 @@ from transformer.data.tasks.toy_en_it.lexicon import (
     SUBJECT_PRONOUNS,
     Adjective,
     Noun,
+    pick_entry,
+    pick_weighted,
 )
 
 COLOURS = frozenset(["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"])
@@ -192,8 +194,7 @@ def definite(np: NounPhrase) -> NounPhrase:
 
 
 def _numbered(rng: Random, np: NounPhrase) -> NounPhrase:
-    number = rng.choice(list(NUMBERS))
-    return replace(np, phrase=phrase(number, NUMBERS[number]) + np.phrase)
+    return replace(np, phrase=phrase(*pick_entry(rng, NUMBERS)) + np.phrase)
 
 
 def possessed(owner: str, np: NounPhrase, *, without_article: bool = False) -> NounPhrase:
@@ -275,15 +276,13 @@ def noun_phrase(
         kinds = kinds | {"genitive": 3}
     if "person" in noun.tags and not noun.tags & {"job", "related"}:
         kinds = {kind: weight for kind, weight in kinds.items() if kind not in ("my", "genitive")}
-    return determine(rng, rng.choices(list(kinds), list(kinds.values()))[0], noun, plural=plural)
+    return determine(rng, pick_weighted(rng, kinds), noun, plural=plural)
 
 
 def name(rng: Random) -> NounPhrase:
     """Pick a first name."""
-    first_name = rng.choice(list(NAMES))
-    return NounPhrase(
-        phrase(first_name, first_name, content=True), NAMES[first_name], 2, frozenset({"person"})
-    )
+    first_name, gender = rng.choice(list(NAMES.items()))
+    return NounPhrase(phrase(first_name, first_name, content=True), gender, 2, frozenset({"person"}))
 
 
 def pronoun(word: str) -> NounPhrase:
@@ -310,7 +309,7 @@ def subject(rng: Random, tags: Collection[str], *, joined: bool = True) -> NounP
     kind = rng.random()
     people = frozenset({"person", "kin"}) & frozenset(tags)
     if people and kind < 0.6:
-        return pronoun(rng.choices(list(_PRONOUNS), list(_PRONOUNS.values()))[0])
+        return pronoun(pick_weighted(rng, _PRONOUNS))
     if people and kind < 0.68:
         return name(rng)
     if joined and kind > 0.95:

@@ -8,7 +8,7 @@ from random import Random
 from transformer.data.tasks.pairs import Phrase, phrase, source_words, target_words
 from transformer.data.tasks.toy_en_it import adverbials, conjugation, english, italian
 from transformer.data.tasks.toy_en_it.clauses import Clause, Tense, VerbGroup
-from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS
+from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS, pick_entry, pick_weighted
 from transformer.data.tasks.toy_en_it.noun_phrases import (
     COLOURS,
     NounPhrase,
@@ -49,7 +49,7 @@ def being(who: NounPhrase, tense: Tense, *, infinitive: str = "essere") -> VerbG
 
 def _tense(rng: Random) -> Tense:
     tenses: dict[Tense, int] = {"present": 6, "past": 2, "future": 1}
-    return rng.choices(list(tenses), list(tenses.values()))[0]
+    return pick_weighted(rng, tenses)
 
 
 def state(rng: Random, *, question: bool = False) -> Clause:
@@ -144,8 +144,7 @@ def compared(rng: Random) -> Clause:
 def aged(rng: Random) -> Clause:
     """Say how old someone is, which Italian has: my sister is ten years old, mia sorella ha dieci anni."""
     who = subject(rng, {"person", "kin", "animal"})
-    number = rng.choice(list(AGES))
-    years = phrase(number, AGES[number]) + phrase("years old", "anni")
+    years = phrase(*pick_entry(rng, AGES)) + phrase("years old", "anni")
     return Clause(who, being(who, "present", infinitive="avere"), years)
 
 
@@ -201,8 +200,7 @@ def favourite_of(rng: Random, category: str) -> NounPhrase:
 def _member(rng: Random, category: str) -> NounPhrase:
     """Pick one of a category. What English leaves bare gets an article: tea, il tè; red, il rosso."""
     if category == "city":
-        town = rng.choice(list(TOWNS))
-        return NounPhrase(phrase(town, TOWNS[town], content=True), "f", 2, frozenset())
+        return NounPhrase(phrase(*pick_entry(rng, TOWNS), content=True), "f", 2, frozenset())
     if category in ("animal", "fruit", "instrument"):
         return determine(rng, "the", pick_noun(rng, {category}), plural=False, adjectives=False)
     if category in ("food", "drink"):
@@ -222,9 +220,9 @@ def _member(rng: Random, category: str) -> NounPhrase:
 
 
 def _named(rng: Random, names: dict[str, str]) -> NounPhrase:
-    word = rng.choice(list(names))
-    gender: italian.Gender = "f" if names[word] in _FEMININE else "m"
-    return generic(NounPhrase(phrase(word, names[word], content=True), gender, 2, frozenset()))
+    word, translation = pick_entry(rng, names)
+    gender: italian.Gender = "f" if translation in _FEMININE else "m"
+    return generic(NounPhrase(phrase(word, translation, content=True), gender, 2, frozenset()))
 
 
 def generic(np: NounPhrase) -> NounPhrase:
