@@ -18,11 +18,7 @@ class Visitor:
     """One session of the app on its start page; what the views would draw is received and not drawn."""
 
     def __init__(self, url: str) -> None:
-        """Connect, as a browser that has loaded the page's files.
-
-        Args:
-            url: of a server on this machine.
-        """
+        """Connect to a server on this machine, as a browser that has loaded the page's files."""
         address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
         self._socket = connect(
             address, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None, compression=None

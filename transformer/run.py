@@ -93,7 +93,6 @@ def run_sentence(
     """Run one sentence, and generate its target greedily unless one is given.
 
     Args:
-        loaded: a model of any kind with its coders.
         text: as typed: the source sentence, or the prompt.
         target: the target sentence, or the prompt's continuation, as typed; blank lets the model generate
             it, if it can. Not used without a decoder.

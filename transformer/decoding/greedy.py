@@ -62,7 +62,6 @@ def greedy(
     Args:
         model: with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        request: where the target begins and ends.
         top_k: how many of the best tokens each step tells.
     """
     state = model.start(src)

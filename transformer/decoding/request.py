@@ -93,7 +93,6 @@ def decode_batch(
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one target.
-        request: where the targets begin and end.
         choose: takes logits (B, V), and returns the next token of each row, (B,).
 
     Returns:

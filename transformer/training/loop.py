@@ -59,10 +59,7 @@ class TrainingRun:
 
     Args:
         loaded: the model that is trained, with its coders.
-        trainer: of that model.
-        data: what it learns from.
         plan: all choices, with the number of steps.
-        folder: where everything is kept.
         validate: scores a model on pairs that are not trained on; None never does.
         stop: asked before each update whether to stop.
 

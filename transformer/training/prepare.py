@@ -76,9 +76,7 @@ def prepare(
     the ids of another.
 
     Args:
-        folder: where the encoded corpus is kept.
         plan: all choices; the files, the filters and the seed matter.
-        tell: called with what there is to say.
         watch: is given the pairs of each pass over the files, and what is done with them; it may take long.
 
     Raises:

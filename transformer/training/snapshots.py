@@ -97,8 +97,6 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
 
     Args:
         folder: of the model; need not exist yet.
-        step: updates so far.
-        model: as it is now.
 
     Raises:
         OSError: when the folder can't be written.

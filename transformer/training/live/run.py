@@ -64,9 +64,6 @@ class LiveTraining:
         slots: one of them is taken while a process runs.
         silence: seconds without `keep_alive` after which the process saves and ends.
 
-    Attributes:
-        plan: as given.
-
     Raises:
         OSError: when its folder can't be made.
     """

@@ -37,7 +37,6 @@ def place(rng: Random, tag: str, *, among: Collection[str] = ()) -> Phrase:
     """Say where or where to: at the zoo, allo zoo.
 
     Args:
-        rng: makes the choices.
         tag: names the preposition: in, at, on, under, near or to.
         among: further tags, one of which the noun must have; empty for any.
     """

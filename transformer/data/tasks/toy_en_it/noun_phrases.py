@@ -142,10 +142,7 @@ def determine(
     """Give a noun a determiner of that kind, one of the keys of the tables above, "bare" or "genitive".
 
     Args:
-        rng: makes the choices.
         kind: of the determiner; "my" stands for any owner.
-        noun: to determine.
-        plural: its number.
         adjectives: whether it may have some; relatives have none.
         without: owners that are not to be picked.
     """
@@ -256,7 +253,6 @@ def noun_phrase(
     """Pick a noun of these tags, its number, adjectives and determiner.
 
     Args:
-        rng: makes the choices.
         tags: the noun has one of them.
         bare: whether plurals and what can't be counted may have no determiner: i eat apples.
         some: whether they may have "some".
