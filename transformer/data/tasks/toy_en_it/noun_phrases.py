@@ -97,7 +97,7 @@ def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -
     if first is None:
         return head
     if first.comparative and rng.random() < 0.12:
-        return _very(first, head, gender, plural)
+        return _after(first, head, gender, plural, very=True)
     if first.place == "after":
         return _after(first, head, gender, plural)
     if rng.random() < 0.3:
@@ -106,8 +106,10 @@ def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -
     return _before(first, head, gender, plural)
 
 
-def _after(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) -> Phrase:
+def _after(adjective: Adjective, head: Phrase, gender: Gender, plural: bool, *, very: bool = False) -> Phrase:
+    """With molto every adjective follows its noun: a very big dog, un cane molto grande."""
     words = phrase(adjective.english, italian.inflect(adjective.italian, gender, plural), content=True)
+    words = phrase("very", "molto") + words if very else words
     return Phrase(words.source + head.source, head.target + words.target)
 
 
@@ -120,14 +122,6 @@ def _before(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) ->
     else:
         form = italian.inflect(adjective.italian, gender, plural)
     return phrase(adjective.english, form, content=True) + head
-
-
-def _very(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) -> Phrase:
-    """With molto every adjective follows its noun: a very big dog, un cane molto grande."""
-    words = phrase("very", "molto") + phrase(
-        adjective.english, italian.inflect(adjective.italian, gender, plural), content=True
-    )
-    return Phrase(words.source + head.source, head.target + words.target)
 
 
 def determine(

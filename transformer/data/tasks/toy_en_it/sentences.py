@@ -83,8 +83,7 @@ def question(rng: Random) -> Phrase:
     """Ask a question that yes or no answers."""
     kind = rng.random()
     if kind < 0.6:
-        made = clause(rng, question=True)
-        return yes_no_question(made)
+        return yes_no_question(clause(rng, question=True))
     if kind < 0.85:
         return yes_no_question(state(rng, question=True))
     return existence(rng, question=True) if kind < 0.92 else liking(rng, question=True)

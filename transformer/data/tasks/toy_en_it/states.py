@@ -37,14 +37,13 @@ _FEELINGS = {
 
 def being(who: NounPhrase, tense: Tense, *, infinitive: str = "essere") -> VerbGroup:
     """Conjugate to be, as essere, or as avere where Italian says so. The past is the imperfect of essere."""
-    if tense == "past":
-        words = source_words(english.was(who.person))
-        return VerbGroup(words, (), target_words(conjugation.was(who.person), words)[0])
     if tense == "future":
         will, be = source_words("will"), source_words("be")
         return VerbGroup(will, be, target_words(conjugation.future(infinitive, who.person), will + be)[0])
-    words = source_words(english.be(who.person))
-    return VerbGroup(words, (), target_words(conjugation.present(infinitive, who.person), words)[0])
+    past = tense == "past"
+    words = source_words(english.was(who.person) if past else english.be(who.person))
+    form = conjugation.was(who.person) if past else conjugation.present(infinitive, who.person)
+    return VerbGroup(words, (), target_words(form, words)[0])
 
 
 def _tense(rng: Random) -> Tense:
