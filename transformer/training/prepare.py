@@ -126,25 +126,23 @@ def open_prepared(
         CheckpointError: when a task's vocabularies are a shipped model's, and can't be read.
     """
     updates = plan.updates
+    generator = torch.Generator().manual_seed(updates.seed)
     if plan.data.task is None:
         corpus, source, target = _open_corpus(folder)
         data = CorpusData(corpus, updates)
         settled = updates.settled(0 if updates.steps else len(data.epoch(0)) // ranks.count)
-        return Prepared(data, source, target, settled, _generator(updates))
+        return Prepared(data, source, target, settled, generator)
     task = TASKS[plan.data.task]
     made = islice(task.pairs(updates.seed, held_out=False), plan.data.n_pairs)
     pairs = list(watch(made, "sentences"))
     source, target = task_coders(task, pairs)
     vocabularies = word_coder(source).vocabulary, word_coder(target).vocabulary
     task_data = TaskData(task, pairs, vocabularies, updates)
-    if not pairs:
-        return Prepared(task_data, source, target, updates.settled(0), _generator(updates))
-    first, generator = task_data.ordered(0)
-    return Prepared(task_data, source, target, updates.settled(len(first) // ranks.count), generator)
-
-
-def _generator(updates: UpdatePlan) -> torch.Generator:
-    return torch.Generator().manual_seed(updates.seed)
+    n_batches = 0
+    if pairs:
+        first, generator = task_data.ordered(0)
+        n_batches = len(first)
+    return Prepared(task_data, source, target, updates.settled(n_batches // ranks.count), generator)
 
 
 def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:
