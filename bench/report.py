@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bench.app_view import AppView
 from bench.computing import Computing
@@ -184,3 +185,16 @@ def time(seconds: float | None) -> str:
 def size(n_bytes: int) -> str:
     """A size in kB or MB (powers of ten)."""
     return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
+
+
+TABLES: dict[str, Callable[[Any], str]] = {
+    "opening": opening_table,
+    "recording": recording_table,
+    "computing": computing_table,
+    "decoding": decoding_table,
+    "training": training_table,
+    "first_page": first_page_table,
+    "crowd": crowd_table,
+    "headlight": app_table,
+}
+"""By the name of what was measured, in the order in which they are printed."""
