@@ -241,20 +241,16 @@ def prepositional(words: tuple[SourceWord, ...], preposition: str, np: NounPhras
     return Phrase(words + np.phrase.source, target)
 
 
-def noun_phrase(
-    rng: Random, tags: Collection[str], *, bare: bool = False, some: bool = False, plural: bool | None = None
-) -> NounPhrase:
+def noun_phrase(rng: Random, tags: Collection[str], *, bare: bool = False, some: bool = False) -> NounPhrase:
     """Pick a noun of these tags, its number, adjectives and determiner.
 
     Args:
         tags: the noun has one of them.
         bare: whether plurals and what can't be counted may have no determiner: i eat apples.
         some: whether they may have "some".
-        plural: its number, or None for either.
     """
-    noun = pick_noun(rng, tags, countable=plural is not None)
-    if plural is None:
-        plural = bool(noun.plural) and rng.random() < 0.35
+    noun = pick_noun(rng, tags)
+    plural = bool(noun.plural) and rng.random() < 0.35
     if "kin" in noun.tags:
         return determine(rng, "my", noun, plural=plural)
     kinds = _MASS if not noun.countable else _PLURAL if plural else _SINGULAR
