@@ -160,18 +160,19 @@ def feeling(rng: Random) -> Clause:
 
 def favourite(rng: Random) -> Clause:
     """Say what is liked best: my favourite animal is the raccoon, il mio animale preferito è il procione."""
-    category = rng.choice(list(_CATEGORIES))
+    category = rng.choice(list(CATEGORIES))
     whose = favourite_of(rng, category)
     member = _member(rng, category)
     first, second = (whose, member) if rng.random() < 0.75 else (member, whose)
     return Clause(first, being(first, "present"), second.phrase)
 
 
-_CATEGORIES: dict[str, tuple[str, italian.Gender]] = {
+CATEGORIES: dict[str, tuple[str, italian.Gender]] = {
     "animal": ("animale", "m"), "food": ("cibo", "m"), "drink": ("bevanda", "f"), "fruit": ("frutto", "m"),
     "instrument": ("strumento", "m"), "colour": ("colore", "m"), "city": ("città", "f"),
     "day": ("giorno", "m"), "season": ("stagione", "f"),
 }  # fmt: skip
+"""What one may have a favourite of, with its translation and gender."""
 _SEASONS = {"spring": "primavera", "summer": "estate", "autumn": "autunno", "winter": "inverno"}
 _DAYS = {
     "monday": "lunedì", "tuesday": "martedì", "wednesday": "mercoledì", "thursday": "giovedì",
@@ -180,14 +181,9 @@ _DAYS = {
 _FEMININE = frozenset({"primavera", "estate", "domenica"})
 
 
-def favourite_categories() -> list[str]:
-    """List what one may have a favourite of."""
-    return list(_CATEGORIES)
-
-
 def favourite_of(rng: Random, category: str) -> NounPhrase:
     """Say whose favourite: my favourite animal, anna's favourite animal; preferito follows its noun."""
-    translation, gender = _CATEGORIES[category]
+    translation, gender = CATEGORIES[category]
     noun, adjective = phrase(category, translation, content=True), source_words("favourite")
     form = target_words(italian.inflect("preferito", gender, plural=False), adjective)
     np = NounPhrase(Phrase(adjective + noun.source, noun.target + form), gender, 2, frozenset())
@@ -204,12 +200,7 @@ def _member(rng: Random, category: str) -> NounPhrase:
         return determine(rng, "the", pick_noun(rng, {category}), plural=False, adjectives=False)
     if category in ("food", "drink"):
         tasty = [noun for noun in NOUNS if category in noun.tags and not noun.countable]
-        noun = rng.choice(tasty)
-        return generic(
-            NounPhrase(
-                phrase(noun.english, noun.italian, content=True), noun.gender_of(plural=False), 2, noun.tags
-            )
-        )
+        return generic(determine(rng, "bare", rng.choice(tasty), plural=False, adjectives=False))
     if category == "colour":
         colours = {
             adjective.english: adjective.italian for adjective in ADJECTIVES if adjective.english in COLOURS
