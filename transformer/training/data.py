@@ -40,8 +40,8 @@ class CorpusData:
 
     @property
     def n_labels(self) -> int:
-        """Tokens to be predicted in one round through all pairs."""
-        return self.corpus.n_labels()
+        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
+        return int(self.corpus.lengths()[1].sum())
 
     def epoch(self, number: int) -> Sequence[Any]:
         """Groups of pairs of similar length, in the order of a round, from 0; computed in a moment."""
