@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from transformer.data.tasks.toy_en_it.italian import Gender
-
-Choice = TypeVar("Choice")
 
 Aspect = Literal["action", "event", "state", "motion", "giving"]
 
@@ -106,11 +104,6 @@ IDIOMS = tuple((row["english"], row["italian"], row["links"]) for row in _rows("
 def pick_entry(rng: Random, words: Mapping[str, str]) -> tuple[str, str]:
     """Pick a word of a table, and its translation."""
     return rng.choice(list(words.items()))
-
-
-def pick_weighted(rng: Random, weights: Mapping[Choice, int]) -> Choice:
-    """Pick a key of a table, each as often as its number says."""
-    return rng.choices(list(weights), list(weights.values()))[0]
 
 
 NAMES: dict[str, Gender] = {

@@ -19,7 +19,6 @@ from transformer.data.tasks.toy_en_it.lexicon import (
     Adjective,
     Noun,
     pick_entry,
-    pick_weighted,
 )
 
 COLOURS = frozenset(["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"])
@@ -262,7 +261,7 @@ def noun_phrase(rng: Random, tags: Collection[str], *, bare: bool = False, some:
         kinds = kinds | {"genitive": 3}
     if "person" in noun.tags and not noun.tags & {"job", "related"}:
         kinds = {kind: weight for kind, weight in kinds.items() if kind not in ("my", "genitive")}
-    return determine(rng, pick_weighted(rng, kinds), noun, plural=plural)
+    return determine(rng, rng.choices(list(kinds), list(kinds.values()))[0], noun, plural=plural)
 
 
 def name(rng: Random) -> NounPhrase:
@@ -295,7 +294,7 @@ def subject(rng: Random, tags: Collection[str], *, joined: bool = True) -> NounP
     kind = rng.random()
     people = frozenset({"person", "kin"}) & frozenset(tags)
     if people and kind < 0.6:
-        return pronoun(pick_weighted(rng, _PRONOUNS))
+        return pronoun(rng.choices(list(_PRONOUNS), list(_PRONOUNS.values()))[0])
     if people and kind < 0.68:
         return name(rng)
     if joined and kind > 0.95:

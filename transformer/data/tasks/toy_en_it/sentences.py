@@ -16,7 +16,7 @@ from transformer.data.tasks.pairs import (
 )
 from transformer.data.tasks.toy_en_it import conjugation, english
 from transformer.data.tasks.toy_en_it.clauses import Clause, declarative, yes_no_question
-from transformer.data.tasks.toy_en_it.lexicon import IDIOMS, pick_weighted
+from transformer.data.tasks.toy_en_it.lexicon import IDIOMS
 from transformer.data.tasks.toy_en_it.liking import liking
 from transformer.data.tasks.toy_en_it.noun_phrases import (
     NounPhrase,
@@ -212,7 +212,7 @@ _RULES = _STATEMENTS | _QUESTIONS | _OTHERS
 
 def sample(rng: Random) -> SentencePair:
     """Make one sentence and its translation."""
-    rule = pick_weighted(rng, _RULES)
+    rule = rng.choices(list(_RULES), list(_RULES.values()))[0]
     sentence = rule(rng)
     asks = rule in _QUESTIONS or (rule is idiomatic and sentence.source[0].text in _ASKING)
     if rng.random() < 0.85:

@@ -8,7 +8,7 @@ from random import Random
 from transformer.data.tasks.pairs import Phrase, phrase, source_words, target_words
 from transformer.data.tasks.toy_en_it import adverbials, conjugation, english, italian
 from transformer.data.tasks.toy_en_it.clauses import Clause, Tense, VerbGroup
-from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS, pick_entry, pick_weighted
+from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS, pick_entry
 from transformer.data.tasks.toy_en_it.noun_phrases import (
     COLOURS,
     NounPhrase,
@@ -48,7 +48,7 @@ def being(who: NounPhrase, tense: Tense, *, infinitive: str = "essere") -> VerbG
 
 def _tense(rng: Random) -> Tense:
     tenses: dict[Tense, int] = {"present": 6, "past": 2, "future": 1}
-    return pick_weighted(rng, tenses)
+    return rng.choices(list(tenses), list(tenses.values()))[0]
 
 
 def state(rng: Random, *, question: bool = False) -> Clause:

@@ -7,14 +7,7 @@ from random import Random
 from transformer.data.tasks.pairs import Phrase, TargetWord, phrase, source_words
 from transformer.data.tasks.toy_en_it import adverbials
 from transformer.data.tasks.toy_en_it.clauses import Clause, Tense, verb_group
-from transformer.data.tasks.toy_en_it.lexicon import (
-    ANIMATE,
-    DATIVE_CLITICS,
-    OBJECT_CLITICS,
-    VERBS,
-    Verb,
-    pick_weighted,
-)
+from transformer.data.tasks.toy_en_it.lexicon import ANIMATE, DATIVE_CLITICS, OBJECT_CLITICS, VERBS, Verb
 from transformer.data.tasks.toy_en_it.noun_phrases import NounPhrase, noun_phrase, prepositional, subject
 
 _TENSES: dict[str, dict[Tense, int]] = {
@@ -50,7 +43,7 @@ def pick_tense(rng: Random, verb: Verb, who: NounPhrase) -> Tense:
         for tense, weight in _TENSES[verb.aspect].items()
         if (verb.past or tense == "present") and (who.tags & ANIMATE or tense not in ("can", "must", "want"))
     }
-    return pick_weighted(rng, weights)
+    return rng.choices(list(weights), list(weights.values()))[0]
 
 
 def pick_verb(rng: Random) -> Verb:
