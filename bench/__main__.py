@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -27,17 +27,7 @@ from bench.first_page import FirstPage, measure_first_page
 from bench.measurement import Painted
 from bench.opening import measure_opening
 from bench.recording import measure_recording
-from bench.report import (
-    app_table,
-    comparison_table,
-    computing_table,
-    crowd_table,
-    decoding_table,
-    first_page_table,
-    opening_table,
-    recording_table,
-    training_table,
-)
+from bench.report import TABLES, comparison_table
 from bench.sentences import D_MODELS, LENGTHS, N_HEADS, N_LAYERS, random_model, sentence
 from bench.training import measure_training
 from scripts.browser import ROOT, launch_chromium, streamlit_server
@@ -63,44 +53,26 @@ def main() -> None:
     """Run everything, smallest first."""
     if find_chromium() is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
-    opening = measure_opening()
-    recording = [measure_recording(recorded_config(name), n) for name, n in tqdm(RECORDED, "Recording")]
-    computing = [measure_computing(*size) for size in tqdm(SIZES, "Python alone")]
-    decoding = [measure_decoding(beam_size) for beam_size in tqdm(BEAM_SIZES, "Decoding")]
-    training = [
-        speed
-        for precision in tqdm(PRECISIONS, "Training")
-        for speed in measure_training(precision, choose_device())
-    ]
-    first_page, crowd = measure_opening_the_page(), [measure_crowd()]
-    app = measure_headlight()
-    bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
+    measured: dict[str, Sequence[DataclassInstance]] = {
+        "opening": measure_opening(),
+        "recording": [measure_recording(recorded_config(name), n) for name, n in tqdm(RECORDED, "Recording")],
+        "computing": [measure_computing(*size) for size in tqdm(SIZES, "Python alone")],
+        "decoding": [measure_decoding(beam_size) for beam_size in tqdm(BEAM_SIZES, "Decoding")],
+        "training": [
+            speed
+            for precision in tqdm(PRECISIONS, "Training")
+            for speed in measure_training(precision, choose_device())
+        ],
+        "first_page": measure_opening_the_page(),
+        "crowd": [measure_crowd()],
+    }
+    measured["headlight"] = app = measure_headlight()
+    measured["bertviz"] = bertviz = [measure_theirs(n_tokens) for n_tokens in tqdm(LENGTHS, "BertViz")]
     ours = [view.sentence for view in app if view.d_model == D_MODELS[0]]
     print(f"\n{N_LAYERS} layers x {N_HEADS} heads, {os.cpu_count()} cores, {platform.platform()}\n")
-    print(
-        opening_table(opening),
-        recording_table(recording),
-        computing_table(computing),
-        decoding_table(decoding),
-        training_table(training),
-        first_page_table(first_page),
-        crowd_table(crowd),
-        app_table(app),
-        comparison_table(ours, bertviz),
-        sep="\n\n",
-    )
-    write(
-        RESULTS,
-        opening=opening,
-        recording=recording,
-        computing=computing,
-        decoding=decoding,
-        training=training,
-        first_page=first_page,
-        crowd=crowd,
-        headlight=app,
-        bertviz=bertviz,
-    )
+    tables = [table(measured[name]) for name, table in TABLES.items()]
+    print(*tables, comparison_table(ours, bertviz), sep="\n\n")
+    write(RESULTS, measured)
     print(f"\nWritten to {RESULTS.relative_to(ROOT)}")
 
 
@@ -144,7 +116,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def write(path: Path, **measured: Sequence[DataclassInstance]) -> None:
+def write(path: Path, measured: Mapping[str, Sequence[DataclassInstance]]) -> None:
     """Write all figures, in seconds and bytes, with the machine and the versions they were measured on."""
     packages = ("streamlit", "plotly", "torch", "bertviz", "playwright", "transformers")
     results = {

@@ -100,9 +100,7 @@ def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int, repeats
     The target is given, and as long as the source, so that a run is one forward: what a random model would
     write is of no interest.
     """
-    context = browser.new_context(viewport=VIEWPORT)
-    context.add_init_script(WATCH)
-    page = context.new_page()
+    page = watched_page(browser)
     sizes = {"enc": N_LAYERS, "dec": N_LAYERS, "heads": N_HEADS, "d_model": d_model}
     page.goto(f"{url}/?{urlencode({'model': 'random', 'vocabulary': WORDS_OF} | sizes)}")
     wait_until_idle(page)
@@ -113,7 +111,7 @@ def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int, repeats
     rounds = [submit(page, source, sentence(n_tokens, 2 + seed)) for seed in range(repeats)]
     heads = [choose(page, 0, head) for head in range(1, 1 + repeats)]
     layers = [choose(page, layer, repeats) for layer in range(1, 1 + repeats)]
-    context.close()
+    page.context.close()
     return AppView(
         d_model=d_model,
         sentence=median(n_tokens, [painted(answer, GRID) for answer in rounds]),
@@ -121,6 +119,13 @@ def measure_app(browser: Browser, url: str, n_tokens: int, d_model: int, repeats
         layer=median(n_tokens, [painted(answer, MATRIX) for answer in layers]),
         page_bytes=statistics.median_low(sum(size for _, size in answer["received"]) for answer in rounds),
     )
+
+
+def watched_page(browser: Browser) -> Page:
+    """An empty page in a context of its own, in which WATCH will run."""
+    context = browser.new_context(viewport=VIEWPORT)
+    context.add_init_script(WATCH)
+    return context.new_page()
 
 
 def submit(page: Page, box: Locator, text: str) -> Answer:

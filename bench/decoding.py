@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bench.marian import copy_to_marian, generate, marian_model
+from bench.marian import generate, marian_copy
 from bench.measurement import seconds
 from transformer.checkpoints.folder import freeze
 from transformer.decoding.beam import beam_search
@@ -52,9 +52,7 @@ def measure_decoding(
     """
     config = config or preset("small", src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE)
     model = freeze(Transformer(config, torch.Generator().manual_seed(1)))
-    theirs = marian_model(config, bos_id=BOS_ID, eos_id=EOS_ID)
-    theirs.train(mode=False)
-    copy_to_marian(model, theirs)
+    theirs = marian_copy(model)
     src = _sources(config, n_sentences)
     suppressed = tuple(range(len(SPECIALS)))
     request = DecodingRequest(
@@ -68,9 +66,7 @@ def measure_decoding(
         return [list(best.ids) for best, *_ in found]
 
     def decode_theirs() -> list[list[int]]:
-        return generate(
-            theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=N_NEW_TOKENS, suppressed_ids=suppressed
-        )
+        return generate(theirs, src, beam_size=beam_size, n_tokens=N_NEW_TOKENS, suppressed_ids=suppressed)
 
     same = sum(a == b for a, b in zip(decode_ours(), decode_theirs(), strict=True))
     ours, other = (_rate(decode, n_sentences) for decode in (decode_ours, decode_theirs))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Browser, expect
 
-from bench.app_view import GRID, LIMIT_MILLISECONDS, VIEWPORT, WATCH
+from bench.app_view import GRID, LIMIT_MILLISECONDS, watched_page
 from scripts.browser import wait_until_idle
 
 
@@ -28,9 +28,7 @@ class FirstPage:
 
 def measure_first_page(browser: Browser, url: str, visitor: int) -> FirstPage:
     """Open the start page in a context of its own, as someone who has never been there."""
-    context = browser.new_context(viewport=VIEWPORT)
-    context.add_init_script(WATCH)
-    page = context.new_page()
+    page = watched_page(browser)
     page.set_default_timeout(LIMIT_MILLISECONDS)
     started = time.monotonic()
     page.goto(url, wait_until="commit")
@@ -39,5 +37,5 @@ def measure_first_page(browser: Browser, url: str, visitor: int) -> FirstPage:
     page.wait_for_function("(view) => painted[view] > 0", arg=GRID)
     wait_until_idle(page, LIMIT_MILLISECONDS)
     usable = time.monotonic() - started
-    context.close()
+    page.context.close()
     return FirstPage(visitor, frame, usable)

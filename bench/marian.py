@@ -15,9 +15,10 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.normalization import LayerNorm, Norm
 from transformer.model.positions import sinusoidal_encoding
 from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
-def marian_model(config: TransformerConfig, *, bos_id: int, eos_id: int) -> MarianMTModel:
+def marian_model(config: TransformerConfig) -> MarianMTModel:
     """A MarianMTModel of the same sizes: post-norm, sinusoidal positions, tied generator with a bias."""
     return MarianMTModel(
         MarianConfig(
@@ -37,17 +38,19 @@ def marian_model(config: TransformerConfig, *, bos_id: int, eos_id: int) -> Mari
             dropout=config.dropout,
             scale_embedding=True,
             pad_token_id=config.pad_id,
-            bos_token_id=bos_id,
-            eos_token_id=eos_id,
-            decoder_start_token_id=bos_id,
+            bos_token_id=BOS_ID,
+            eos_token_id=EOS_ID,
+            decoder_start_token_id=BOS_ID,
             forced_eos_token_id=None,
         )
     )
 
 
 @torch.no_grad()
-def copy_to_marian(ours: Transformer, theirs: MarianMTModel) -> None:
-    """Copy all weights of a post-norm encoder-decoder without final norms."""
+def marian_copy(ours: Transformer) -> MarianMTModel:
+    """A MarianMTModel in eval mode with all weights of a post-norm encoder-decoder without final norms."""
+    theirs = marian_model(ours.config)
+    theirs.train(mode=False)
     positions = sinusoidal_encoding(ours.config.max_len, ours.config.d_model, ours.config.position_base)
     inner = theirs.model
     for stack, embedding in ((inner.encoder, ours.src_embedding), (inner.decoder, ours.tgt_embedding)):
@@ -63,22 +66,17 @@ def copy_to_marian(ours: Transformer, theirs: MarianMTModel) -> None:
         _copy_common(mine, other)
         _copy_attention(mine.cross_attn, other.encoder_attn)
         _copy_norm(mine.cross_attn_norm, other.encoder_attn_layer_norm)
+    return theirs
 
 
 def generate(
-    theirs: MarianMTModel,
-    src: Tensor,
-    *,
-    pad_id: int,
-    beam_size: int,
-    n_tokens: int,
-    suppressed_ids: Sequence[int],
+    theirs: MarianMTModel, src: Tensor, *, beam_size: int, n_tokens: int, suppressed_ids: Sequence[int]
 ) -> list[list[int]]:
     """So many tokens for each source (B, S), by their greedy decoding or beam search."""
     generating: Any = theirs  # their type of `generate` excludes their own model
     ids: Tensor = generating.generate(
         input_ids=src,
-        attention_mask=(src != pad_id).long(),
+        attention_mask=(src != PAD_ID).long(),
         num_beams=beam_size,
         do_sample=False,
         max_new_tokens=n_tokens,

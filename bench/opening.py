@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -52,26 +52,15 @@ class Opening:
         return self.peak_bytes / self.model_bytes
 
 
-@dataclass(frozen=True)
-class _Once:
-    """What one process measured of itself."""
-
-    seconds: float
-    first_run: float
-    peak_bytes: int
-    before_bytes: int
-
-
 def measure_opening(*, vocab_size: int = 60_000, d_model: int = 512, repeats: int = REPEATS) -> list[Opening]:
     """Make a random Marian model (six layers a stack: 300 MB) and open it in both ways, in turn."""
     with tempfile.TemporaryDirectory(prefix="headlight-bench-") as folder:
         write_marian(Path(folder), vocab_size, d_model)
-        model_bytes = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
-        runs: dict[Opener, list[tuple[_Once, float]]] = {opener: [] for opener in OPENERS}
+        runs: dict[Opener, list[Opening]] = {opener: [] for opener in OPENERS}
         for _ in range(repeats):
             for opener in OPENERS:
                 runs[opener].append(_in_a_process(opener, Path(folder)))
-    return [_summary(opener, model_bytes, runs[opener]) for opener in OPENERS]
+    return [_summary(runs[opener]) for opener in OPENERS]
 
 
 def write_marian(folder: Path, vocab_size: int, d_model: int) -> None:
@@ -98,20 +87,19 @@ def write_marian(folder: Path, vocab_size: int, d_model: int) -> None:
     MarianMTModel(config).save_pretrained(folder)
 
 
-def _summary(opener: Opener, model_bytes: int, runs: list[tuple[_Once, float]]) -> Opening:
-    return Opening(
-        name=opener,
-        model_bytes=model_bytes,
-        seconds=statistics.median(run.seconds for run, _ in runs),
-        first_run=statistics.median(run.first_run for run, _ in runs),
-        process=statistics.median(process for _, process in runs),
-        peak_bytes=max(run.peak_bytes for run, _ in runs),
-        before_bytes=max(run.before_bytes for run, _ in runs),
+def _summary(runs: list[Opening]) -> Opening:
+    return replace(
+        runs[0],
+        seconds=statistics.median(run.seconds for run in runs),
+        first_run=statistics.median(run.first_run for run in runs),
+        process=statistics.median(run.process for run in runs),
+        peak_bytes=max(run.peak_bytes for run in runs),
+        before_bytes=max(run.before_bytes for run in runs),
     )
 
 
-def _in_a_process(opener: Opener, folder: Path) -> tuple[_Once, float]:
-    """What a process measured, and the seconds that it took in all."""
+def _in_a_process(opener: Opener, folder: Path) -> Opening:
+    """What a process of its own measured, with the seconds that it took in all."""
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "bench.opening", opener, str(folder)],
@@ -121,12 +109,14 @@ def _in_a_process(opener: Opener, folder: Path) -> tuple[_Once, float]:
         text=True,
         check=True,
     )
-    return _Once(**json.loads(done.stdout.splitlines()[-1])), time.perf_counter() - started
+    process = time.perf_counter() - started
+    return Opening(**json.loads(done.stdout.splitlines()[-1]) | {"process": process})
 
 
 @torch.inference_mode()
-def _once(opener: Opener, folder: Path) -> _Once:
+def _once(opener: Opener, folder: Path) -> Opening:
     """Open a folder in this process and run one sentence; the libraries are imported before."""
+    model_bytes = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     ids = torch.arange(5, 21)[None]
     if opener == "Headlight":
         from transformer.checkpoints.opening import open_checkpoint
@@ -148,9 +138,10 @@ def _once(opener: Opener, folder: Path) -> _Once:
             model.train(mode=False)
             model(input_ids=ids, decoder_input_ids=ids)
             run = time.perf_counter()
-    return _Once(opened - started, run - started, memory.peak, memory.before)
+    times = opened - started, run - started, 0.0  # how long the process takes it can't know
+    return Opening(opener, model_bytes, *times, memory.peak, memory.before)
 
 
 if __name__ == "__main__":
     chosen: Opener = "Headlight" if sys.argv[1] == "Headlight" else "transformers"
-    print(json.dumps(_once(chosen, Path(sys.argv[2])).__dict__))
+    print(json.dumps(asdict(_once(chosen, Path(sys.argv[2])))))

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bench.marian import copy_to_marian, marian_model
+from bench.marian import marian_copy
 from transformer.checkpoints.folder import freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
-from transformer.text.vocabulary import BOS_ID, EOS_ID, SPECIALS
+from transformer.text.vocabulary import SPECIALS
 
 REPEATS = 15
 
@@ -49,10 +49,8 @@ def measure_recording(config: TransformerConfig, n_tokens: int, repeats: int = R
     the stream at all points and the insides of all norms. They give attention weights and hidden states.
     """
     model = freeze(Transformer(config, torch.Generator().manual_seed(1)))
-    theirs = marian_model(config, bos_id=BOS_ID, eos_id=EOS_ID)
-    theirs.train(mode=False)
+    theirs = marian_copy(model)
     theirs.set_attn_implementation("eager")
-    copy_to_marian(model, theirs)
     draw = torch.Generator().manual_seed(2)
     src, tgt = torch.randint(len(SPECIALS), config.tgt_vocab_size, (2, 1, n_tokens), generator=draw)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bench.app_view import AppView
 from bench.computing import Computing
@@ -20,8 +21,8 @@ def computing_table(rows: Sequence[Computing]) -> str:
     head = ("tokens", "d_model", "sentence to trace", "trace to grid", "", "trace to figure", "")
     cells = [
         (
-            str(r.tokens),
-            str(r.d_model),
+            r.tokens,
+            r.d_model,
             time(r.trace),
             time(r.grid),
             size(r.grid_bytes),
@@ -38,8 +39,8 @@ def app_table(rows: Sequence[AppView]) -> str:
     head = ("tokens", "d_model", "new sentence", "sent for grid", "sent in all", "other head", "other layer")
     cells = [
         (
-            str(r.sentence.tokens),
-            str(r.d_model),
+            r.sentence.tokens,
+            r.d_model,
             time(r.sentence.seconds),
             size(r.sentence.bytes),
             size(r.page_bytes),
@@ -60,7 +61,7 @@ def comparison_table(ours: Sequence[Painted], theirs: Sequence[Painted]) -> str:
         shown = their.why or time(their.seconds)
         smaller = f"{their.bytes / our.bytes:.0f}"
         cells.append(
-            (str(our.tokens), time(our.seconds), size(our.bytes), shown, size(their.bytes), faster, smaller)
+            (our.tokens, time(our.seconds), size(our.bytes), shown, size(their.bytes), faster, smaller)
         )
     return table("The grid of all heads, painted: Headlight beside BertViz", head, cells)
 
@@ -70,7 +71,7 @@ def decoding_table(rows: Sequence[Decoding]) -> str:
     head = ("beam", "Headlight", "transformers", "times faster", "same targets")
     cells = [
         (
-            "greedy" if r.beam_size == 1 else str(r.beam_size),
+            "greedy" if r.beam_size == 1 else r.beam_size,
             f"{r.ours:.0f}/s",
             f"{r.theirs:.0f}/s",
             f"{r.ours / r.theirs:.2f}",
@@ -136,12 +137,12 @@ def recording_table(rows: Sequence[Recorded]) -> str:
     )
     cells = [
         (
-            str(r.tokens),
-            str(r.d_model),
+            r.tokens,
+            r.d_model,
             time(r.ours),
-            str(r.tensors),
+            r.tensors,
             time(r.theirs),
-            str(r.their_tensors),
+            r.their_tensors,
             f"{r.theirs / r.ours:.2f}",
             f"{r.difference:.0e}",
         )
@@ -152,7 +153,7 @@ def recording_table(rows: Sequence[Recorded]) -> str:
 
 def first_page_table(rows: Sequence[FirstPage]) -> str:
     """Opening the app."""
-    cells = [(str(r.visitor), time(r.frame), time(r.usable)) for r in rows]
+    cells = [(r.visitor, time(r.frame), time(r.usable)) for r in rows]
     return table("Opening the page as soon as the server answers", ("visitor", "frame", "usable page"), cells)
 
 
@@ -160,25 +161,17 @@ def crowd_table(rows: Sequence[Crowd]) -> str:
     """A class at work."""
     head = ("people", "sentences", "median wait", "95 of 100", "processor, a sentence", "a page opened")
     cells = [
-        (
-            str(r.people),
-            str(r.sentences),
-            time(r.median),
-            time(r.slow),
-            time(r.processor),
-            time(r.opening),
-        )
+        (r.people, r.sentences, time(r.median), time(r.slow), time(r.processor), time(r.opening))
         for r in rows
     ]
     return table("A class: each user sends a new sentence every few seconds", head, cells)
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(title: str, head: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
     """Lay out cells in columns, right-aligned, under a title."""
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
-    ]
+    rows = [[str(cell) for cell in row] for row in (head, *cells)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([title, "-" * len(title), *lines])
 
 
@@ -192,3 +185,16 @@ def time(seconds: float | None) -> str:
 def size(n_bytes: int) -> str:
     """A size in kB or MB (powers of ten)."""
     return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
+
+
+TABLES: dict[str, Callable[[Any], str]] = {
+    "opening": opening_table,
+    "recording": recording_table,
+    "computing": computing_table,
+    "decoding": decoding_table,
+    "training": training_table,
+    "first_page": first_page_table,
+    "crowd": crowd_table,
+    "headlight": app_table,
+}
+"""By the name of what was measured, in the order in which they are printed."""

@@ -21,7 +21,7 @@ from transformer.data.batches import Batch
 from transformer.data.encoded import EncodedCorpus, epoch_batches, write_corpus
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
-from transformer.text.vocabulary import BOS_ID, EOS_ID, SPECIALS
+from transformer.text.vocabulary import SPECIALS
 from transformer.training.optimization.loss import count_labels
 from transformer.training.optimization.trainer import Precision, Trainer
 from transformer.training.process import keep_freed_memory
@@ -85,11 +85,7 @@ def measure_training(
         by_chance = _some(corpus, random_batches(corpus, tokens=tokens, seed=1), device)
     work: list[tuple[str, Update, Sequence[Batch]]] = [
         ("Headlight", our_update(config, precision, device), bucketed),
-        (
-            "torch.nn.Transformer",
-            their_update(TorchTranslator(config).to(device), precision),
-            bucketed,
-        ),
+        ("torch.nn.Transformer", their_update(TorchTranslator(config).to(device), precision), bucketed),
         ("MarianMTModel", their_update(MarianTranslator(config).to(device), precision), bucketed),
         ("Headlight, random batches", our_update(config, precision, device), by_chance),
     ]
@@ -165,7 +161,7 @@ class MarianTranslator(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.pad_id = config.pad_id
-        self.model = marian_model(config, bos_id=BOS_ID, eos_id=EOS_ID)
+        self.model = marian_model(config)
         self.model.lm_head.weight = self.model.model.decoder.embed_tokens.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:

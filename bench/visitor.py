@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -19,11 +18,7 @@ class Visitor:
     """One session of the app on its start page; what the views would draw is received and not drawn."""
 
     def __init__(self, url: str) -> None:
-        """Connect, as a browser that has loaded the page's files.
-
-        Args:
-            url: of a server on this machine.
-        """
+        """Connect to a server on this machine, as a browser that has loaded the page's files."""
         address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
         self._socket = connect(
             address, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None, compression=None
@@ -34,9 +29,7 @@ class Visitor:
     def __enter__(self) -> Visitor:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
 
     def open(self) -> float:

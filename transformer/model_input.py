@@ -70,10 +70,8 @@ def encode_sentence(
     """The tokens and ids of a typed sentence.
 
     Args:
-        loaded: the model that is to read it.
         side: "source" for a source or a prompt, which the coder frames; "target" for a target, which
             follows `start_ids`.
-        text: as typed.
         what: names the sentence in the message of an error.
 
     Raises:

@@ -27,27 +27,12 @@ from transformer.model_input import (
     beginning,
     decoding_request,
     encode_continuation,
-    encode_sentence,
     encoder_input,
     padded,
 )
+from transformer.model_input import encode_sentence as encode_sentence  # for whoever runs sentences
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
-
-__all__ = [
-    "FILLED",
-    "OnStep",
-    "Run",
-    "SentenceError",
-    "draw_target",
-    "encode_sentence",
-    "force",
-    "read",
-    "run_again",
-    "run_sentence",
-    "search",
-    "trace_batch",
-]
 
 FILLED = "(filled)"
 """What a shorter sentence of a batch shows after its end where the model has no padding token."""
@@ -108,7 +93,6 @@ def run_sentence(
     """Run one sentence, and generate its target greedily unless one is given.
 
     Args:
-        loaded: a model of any kind with its coders.
         text: as typed: the source sentence, or the prompt.
         target: the target sentence, or the prompt's continuation, as typed; blank lets the model generate
             it, if it can. Not used without a decoder.
@@ -225,14 +209,8 @@ def search(
         prefix: ids that the targets begin with, fewer than the limit of `beginning`.
     """
     begin = beginning(loaded, source)
-    return beam_tree(
-        loaded.model,
-        _source_ids(loaded, begin),
-        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix),
-        beam_size=beam_size,
-        alpha=alpha,
-        n_best=beam_size,
-    )
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix)
+    return beam_tree(loaded.model, _source_ids(loaded, begin), request, beam_size=beam_size, alpha=alpha)
 
 
 def draw_target(

@@ -54,14 +54,10 @@ class Evaluation:
     """What an evaluation found.
 
     Attributes:
-        model: its name.
         sentences: how many sources were translated.
         references: how many translations they are compared with.
         beam: 1 for greedy decoding.
-        length_penalty: of the beam search.
-        bleu, chrf: sacrebleu's, of the corpus, 0 to 100.
-        bleu_signature, chrf_signature: how sacrebleu computed them.
-        four_grams: runs of four tokens in the translations; without any, BLEU is 0 whatever they say.
+        bleu, chrf, bleu_signature, chrf_signature, four_grams: as of `TranslationScores`.
         exact: sources whose translation is one of its references, letter for letter, capitals and punctuation
             marks included; only how much white space there is, and how accents are composed, doesn't matter.
         seconds: that translating took.

@@ -55,8 +55,6 @@ REFUSALS = (
 )
 """Why a training run can't be; their messages are printed as they are."""
 
-MEBIBYTE = 1 << 20
-
 _CALMER = "choose a lower --peak, a longer --warmup or a smaller --clip, and "
 _ROOM = "make room, and "
 """What has to be done before a run that ended can be resumed."""

@@ -13,7 +13,7 @@ from transformer.data.tasks import TASKS
 from transformer.training.card import RunRecord, task_card, translator_card
 from transformer.training.evaluation.tasks import head_alignments, translations
 from transformer.training.evaluation.validation import Validation
-from transformer.training.finishing import LAST, Candidate, finish
+from transformer.training.finishing import LAST, finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import TrainingRun
 from transformer.training.metrics import LoggedUpdate
@@ -51,7 +51,9 @@ def finish_run(
     finished = replace(loaded, card=card)
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
-        _save_history(folder, run, candidates[0], updates)
+        if candidates[0].name != LAST:  # the last snapshot is another model than the finished one
+            save_snapshot(folder.out, run.progress.step, open_model(str(folder.last)).model)
+        save_history(folder.out, updates)
     return f"Saved {candidates[0].name} in {folder.out}."
 
 
@@ -70,12 +72,3 @@ def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpda
     )
     final_loss = fmean(update.loss for update in updates[-LAST_STEPS:])
     return task_card(loaded, record, translated, heads, final_loss)
-
-
-def _save_history(
-    folder: TrainingFolder, run: TrainingRun, chosen: Candidate, updates: Sequence[LoggedUpdate]
-) -> None:
-    """Keep what snapshots end with: the last one, where the finished model is another, and the losses."""
-    if chosen.name != LAST:
-        save_snapshot(folder.out, run.progress.step, open_model(str(folder.last)).model)
-    save_history(folder.out, updates)

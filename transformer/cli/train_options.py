@@ -71,14 +71,7 @@ class Train:
     @property
     def plan(self) -> TrainingPlan:
         """All choices but where it runs."""
-        return TrainingPlan(
-            data=self.data,
-            filters=self.filters,
-            model=self.model,
-            updates=self.updates,
-            checks=self.checks,
-            result=self.result,
-        )
+        return TrainingPlan(**{name: group for name, group in vars(self).items() if name != "run"})
 
 
 def parse(arguments: Sequence[str]) -> Train:

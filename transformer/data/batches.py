@@ -27,6 +27,11 @@ class Example:
     src: tuple[int, ...]
     tgt: tuple[int, ...]
 
+    @classmethod
+    def framed(cls, source: Iterable[int], target: Iterable[int]) -> Example:
+        """The pair of these ids, which are without <bos> and <eos>."""
+        return cls(src=(*source, EOS_ID), tgt=(BOS_ID, *target, EOS_ID))
+
     @property
     def length(self) -> int:
         """Positions that it needs on its longer side."""
@@ -54,9 +59,7 @@ def build_vocabulary(sentences: Iterable[Sequence[str]]) -> Vocabulary:
 
 def encode_pair(pair: SentencePair, source: Vocabulary, target: Vocabulary) -> Example:
     """Turn a pair of word lists into ids."""
-    return Example(
-        src=(*source.encode(pair.source), EOS_ID), tgt=(BOS_ID, *target.encode(pair.target), EOS_ID)
-    )
+    return Example.framed(source.encode(pair.source), target.encode(pair.target))
 
 
 def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Example:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.data.batches import Batch, Example, batch_starts, make_batch
-from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 _ID = np.dtype("<i4")
 _OFFSET = np.dtype("<i8")
@@ -65,14 +64,9 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return len(self._source.offsets) - 1
 
-    def n_labels(self) -> int:
-        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
-        return int(self.lengths()[1].sum())
-
     def example(self, index: int) -> Example:
         """Read one pair."""
-        source, target = self._source.sentence(index), self._target.sentence(index)
-        return Example(src=(*source, EOS_ID), tgt=(BOS_ID, *target, EOS_ID))
+        return Example.framed(self._source.sentence(index), self._target.sentence(index))
 
     def batch(self, indices: Iterable[int]) -> Batch:
         """Read pairs as one padded batch."""

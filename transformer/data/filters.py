@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from transformer.data.corpus import TextPair
 from transformer.text.words import clean
@@ -69,15 +68,6 @@ class FilterReport:
             return
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         self.first.setdefault(reason, pair.place)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "seen": self.seen,
-            "kept": self.kept,
-            "left_out": dict(self.left_out),
-            "first": dict(self.first),
-        }
 
     def __str__(self) -> str:
         lines = [f"{self.seen:,} sentence pairs read, {self.kept:,} kept."]

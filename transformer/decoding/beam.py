@@ -97,7 +97,6 @@ class BeamSearch:
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one sentence.
-        request: where targets begin and end.
         beam_size: K.
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.

@@ -53,7 +53,7 @@ class BeamTree:
 
     Attributes:
         nodes: parents before their children; of each step its candidates, best first.
-        hypotheses: the n best, best first.
+        hypotheses: the best ones, best first.
         leaves: the node that each of them ends in.
         n_given: nodes of the root and the prefix, which come first.
         n_candidates: how many continuations each step had, from the first searched position on.
@@ -78,21 +78,15 @@ class BeamTree:
 
 
 def beam_tree(
-    model: Transformer,
-    src: Tensor | None,
-    request: DecodingRequest,
-    *,
-    beam_size: int,
-    alpha: float = 1.0,
-    n_best: int = 1,
+    model: Transformer, src: Tensor | None, request: DecodingRequest, *, beam_size: int, alpha: float
 ) -> BeamTree:
-    """Search for the targets of one source, and write every step down.
+    """Search for the best `beam_size` targets of one source, and write every step down.
 
     Args:
         src: (1, S) ids; None without an encoder.
-        model, request, beam_size, alpha, n_best: of `BeamSearch`.
+        model, request, beam_size, alpha: of `BeamSearch`.
     """
-    search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=n_best)
+    search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=beam_size)
     nodes = _given(model, src, request, alpha)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
     open_words = model.config.tgt_vocab_size - len(set(request.suppressed_ids))

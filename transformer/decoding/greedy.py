@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.decoding.request import DecodingRequest, check_finite, suppress
+from transformer.decoding.request import DecodingRequest, check_finite, decode_batch, suppress
 from transformer.model.transformer import Transformer
 
 
@@ -62,7 +62,6 @@ def greedy(
     Args:
         model: with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        request: where the target begins and ends.
         top_k: how many of the best tokens each step tells.
     """
     state = model.start(src)
@@ -78,41 +77,17 @@ def greedy(
         tokens = tokens.new_tensor([[token]])
 
 
-@torch.inference_mode()
 def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> list[list[int]]:
-    """Greedy targets of many sources at once: the prefix and what follows, without start and end.
-
-    A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
-
-    Args:
-        model: an encoder-decoder, in eval mode.
-        src: (B, S) ids, padded.
-        request: where the targets begin and end.
+    """Greedy targets of many sources at once: see `decode_batch`.
 
     Raises:
         SentenceError: when logits are not finite.
     """
-    targets = [list(request.prefix) for _ in range(len(src))]
-    unfinished = list(range(len(src)))
-    state = model.start(src)
-    tokens = request.first_tokens(len(src), src.device)  # (B, T_new)
-    limits = request.limits(model, len(src))
-    for position in range(max(limits)):
-        logits = request.suppress(model.step(tokens, state)[:, -1])  # (B, V)
-        tokens = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+
+    def choose(logits: Tensor) -> Tensor:
+        logits = request.suppress(logits)
+        tokens = logits.argmax(dim=-1, keepdim=True)
         check_finite(logits.gather(1, tokens))
-        chosen = tokens[:, 0].tolist()
-        kept = [
-            row
-            for row, token in enumerate(chosen)
-            if token not in request.end_ids and position < limits[unfinished[row]]
-        ]
-        for row in kept:
-            targets[unfinished[row]].append(chosen[row])
-        if not kept:
-            break
-        if len(kept) < len(chosen):
-            rows = torch.tensor(kept, device=src.device)
-            state.select(rows, rows)
-            tokens, unfinished = tokens[rows], [unfinished[row] for row in kept]
-    return targets
+        return tokens[:, 0]
+
+    return decode_batch(model, src, request, choose)

@@ -1,9 +1,9 @@
-"""What a decoding is asked for: one value object for greedy decoding, beam search and sampling."""
+"""What a decoding is asked for, and the loop that greedy decoding and sampling share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -80,3 +80,45 @@ def check_finite(best: Tensor) -> None:
     """
     if not bool(best.isfinite().all()):
         raise SentenceError(NOT_FINITE)
+
+
+@torch.inference_mode()
+def decode_batch(
+    model: Transformer, src: Tensor | None, request: DecodingRequest, choose: Callable[[Tensor], Tensor]
+) -> list[list[int]]:
+    """Targets of many sources at once, token by token, with their keys and values kept.
+
+    A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
+
+    Args:
+        model: with a decoder, in eval mode.
+        src: (B, S) ids, padded; None without an encoder, for one target.
+        choose: takes logits (B, V), and returns the next token of each row, (B,).
+
+    Returns:
+        ids of each target: the prefix and what follows, without start and end.
+    """
+    device = model.generator.weight.device
+    n_rows = 1 if src is None else len(src)
+    targets = [list(request.prefix) for _ in range(n_rows)]
+    unfinished = list(range(n_rows))
+    state = model.start(src)
+    tokens = request.first_tokens(n_rows, device)  # (B, T_new)
+    limits = request.limits(model, n_rows)
+    for position in range(max(limits)):
+        chosen = choose(model.step(tokens, state)[:, -1]).tolist()
+        kept = [
+            row
+            for row, token in enumerate(chosen)
+            if token not in request.end_ids and position < limits[unfinished[row]]
+        ]
+        for row in kept:
+            targets[unfinished[row]].append(chosen[row])
+        if not kept:
+            break
+        if len(kept) < len(chosen):
+            unfinished = [unfinished[row] for row in kept]
+            rows = torch.tensor(kept, device=device)
+            state.select(rows, rows)
+        tokens = torch.tensor([[chosen[row]] for row in kept], device=device)  # (B, 1)
+    return targets

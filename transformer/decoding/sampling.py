@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from transformer.decoding.request import DecodingRequest, check_finite, suppress
+from transformer.decoding.request import DecodingRequest, check_finite, decode_batch, suppress
 from transformer.model.transformer import Transformer
 
 
@@ -59,7 +59,6 @@ def sampling_distribution(
     return torch.zeros_like(logits).scatter(-1, ranked.indices, probabilities)
 
 
-@torch.inference_mode()
 def sample(
     model: Transformer,
     src: Tensor | None,
@@ -70,51 +69,22 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
 ) -> list[list[int]]:
-    """Draw a target for each source, token by token, with their keys and values kept.
+    """Draw a target for each source: see `decode_batch`. Repeat a source for several targets.
 
     Args:
-        model: with a decoder, in eval mode.
-        src: (B, S) ids, padded; None without an encoder, for one target. Repeat a source for several targets.
-        request: where targets begin and end.
+        model, src, request: as in `decode_batch`.
         generator: what is drawn with, on the CPU; the same state draws the same targets.
         temperature, top_k, top_p: as in `sampling_distribution`.
-
-    Returns:
-        ids of each target: the prefix and what follows, without start and end.
 
     Raises:
         SentenceError: when logits are not finite.
     """
-    device = model.generator.weight.device
-    n_rows = 1 if src is None else len(src)
-    targets = [list(request.prefix) for _ in range(n_rows)]
-    unfinished = list(range(n_rows))
-    state = model.start(src)
-    tokens = request.first_tokens(n_rows, device)
-    limits = request.limits(model, n_rows)
-    for position in range(max(limits)):
-        logits = model.step(tokens, state)[:, -1]
+
+    def choose(logits: Tensor) -> Tensor:
         check_finite(logits.amax(dim=-1))
         probabilities = sampling_distribution(
-            logits,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            suppressed_ids=request.suppressed_ids,
+            logits, temperature=temperature, top_k=top_k, top_p=top_p, suppressed_ids=request.suppressed_ids
         )
-        drawn = torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0].tolist()
-        kept = [
-            row
-            for row, token in enumerate(drawn)
-            if token not in request.end_ids and position < limits[unfinished[row]]
-        ]
-        for row in kept:
-            targets[unfinished[row]].append(drawn[row])
-        if not kept:
-            break
-        if len(kept) < len(drawn):
-            unfinished = [unfinished[row] for row in kept]
-            rows = torch.tensor(kept, device=device)
-            state.select(rows, rows)
-        tokens = torch.tensor([[drawn[row]] for row in kept], device=device)
-    return targets
+        return torch.multinomial(probabilities.cpu(), 1, generator=generator)[:, 0]
+
+    return decode_batch(model, src, request, choose)

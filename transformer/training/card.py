@@ -129,8 +129,6 @@ def translator_card(
     """Write the card of a translator that was trained on a corpus, in Markdown.
 
     Args:
-        loaded: the finished model.
-        record: how it was made.
         candidates: weights that were scored, the chosen ones first.
         translated: validation pairs and what the model made of them; may be empty.
     """
@@ -164,8 +162,6 @@ def task_card(
     """Write the card of a model of a built-in task, in Markdown.
 
     Args:
-        loaded: the finished model.
-        record: how it was made.
         translated: held-out pairs and what the model made of them.
         heads: of the cross-attention, the best first.
         final_loss: the mean of the last updates' losses.

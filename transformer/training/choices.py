@@ -152,9 +152,7 @@ def options(plan: TrainingPlan) -> str:
     words: list[str] = []
     plain = TrainingPlan() if plan.data.task is None else task_plan(plan.data.task)
     for (name, value), (_, usual) in zip(plan.choices(), plain.choices(), strict=True):
-        if value == usual and name != "data.task":
-            continue
-        if value is None:
+        if value is None or (value == usual and name != "data.task"):
             continue
         if isinstance(value, bool):
             words.append(option(name) if value else option(name).replace("--", "--no-", 1))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -23,35 +23,13 @@ POOL = 600
 """New pairs of a round, where each round has its own."""
 
 
-class TrainingData(Protocol):
-    """Batches in rounds. The same round has the same batches in the same order, whenever it is asked for."""
-
-    @property
-    def identity(self) -> str:
-        """A name of the data and of all that was done with them."""
-        ...
-
-    @property
-    def description(self) -> Mapping[str, Any]:
-        """What there is to say of them, plain values."""
-        ...
-
-    @property
-    def n_labels(self) -> int:
-        """Tokens to be predicted in one round; 0 where each round has its own."""
-        ...
-
-    def epoch(self, number: int) -> Sequence[Any]:
-        """What the batches of a round, from 0, are made of."""
-        ...
-
-    def batch(self, group: Any) -> Batch:
-        """Make a batch of what stands for it in a round."""
-        ...
-
-
 class CorpusData:
-    """All pairs of an encoded corpus in every round, in an order of its own."""
+    """All pairs of an encoded corpus in every round, in an order of its own.
+
+    Attributes:
+        identity: a name of the data and of all that was done with them.
+        description: what there is to say of them, plain values.
+    """
 
     def __init__(self, corpus: EncodedCorpus, updates: UpdatePlan) -> None:
         self.corpus = corpus
@@ -62,11 +40,11 @@ class CorpusData:
 
     @property
     def n_labels(self) -> int:
-        """Tokens to be predicted in one round through all pairs."""
-        return self.corpus.n_labels()
+        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
+        return int(self.corpus.lengths()[1].sum())
 
     def epoch(self, number: int) -> Sequence[Any]:
-        """Groups of pairs of similar length; computed in a moment, whatever the size of the corpus."""
+        """Groups of pairs of similar length, in the order of a round, from 0; computed in a moment."""
         updates = self._updates
         return epoch_batches(self.corpus, tokens=updates.batch_tokens, seed=updates.seed, epoch=number)
 
@@ -83,6 +61,9 @@ class TaskData:
         pairs: that every round goes through; none for new ones in each round.
         vocabularies: of the source and of the target.
         updates: the seed and the size of batches.
+
+    Attributes:
+        identity, description: as of `CorpusData`.
     """
 
     def __init__(
@@ -123,6 +104,10 @@ class TaskData:
     def batch(self, group: Batch) -> Batch:
         """The batch itself."""
         return group
+
+
+TrainingData = CorpusData | TaskData
+"""Batches in rounds. The same round has the same batches in the same order, whenever it is asked for."""
 
 
 def encode_pairs(

@@ -60,8 +60,6 @@ def finish(
 
     Args:
         loaded: the model after the last update.
-        folder: of the training run.
-        validate: scores a model.
         dtype: that the model will be saved in: it is scored with its weights rounded to that.
 
     Returns:

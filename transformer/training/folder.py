@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.files import write_json
@@ -22,65 +21,35 @@ _BEGINNING = re.compile(
 """The paths of all that a run may have written before its first state."""
 
 
-@dataclass(frozen=True)
 class TrainingFolder:
     """The files of one training run.
 
     Attributes:
         out: the folder that will hold the finished model.
+        path: the run's own folder in it: not needed any more when the model is finished.
+        lock: held by the process that writes here.
+        plan: all choices.
+        corpus: the encoded corpus.
+        coders: the vocabularies that it is encoded with.
+        state: everything that is needed to resume.
+        metrics: a line of JSON for every few updates and every validation.
+        tensorboard: TensorBoard's files.
+        best: the model with the best validation so far.
+        last: the model after the last update.
     """
 
-    out: Path
-
-    @property
-    def path(self) -> Path:
-        """The run's own folder: not needed any more when the model is finished."""
-        return self.out / "training"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the process that writes here."""
-        return self.path / "lock"
-
-    @property
-    def plan(self) -> Path:
-        """All choices."""
-        return self.path / "plan.json"
-
-    @property
-    def corpus(self) -> Path:
-        """The encoded corpus."""
-        return self.path / "corpus"
-
-    @property
-    def coders(self) -> Path:
-        """The vocabularies that it is encoded with."""
-        return self.corpus / "coders.json"
-
-    @property
-    def state(self) -> Path:
-        """Everything that is needed to resume."""
-        return self.path / "state.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        """A line of JSON for every few updates and every validation."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def tensorboard(self) -> Path:
-        """TensorBoard's files."""
-        return self.path / "tensorboard"
-
-    @property
-    def best(self) -> Path:
-        """The model with the best validation so far."""
-        return self.path / "best"
-
-    @property
-    def last(self) -> Path:
-        """The model after the last update."""
-        return self.path / "last"
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.path = out / "training"
+        self.lock = self.path / "lock"
+        self.plan = self.path / "plan.json"
+        self.corpus = self.path / "corpus"
+        self.coders = self.corpus / "coders.json"
+        self.state = self.path / "state.safetensors"
+        self.metrics = self.path / "metrics.jsonl"
+        self.tensorboard = self.path / "tensorboard"
+        self.best = self.path / "best"
+        self.last = self.path / "last"
 
     def is_free(self) -> bool:
         """Whether a run may begin here without anything being lost.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Protocol
 
 import torch
@@ -59,10 +59,7 @@ class TrainingRun:
 
     Args:
         loaded: the model that is trained, with its coders.
-        trainer: of that model.
-        data: what it learns from.
         plan: all choices, with the number of steps.
-        folder: where everything is kept.
         validate: scores a model on pairs that are not trained on; None never does.
         stop: asked before each update whether to stop.
 
@@ -274,6 +271,6 @@ class TrainingRun:
             self.progress.metrics_bytes = self._metrics.position()
             if with_weights and last:
                 keep_weights(self._folder.path, self._loaded.model, step)
-        save_state(self._folder.state, self._trainer, self.progress.to_dict())
+        save_state(self._folder.state, self._trainer, asdict(self.progress))
         if self._metrics is not None:
             drop_weights(self._folder.path, last=last, step=step)

@@ -215,10 +215,7 @@ class TrainingPlan:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Plain values, ready for JSON."""
-        plain: dict[str, dict[str, Any]] = {group.name: {} for group in fields(self)}
-        for name, value in self.choices():
-            group, _, choice = name.partition(".")
-            plain[group][choice] = _plain(value)
+        plain: dict[str, dict[str, Any]] = _plain(asdict(self))
         return plain
 
     @classmethod
@@ -246,6 +243,8 @@ class TrainingPlan:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value

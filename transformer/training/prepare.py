@@ -25,7 +25,7 @@ from transformer.text.plain_values import from_plain, to_plain
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 from transformer.training.data import CorpusData, TaskData, TrainingData
-from transformer.training.evaluation.tasks import word_vocabulary
+from transformer.training.evaluation.tasks import word_coder
 from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
@@ -66,10 +66,7 @@ class Prepared:
 
 
 def prepare(
-    folder: TrainingFolder,
-    plan: TrainingPlan,
-    tell: Callable[[str], None],
-    watch: Watch = unwatched,
+    folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = unwatched
 ) -> None:
     """Read, filter and encode the files of a plan, unless that was done for the same files and choices.
 
@@ -79,9 +76,7 @@ def prepare(
     the ids of another.
 
     Args:
-        folder: where the encoded corpus is kept.
         plan: all choices; the files, the filters and the seed matter.
-        tell: called with what there is to say.
         watch: is given the pairs of each pass over the files, and what is done with them; it may take long.
 
     Raises:
@@ -113,7 +108,7 @@ def prepare(
         raise PlanError(f"No pair remains to learn from.\n{report}")
 
     def describe() -> dict[str, object]:
-        return {"fingerprint": wanted, "report": report.to_dict(), "coders": digest(folder.coders)}
+        return {"fingerprint": wanted, "report": asdict(report), "coders": digest(folder.coders)}
 
     folder.corpus.mkdir(parents=True, exist_ok=True)
     write_json(folder.coders, list(map(to_plain, coders)))
@@ -131,24 +126,23 @@ def open_prepared(
         CheckpointError: when a task's vocabularies are a shipped model's, and can't be read.
     """
     updates = plan.updates
+    generator = torch.Generator().manual_seed(updates.seed)
     if plan.data.task is None:
         corpus, source, target = _open_corpus(folder)
         data = CorpusData(corpus, updates)
         settled = updates.settled(0 if updates.steps else len(data.epoch(0)) // ranks.count)
-        return Prepared(data, source, target, settled, _generator(updates))
+        return Prepared(data, source, target, settled, generator)
     task = TASKS[plan.data.task]
     made = islice(task.pairs(updates.seed, held_out=False), plan.data.n_pairs)
     pairs = list(watch(made, "sentences"))
     source, target = task_coders(task, pairs)
-    task_data = TaskData(task, pairs, (word_vocabulary(source), word_vocabulary(target)), updates)
-    if not pairs:
-        return Prepared(task_data, source, target, updates.settled(0), _generator(updates))
-    first, generator = task_data.ordered(0)
-    return Prepared(task_data, source, target, updates.settled(len(first) // ranks.count), generator)
-
-
-def _generator(updates: UpdatePlan) -> torch.Generator:
-    return torch.Generator().manual_seed(updates.seed)
+    vocabularies = word_coder(source).vocabulary, word_coder(target).vocabulary
+    task_data = TaskData(task, pairs, vocabularies, updates)
+    n_batches = 0
+    if pairs:
+        first, generator = task_data.ordered(0)
+        n_batches = len(first)
+    return Prepared(task_data, source, target, updates.settled(n_batches // ranks.count), generator)
 
 
 def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:

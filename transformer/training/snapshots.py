@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
@@ -27,30 +26,12 @@ from transformer.checkpoints.folder import (
 from transformer.errors import CheckpointError
 from transformer.files import write_text
 from transformer.model.transformer import Transformer
+from transformer.training.metrics import LoggedUpdate
 
 FOLDER, HISTORY = "snapshots", "history.csv"
 """In a model's folder; in it, a folder of weights for each step, named by the step."""
 
 _COLUMNS = ("step", "loss", "learning_rate")
-
-
-class Update(Protocol):
-    """What is kept of an update; `transformer.training.optimization.trainer.TrainingStep` is one."""
-
-    @property
-    def step(self) -> int:
-        """From 1."""
-        ...
-
-    @property
-    def loss(self) -> float:
-        """Mean over the labels before the update, in nats."""
-        ...
-
-    @property
-    def learning_rate(self) -> float:
-        """Of this update."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -116,8 +97,6 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
 
     Args:
         folder: of the model; need not exist yet.
-        step: updates so far.
-        model: as it is now.
 
     Raises:
         OSError: when the folder can't be written.
@@ -151,7 +130,7 @@ def drop_snapshots(folder: Path) -> None:
         shutil.rmtree(folder / FOLDER / str(step))
 
 
-def save_history(folder: Path, updates: Iterable[Update]) -> None:
+def save_history(folder: Path, updates: Iterable[LoggedUpdate]) -> None:
     """Write what a training run logged beside its snapshots: step, loss and learning rate, as CSV.
 
     The last update is among them: its step is that of the last snapshot.

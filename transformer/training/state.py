@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +95,9 @@ class Progress:
         self.line_loss, self.line_updates, self.line_tokens, self.line_seconds = 0.0, 0, 0, 0.0
         return line
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Progress:
-        """The inverse of `to_dict`; what is missing is as at the beginning."""
+        """The inverse of `asdict`; what is missing is as at the beginning."""
         known = {one.name for one in fields(cls)}
         progress = cls(**{name: value for name, value in values.items() if name in known})
         progress.best = None if values.get("best") is None else ValidationScores(**values["best"])

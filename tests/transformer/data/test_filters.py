@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ def run(
 def test_unfit_pairs(pair: tuple[str, str], reason: str) -> None:
     kept, report = run([("I see.", "Vedo."), pair])
     assert kept == [("I see.", "Vedo.")]
-    assert report.to_dict() == {"seen": 2, "kept": 1, "left_out": {reason: 1}, "first": {reason: "file:2"}}
+    assert asdict(report) == {"seen": 2, "kept": 1, "left_out": {reason: 1}, "first": {reason: "file:2"}}
     assert f"1 left out: {reason} (the first: file:2)" in str(report)
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.marian import copy_to_marian, generate, marian_model
+from bench.marian import generate, marian_copy
 from tests.transformer.decoding.requests import SUPPRESSED, request
 from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids, tiny_transformer
 from transformer.decoding.beam import BeamSearch, Hypothesis, beam_search, length_penalty
@@ -197,15 +197,11 @@ def test_impossible_beams_are_refused(beam_size: int, n_best: int) -> None:
 def test_hugging_face_finds_the_same(beam_size: int) -> None:
     """The same weights in MarianMTModel, whose `generate` is by other people: token for token."""
     model = tiny_transformer(3, d_model=32, n_heads=4, final_norm=False, norm_position="post")
-    theirs = marian_model(model.config, bos_id=BOS_ID, eos_id=EOS_ID)
-    theirs.train(mode=False)
-    copy_to_marian(model, theirs)
+    theirs = marian_copy(model)
     src = random_ids(model.config.src_vocab_size, 5, 7)
     src[1, 4:] = PAD_ID
     src[3, 2:] = PAD_ID
     suppressed = [*SUPPRESSED, EOS_ID]
-    generated = generate(
-        theirs, src, pad_id=PAD_ID, beam_size=beam_size, n_tokens=8, suppressed_ids=suppressed
-    )
+    generated = generate(theirs, src, beam_size=beam_size, n_tokens=8, suppressed_ids=suppressed)
     found = search(model, src, beam_size=beam_size, max_new_tokens=8, suppressed_ids=suppressed)
     assert [list(best.ids) for best, *_ in found] == generated

@@ -22,7 +22,6 @@ def tree(seed: int = 1, prefix: tuple[int, ...] = (), alpha: float = 1.0) -> Bea
         random_ids(11, 1, 5, seed=seed),
         request(6, prefix=prefix),
         beam_size=SIZE,
-        n_best=SIZE,
         alpha=alpha,
     )
 

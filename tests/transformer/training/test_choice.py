@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path
     assert [event.is_best for event in validated] == [True, True, False]
     assert training.ended == "patience"
     assert (training.progress.best, training.progress.best_step) == (SHORT_AND_RIGHT, 2)
-    assert Progress.from_dict(json.loads(json.dumps(training.progress.to_dict()))) == training.progress
+    assert Progress.from_dict(json.loads(json.dumps(asdict(training.progress)))) == training.progress
 
 
 def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from transformer.training.live.run import FullError, LiveTraining, TrainingSlots
 from transformer.training.live.worker import NICENESS, train
 from transformer.training.plan import TaskName, TrainingPlan
 from transformer.training.prepare import new_model, task_coders
+from transformer.training.snapshots import kept_snapshots
 
 SMALL = live_plan("reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
 ENDLESS = live_plan("copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
@@ -118,7 +119,7 @@ def test_an_interrupted_training_ends_with_the_weights_and_the_course_of_an_unbr
     assert all(torch.equal(weight, expected[name]) for name, weight in weights(broken).items())
     assert broken.read_curves().history == unbroken.read_curves().history
     assert broken.read_curves().exact == unbroken.read_curves().exact
-    assert broken.kept_steps() == unbroken.kept_steps()
+    assert kept_snapshots(broken.out) == kept_snapshots(unbroken.out)
 
 
 def test_updates_after_the_last_save_are_made_again(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_the_course_tells_steps_rates_checks_and_speed(tmp_path: Path) -> None:
     assert curves.checked_steps[-1] == SMALL.updates.steps
     assert all(0 <= share <= 1 for share in curves.exact)
     assert curves.tokens_per_second > 0
-    assert files.kept_steps()[0] == 0
+    assert kept_snapshots(files.out)[0] == 0
     with files.metrics.open("a") as file:
         file.write('{"step": 61, "lo')  # still being written
     assert files.read_curves() == curves
@@ -155,7 +156,7 @@ def test_the_model_of_every_moment_runs_what_is_typed(tmp_path: Path, task: Task
     plan = live_plan(task, n_layers=1, n_heads=2, d_model=8, steps=2)
     files = folder_of(tmp_path / task, plan)
     assert run(files) == "finished"
-    assert files.kept_steps() == (0, 1, 2)
+    assert kept_snapshots(files.out) == (0, 1, 2)
     first, last = (files.read_weights(plan, step)[1].model.state_dict() for step in (0, 2))
     generator = torch.Generator().manual_seed(plan.updates.seed)
     fresh = new_model(plan, task, task_coders(TASKS[task]), generator).model.state_dict()

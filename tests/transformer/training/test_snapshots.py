@@ -13,7 +13,7 @@ from transformer.__main__ import main
 from transformer.checkpoints.folder import open_model, save_model
 from transformer.cli import train_finish
 from transformer.errors import CheckpointError
-from transformer.training.optimization.trainer import TrainingStep
+from transformer.training.metrics import LoggedUpdate
 from transformer.training.snapshots import (
     FOLDER,
     HISTORY,
@@ -23,7 +23,7 @@ from transformer.training.snapshots import (
     snapshot_steps,
 )
 
-UPDATES = [TrainingStep(step, 7.0 / step, 100, 0.001 * step, 1.0) for step in range(1, 9)]
+UPDATES = [LoggedUpdate(step, 7.0 / step, 0.001 * step) for step in range(1, 9)]
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from transformer.training.evaluation.tasks import (
     head_alignments,
     translations,
     word_coder,
-    word_vocabulary,
 )
 from transformer.training.evaluation.translations import translate_all
 from transformer.training.folder import TrainingFolder
@@ -133,7 +132,7 @@ def test_the_same_plan_gives_the_same_rounds_and_weights(prepared: Prepared, tmp
 def test_rounds_of_new_pairs_differ_and_come_again() -> None:
     task = ToyEnIt()
     coders = task_coders(task)
-    vocabularies = (word_vocabulary(coders[0]), word_vocabulary(coders[1]))
+    vocabularies = (word_coder(coders[0]).vocabulary, word_coder(coders[1]).vocabulary)
     data = TaskData(task, [], vocabularies, UpdatePlan(batch_tokens=256, seed=5))
     first, second, again = (data.epoch(number) for number in (0, 1, 0))
     assert torch.equal(first[0].src, again[0].src)
@@ -174,7 +173,7 @@ def test_heads_are_ranked_by_their_alignment(model: LoadedModel) -> None:
 def test_a_head_that_looks_where_it_should_is_counted_as_right(model: LoadedModel) -> None:
     """With one source word each, <eos> apart, a head is right exactly where it prefers the word to <eos>."""
     pair = sentence_pair(phrase("is", "è"))
-    example = encode_pair(pair, word_vocabulary(model.source), word_vocabulary(model.target))
+    example = encode_pair(pair, word_coder(model.source).vocabulary, word_coder(model.target).vocabulary)
     recorder = Recorder()
     model.model(torch.tensor([example.src]), torch.tensor([example.tgt[:-1]]), tap=recorder)
     for found in head_alignments(model, [pair]):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
+from random import Random
+
+from transformer.text.words import clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +121,44 @@ def sentence_pair(sentence: Phrase) -> SentencePair:
 def drawn_for_evaluation(words: Sequence[str]) -> bool:
     """Whether a pair that is known by these words is held out from training: about one in forty is."""
     return blake2b(" ".join(words).encode(), digest_size=4).digest()[0] < 256 // 40
+
+
+class Task(ABC):
+    """What can be trained on.
+
+    Attributes:
+        name: as users choose it.
+        source_language, target_language: codes of the tokenizers.
+        about: what a model of it is, for its card.
+        limits: what such a model can't do, for its card; {longest} and {max_len} are filled in.
+    """
+
+    name: str
+    source_language: str
+    target_language: str
+    about: str
+    limits: str
+
+    @abstractmethod
+    def sample(self, rng: Random) -> SentencePair:
+        """Make a random pair; to train on or held out."""
+
+    def is_held_out(self, pair: SentencePair) -> bool:
+        """Whether a pair is for evaluation only."""
+        return drawn_for_evaluation(pair.source)
+
+    def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
+        """Make pairs without end, all of them held out from training or none."""
+        rng = Random(seed)
+        while True:
+            pair = self.sample(rng)
+            if self.is_held_out(pair) == held_out:
+                yield pair
+
+    def held_out(self, count: int, seed: int) -> list[SentencePair]:
+        """Make so many held-out pairs."""
+        return list(islice(self.pairs(seed, held_out=True), count))
+
+    def spell(self, text: str) -> str:
+        """Bring typed text into the task's form: clean it."""
+        return clean(text)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from random import Random
 from string import ascii_lowercase, digits
 
-from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
+from transformer.data.tasks.pairs import SentencePair, Task
 from transformer.text.words import clean
 
 SYMBOLS = digits + ascii_lowercase
@@ -17,16 +16,12 @@ SHORTEST, LONGEST = 2, 12
 """Symbols of a generated sequence."""
 
 
-class SymbolTask:
+class SymbolTask(Task):
     """Random digits and letters in, the same ones in another order out.
 
     Args:
         name: as users choose it.
         order: the positions of given symbols in the order that is asked for.
-
-    Attributes:
-        name: as given.
-        source_language, target_language: codes of the tokenizers.
     """
 
     source_language = target_language = "en"
@@ -50,18 +45,6 @@ class SymbolTask:
     def sample(self, rng: Random) -> SentencePair:
         """Make a random pair; to train on or held out."""
         return self.solve(rng.choices(SYMBOLS, k=rng.randint(SHORTEST, LONGEST)))
-
-    def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
-        """Make pairs without end, all of them held out from training or none."""
-        rng = Random(seed)
-        while True:
-            pair = self.sample(rng)
-            if drawn_for_evaluation(pair.source) == held_out:
-                yield pair
-
-    def held_out(self, count: int, seed: int) -> list[SentencePair]:
-        """Make so many held-out pairs."""
-        return list(islice(self.pairs(seed, held_out=True), count))
 
     def spell(self, text: str) -> str:
         """Put spaces between typed symbols, and make capital letters small ones."""

@@ -15,7 +15,7 @@ from transformer.errors import TextError
 from transformer.model.trace import Recorder
 from transformer.model_input import decoding_request
 from transformer.text.coder import Coder, SentenceCoder
-from transformer.text.vocabulary import EOS_ID, Vocabulary
+from transformer.text.vocabulary import EOS_ID
 
 BATCH_SIZE = 200
 LONGEST_TRANSLATION = 60
@@ -52,7 +52,7 @@ class HeadAlignment:
 def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator[Translation]:
     """Translate sources greedily, in batches, in their order."""
     device = loaded.model.generator.weight.device
-    source = word_vocabulary(loaded.source)
+    source = word_coder(loaded.source).vocabulary
     for start in range(0, len(pairs), BATCH_SIZE):
         batch = pairs[start : start + BATCH_SIZE]
         src = pad([(*source.encode(pair.source), EOS_ID) for pair in batch]).to(device)
@@ -67,7 +67,7 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
     """Compare every cross-attention head with the gold alignments, the best head first."""
     device = loaded.model.generator.weight.device
     config = loaded.model.config
-    source, target = word_vocabulary(loaded.source), word_vocabulary(loaded.target)
+    source, target = word_coder(loaded.source).vocabulary, word_coder(loaded.target).vocabulary
     hits = torch.zeros(config.n_decoder_layers, config.n_heads, dtype=torch.long)
     words = 0
     for start in range(0, len(pairs), BATCH_SIZE):
@@ -96,17 +96,8 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
     return sorted(found, key=lambda alignment: -alignment.accuracy)
 
 
-def word_vocabulary(coder: Coder) -> Vocabulary:
-    """The vocabulary of a model that reads whole words, as those of the built-in tasks do.
-
-    Raises:
-        TextError: for a coder of sub-words.
-    """
-    return word_coder(coder).vocabulary
-
-
 def word_coder(coder: Coder) -> SentenceCoder:
-    """The coder itself, if it is one of whole words.
+    """The coder itself, if it is one of whole words, as those of the built-in tasks are.
 
     Raises:
         TextError: for a coder of sub-words.

@@ -37,11 +37,9 @@ class TranslationScores:
 def translate_all(
     loaded: LoadedModel, sentences: Sequence[str], *, beam_size: int = 1, alpha: float = 1.0
 ) -> list[str]:
-    """Translate typed sentences; the answer is in their order.
+    """Translate typed sentences with an encoder-decoder; the answer is in their order.
 
     Args:
-        loaded: an encoder-decoder with its coders.
-        sentences: as typed.
         beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
         alpha: of the beam search's length penalty.
 
@@ -68,10 +66,8 @@ def translate_ids(
     """Translate sources in batches of similar length, the shortest first: each one's index and translation.
 
     Args:
-        loaded: an encoder-decoder with its coders.
         sources: as `source_ids` gives them.
-        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
-        alpha: of the beam search's length penalty.
+        loaded, beam_size, alpha: as of `translate_all`.
     """
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     n_rows = max(1, BATCH_SIZE // beam_size)

@@ -12,8 +12,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.data.batches import Example, make_batch
 from transformer.data.corpus import read_references
 from transformer.files import digest
-from transformer.run import encode_sentence
-from transformer.text.vocabulary import BOS_ID, EOS_ID
+from transformer.model_input import encode_sentence
 from transformer.training.evaluation.translations import score, translate_all
 from transformer.training.optimization.loss import count_labels, cross_entropy
 
@@ -113,4 +112,4 @@ class Validation:
 def _example(loaded: LoadedModel, source: str, target: str, place: str) -> Example:
     src = encode_sentence(loaded, "source", source, f"source at {place}").ids
     tgt = encode_sentence(loaded, "target", target, f"translation at {place}").ids
-    return Example((*src, EOS_ID), (BOS_ID, *tgt, EOS_ID))
+    return Example.framed(src, tgt)

@@ -56,13 +56,8 @@ def live_plan(
     """All choices of a live training run: the same plan gives the same weights.
 
     Args:
-        task: what is learned.
         n_layers: of the encoder, and as many of the decoder.
-        n_heads: attention heads per layer.
         d_model: width of the residual stream; the feed-forward is four times as wide.
-        norm_position: "pre" or "post".
-        steps: updates.
-        peak: the highest learning rate.
         schedule: the course of the learning rate after its rise.
         seed: of the first weights and of the sentences.
 

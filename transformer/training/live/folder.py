@@ -19,7 +19,10 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import read_lines
 from transformer.training.plan import TrainingPlan
 from transformer.training.prepare import new_model, task_coders
-from transformer.training.snapshots import History, kept_snapshots, load_snapshot
+from transformer.training.snapshots import History, load_snapshot
+
+ALIVE, STOP = b".", b"s"
+"""What the server says to the process: somebody is there; save and end."""
 
 Ending = Literal["finished", "stopped", "deserted", "failed"]
 
@@ -62,13 +65,10 @@ class LearningCurves:
 class LiveFolder(TrainingFolder):
     """The folder of one live run: of a training run, with what the server and the process tell each other."""
 
-    @property
-    def _shown(self) -> Path:
-        return self.path / "shown.safetensors"
-
-    @property
-    def _ended(self) -> Path:
-        return self.path / "ended.json"
+    def __init__(self, out: Path) -> None:
+        super().__init__(out)
+        self._shown = self.path / "shown.safetensors"
+        self._ended = self.path / "ended.json"
 
     def begin(self, plan: TrainingPlan) -> None:
         """Make the folder and write the choices. Raises OSError."""
@@ -89,10 +89,6 @@ class LiveFolder(TrainingFolder):
             return None
         with safe_open(self._shown, framework="pt") as file:
             return int(file.metadata()[_STEP])
-
-    def kept_steps(self) -> tuple[int, ...]:
-        """The steps of which weights were kept, rising."""
-        return kept_snapshots(self.out)
 
     def read_weights(self, plan: TrainingPlan, step: int | None = None) -> tuple[int, LoadedModel]:
         """The weights that are shown, or those kept of a step, as a frozen model with its step.

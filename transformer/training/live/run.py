@@ -12,9 +12,9 @@ from typing import Literal
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.files import CODE
-from transformer.training.live.folder import Ended, LearningCurves, LiveFolder
-from transformer.training.live.signals import ALIVE, STOP
+from transformer.training.live.folder import ALIVE, STOP, Ended, LearningCurves, LiveFolder
 from transformer.training.plan import TaskName, TrainingPlan
+from transformer.training.snapshots import kept_snapshots
 
 Status = Literal["starting", "running", "stopping", "stopped", "deserted", "finished", "failed"]
 ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
@@ -63,9 +63,6 @@ class LiveTraining:
         plan: what is to be done.
         slots: one of them is taken while a process runs.
         silence: seconds without `keep_alive` after which the process saves and ends.
-
-    Attributes:
-        plan: as given.
 
     Raises:
         OSError: when its folder can't be made.
@@ -194,7 +191,7 @@ class LiveTraining:
 
     def moments(self) -> tuple[int, ...]:
         """The steps of which the model was kept, rising."""
-        return self.folder.kept_steps()
+        return kept_snapshots(self.folder.out)
 
     def _ended(self) -> Ended | None:
         """How it ended: what the process left word of, or what its system says of it; None while it runs."""

@@ -22,8 +22,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS, SentencePair
 from transformer.errors import CheckpointError
 from transformer.training.evaluation.tasks import translations
-from transformer.training.live.folder import Ended, LiveFolder
-from transformer.training.live.signals import STOP
+from transformer.training.live.folder import STOP, Ended, LiveFolder
 from transformer.training.loop import Stop, TrainingRun
 from transformer.training.optimization.trainer import NonFiniteError
 from transformer.training.plan import PlanError, TrainingPlan

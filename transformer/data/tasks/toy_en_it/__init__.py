@@ -15,23 +15,17 @@ Each English sentence has one translation. Where English leaves open what Italia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
-from transformer.data.tasks.pairs import SentencePair, drawn_for_evaluation
+from transformer.data.tasks.pairs import SentencePair, Task, drawn_for_evaluation
 from transformer.data.tasks.toy_en_it import sentences
-from transformer.text.words import clean
+from transformer.data.tasks.toy_en_it.lexicon import IDIOMS
 
-_ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in sentences.IDIOMS)
+_ALWAYS_TRAINED = frozenset(tuple(translation.split()) for _, translation, _ in IDIOMS)
 
 
-class ToyEnIt:
-    """The task, as training and tests use it.
-
-    Attributes:
-        name: as the command line has it.
-        source_language, target_language: codes of the tokenizers.
-    """
+class ToyEnIt(Task):
+    """The task, as training and tests use it."""
 
     name = "toy-en-it"
     source_language = "en"
@@ -50,18 +44,14 @@ are `<unk>` to it, and other constructions it has never seen."""
         """Make a random pair; to train on or held out."""
         return sentences.sample(rng)
 
-    def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
-        """Make pairs without end, all of them held out from training or none.
+    def is_held_out(self, pair: SentencePair) -> bool:
+        """Whether a pair is for evaluation only, by its Italian words without the final mark.
 
-        A pair is held out by its Italian words without the final mark, about one in forty: so no spelling,
-        contraction or punctuation of a held-out sentence is trained on. Idioms, of which there are few and
-        which follow no rule, are always trained on.
+        So no spelling, contraction or punctuation of a held-out sentence is trained on. Idioms, of which
+        there are few and which follow no rule, are always trained on.
         """
-        rng = Random(seed)
-        while True:
-            pair = self.sample(rng)
-            if is_held_out(pair) == held_out:
-                yield pair
+        words = pair.target[:-1] if pair.target[-1] in ".?!" else pair.target
+        return words not in _ALWAYS_TRAINED and drawn_for_evaluation(words)
 
     def held_out(self, count: int, seed: int) -> list[SentencePair]:
         """Make so many different held-out pairs."""
@@ -71,15 +61,3 @@ are `<unk>` to it, and other constructions it has never seen."""
             if len(found) == count:
                 break
         return list(found.values())
-
-    def spell(self, text: str) -> str:
-        """Clean typed text: words stay as they are typed."""
-        return clean(text)
-
-
-def is_held_out(pair: SentencePair) -> bool:
-    """Whether a pair is for evaluation only."""
-    words = pair.target[:-1] if pair.target[-1] in ".?!" else pair.target
-    if words in _ALWAYS_TRAINED:
-        return False
-    return drawn_for_evaluation(words)

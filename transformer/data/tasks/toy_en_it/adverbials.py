@@ -17,6 +17,7 @@ from transformer.data.tasks.toy_en_it.lexicon import (
     PROGRESSIVE_TIMES,
     SPANS,
     TOWNS,
+    pick_entry,
 )
 from transformer.data.tasks.toy_en_it.noun_phrases import determine, noun_phrase, pick_noun, prepositional
 
@@ -36,7 +37,6 @@ def place(rng: Random, tag: str, *, among: Collection[str] = ()) -> Phrase:
     """Say where or where to: at the zoo, allo zoo.
 
     Args:
-        rng: makes the choices.
         tag: names the preposition: in, at, on, under, near or to.
         among: further tags, one of which the noun must have; empty for any.
     """
@@ -56,8 +56,7 @@ def location(rng: Random) -> Phrase:
     """Say where people and animals do something."""
     kind = rng.random()
     if kind < 0.1:
-        words = rng.choice(list(_FIXED_LOCATIONS))
-        return idiom(words, _FIXED_LOCATIONS[words])
+        return idiom(*pick_entry(rng, _FIXED_LOCATIONS))
     if kind < 0.2:
         return town(rng, "in")
     return place(rng, rng.choices(["in", "at", "on"], [5, 4, 1])[0], among={"place"})
@@ -72,17 +71,14 @@ def destination(rng: Random) -> Phrase:
     """Say where to."""
     kind = rng.random()
     if kind < 0.15:
-        words = rng.choice(list(_FIXED_DESTINATIONS))
-        return idiom(words, _FIXED_DESTINATIONS[words])
+        return idiom(*pick_entry(rng, _FIXED_DESTINATIONS))
     return town(rng, "to") if kind < 0.35 else place(rng, "to")
 
 
 def town(rng: Random, preposition: str) -> Phrase:
     """Name a town, in or to which Italian says a: to rome, a roma."""
-    words = rng.choice(list(TOWNS))
-    return phrase(preposition, italian.euphonic("a", TOWNS[words])) + phrase(
-        words, TOWNS[words], content=True
-    )
+    words, translation = pick_entry(rng, TOWNS)
+    return phrase(preposition, italian.euphonic("a", translation)) + phrase(words, translation, content=True)
 
 
 def company(rng: Random) -> Phrase:
@@ -101,23 +97,19 @@ def time(rng: Random, tense: Tense) -> Phrase:
         kind = rng.random()
         if kind < 0.3:
             return _period(rng, "last", "scorso")
-        return _ago(rng) if kind < 0.45 else _listed(rng, PAST_TIMES)
+        return _ago(rng) if kind < 0.45 else idiom(*pick_entry(rng, PAST_TIMES))
     if tense in ("future", "can", "must", "want"):
-        return _period(rng, "next", "prossimo") if rng.random() < 0.25 else _listed(rng, FUTURE_TIMES)
+        return (
+            _period(rng, "next", "prossimo") if rng.random() < 0.25 else idiom(*pick_entry(rng, FUTURE_TIMES))
+        )
     if tense == "perfect":
         return Phrase()
-    return _listed(rng, PROGRESSIVE_TIMES if tense == "progressive" else PRESENT_TIMES)
-
-
-def _listed(rng: Random, times: dict[str, str]) -> Phrase:
-    words = rng.choice(list(times))
-    return idiom(words, times[words])
+    return idiom(*pick_entry(rng, PROGRESSIVE_TIMES if tense == "progressive" else PRESENT_TIMES))
 
 
 def _period(rng: Random, which: str, italian_which: str) -> Phrase:
     """Say last week, la settimana scorsa: the article and the adjective around the noun come from "last"."""
-    english_noun = rng.choice(list(PERIODS))
-    noun, gender = PERIODS[english_noun]
+    english_noun, (noun, gender) = rng.choice(list(PERIODS.items()))
     (first,), (second,) = source_words(which), source_words(english_noun)
     article = italian.definite_article(gender, False, noun)
     adjective = italian.inflect(italian_which, gender, False)
@@ -126,5 +118,4 @@ def _period(rng: Random, which: str, italian_which: str) -> Phrase:
 
 
 def _ago(rng: Random) -> Phrase:
-    number, span = rng.choice(list(NUMBERS)), rng.choice(list(SPANS))
-    return phrase(number, NUMBERS[number]) + phrase(span, SPANS[span]) + phrase("ago", "fa")
+    return phrase(*pick_entry(rng, NUMBERS)) + phrase(*pick_entry(rng, SPANS)) + phrase("ago", "fa")

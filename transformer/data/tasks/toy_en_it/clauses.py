@@ -12,7 +12,7 @@ from transformer.data.tasks.toy_en_it.noun_phrases import NounPhrase
 
 Tense = Literal["present", "progressive", "past", "perfect", "future", "can", "must", "want"]
 
-_MODALS = {"can": "potere", "must": "dovere", "want": "volere"}
+_MODALS = {"can": "potere", "must": "dovere"}
 _ADVERBS = {
     "never": ("non", "mai"), "always": ("", "sempre"), "often": ("", "spesso"), "already": ("", "già"),
 }  # fmt: skip
@@ -45,35 +45,23 @@ def verb_group(verb: Verb, tense: Tense, subject: NounPhrase, *, support: bool) 
         support: whether simple tenses need do, as questions and negations do.
     """
     auxiliary, main = _english(verb, tense, subject, support=support)
-    if tense in ("past", "perfect"):
-        form = conjugation.participle(verb.participio, verb.auxiliary, subject.gender, subject.plural)
-        finite = conjugation.present(verb.auxiliary, subject.person)
-        return _compound(auxiliary, main, finite, form)
-    if tense == "progressive":
-        return _compound(
-            auxiliary, main, conjugation.present("stare", subject.person), conjugation.gerund(verb.italian)
-        )
-    if tense == "future":
-        origins = auxiliary + main
-        return VerbGroup(
-            auxiliary, main, TargetWord(conjugation.future(verb.italian, subject.person), origins)
-        )
+    if tense in ("present", "future"):
+        conjugate = conjugation.future if tense == "future" else conjugation.present
+        only = TargetWord(conjugate(verb.italian, subject.person), auxiliary + main)
+        return VerbGroup(auxiliary, main, only)
     if tense == "want":  # i do not want | to buy: the first word of main is the one that is conjugated
-        wanting, buying = main[:1], main[1:]
-        finite_word = TargetWord(conjugation.present("volere", subject.person), auxiliary + wanting)
-        return VerbGroup(auxiliary, main, finite_word, target_words(verb.italian, buying))
-    if tense in _MODALS:
-        return _compound(auxiliary, main, conjugation.present(_MODALS[tense], subject.person), verb.italian)
-    return VerbGroup(
-        auxiliary, main, TargetWord(conjugation.present(verb.italian, subject.person), auxiliary + main)
-    )
-
-
-def _compound(
-    auxiliary: tuple[SourceWord, ...], main: tuple[SourceWord, ...], finite: str, rest: str
-) -> VerbGroup:
-    """Pair auxiliary with auxiliary and verb with verb: has seen, ha visto; saw alone goes with both."""
-    return VerbGroup(auxiliary, main, TargetWord(finite, auxiliary or main), target_words(rest, main))
+        wanting = TargetWord(conjugation.present("volere", subject.person), auxiliary + main[:1])
+        return VerbGroup(auxiliary, main, wanting, target_words(verb.italian, main[1:]))
+    if tense in ("past", "perfect"):
+        finite = verb.auxiliary
+        rest = conjugation.participle(verb.participio, verb.auxiliary, subject.gender, subject.plural)
+    elif tense == "progressive":
+        finite, rest = "stare", conjugation.gerund(verb.italian)
+    else:
+        finite, rest = _MODALS[tense], verb.italian
+    # Auxiliary goes with auxiliary and verb with verb: has seen, ha visto; saw alone goes with both.
+    first = TargetWord(conjugation.present(finite, subject.person), auxiliary or main)
+    return VerbGroup(auxiliary, main, first, target_words(rest, main))
 
 
 def _english(
@@ -131,20 +119,18 @@ class Clause:
 
 def declarative(clause: Clause) -> Phrase:
     """Put a statement in order: the dog has never seen me, il cane non mi ha mai visto."""
-    negation, adverb = _negation(clause), _adverb(clause)
-    source = clause.subject.phrase.source + clause.verb.auxiliary + negation.source + adverb.source
-    source += clause.verb.main + clause.clitic.source + clause.complements.source
-    predicate = _italian_predicate(clause, negation, adverb)
-    return Phrase(source, clause.subject.phrase.target + predicate + clause.complements.target)
+    who, negation, adverb = clause.subject.phrase, _negation(clause), _adverb(clause)
+    before = who.source + clause.verb.auxiliary + negation.source + adverb.source
+    predicate = _predicate(clause, negation, adverb)
+    return Phrase(before + predicate.source, who.target + predicate.target) + clause.complements
 
 
 def yes_no_question(clause: Clause) -> Phrase:
     """Put a question in order: does the dog see me? English inverts, Italian only changes its melody."""
-    negation, adverb = _negation(clause), _adverb(clause)
-    source = clause.verb.auxiliary + clause.subject.phrase.source + adverb.source
-    source += clause.verb.main + clause.clitic.source + clause.complements.source
-    predicate = _italian_predicate(clause, negation, adverb)
-    return Phrase(source, clause.subject.phrase.target + predicate + clause.complements.target)
+    who, adverb = clause.subject.phrase, _adverb(clause)
+    before = clause.verb.auxiliary + who.source + adverb.source
+    predicate = _predicate(clause, _negation(clause), adverb)
+    return Phrase(before + predicate.source, who.target + predicate.target) + clause.complements
 
 
 def wh_question(question: Phrase, clause: Clause) -> Phrase:
@@ -152,26 +138,22 @@ def wh_question(question: Phrase, clause: Clause) -> Phrase:
 
     In Italian a subject that is said follows the verb: che cosa ha mangiato il cane?
     """
-    negation, adverb = _negation(clause), _adverb(clause)
-    source = question.source + clause.verb.auxiliary + clause.subject.phrase.source + clause.verb.main
-    source += clause.clitic.source + clause.complements.source
-    predicate = _italian_predicate(clause, negation, adverb)
-    target = question.target + predicate + clause.subject.phrase.target + clause.complements.target
-    return Phrase(source, target)
+    who, predicate = clause.subject.phrase, _predicate(clause, _negation(clause), _adverb(clause))
+    inverted = clause.verb.auxiliary + who.source + predicate.source
+    return question + Phrase(inverted, predicate.target + who.target) + clause.complements
 
 
-def _italian_predicate(clause: Clause, negation: Phrase, adverb: Phrase) -> tuple[TargetWord, ...]:
-    """Order non, object pronoun, conjugated verb, adverb, and the rest of the verb."""
+def _predicate(clause: Clause, negation: Phrase, adverb: Phrase) -> Phrase:
+    """The English verb and object pronoun; in Italian non, pronoun, conjugated verb, adverb, its rest."""
     finite = TargetWord(clause.verb.finite.text, clause.verb.finite.origins + clause.subject.dropped)
-    before = negation.target
-    after = adverb.target
+    before, after = negation.target, adverb.target
     if clause.adverb == "never":
         before, after = adverb.target[:1], adverb.target[1:]
     clitic = tuple(elided(word, finite.text) for word in clause.clitic.target)
     rest = clause.verb.rest
     if rest and clitic and finite.text in _HAVE:
         rest = tuple(_agreeing_participle(word, clause.clitic) for word in rest)
-    return (*before, *clitic, finite, *after, *rest)
+    return Phrase(clause.verb.main + clause.clitic.source, (*before, *clitic, finite, *after, *rest))
 
 
 _HAVE = frozenset(conjugation.present("avere", person) for person in range(6))

@@ -75,7 +75,6 @@ def contract(words: list[str], fixed: set[int]) -> list[str]:
     """Contract as people do: i am to i 'm, do not to do n't, will not to wo n't; the number of words stays.
 
     Args:
-        words: of one sentence.
         fixed: indices of words that stay as they are, such as have as a main verb.
     """
     contracted = list(words)

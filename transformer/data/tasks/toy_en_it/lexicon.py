@@ -1,4 +1,4 @@
-"""The words of the task: three tables (nouns.tsv, adjectives.tsv, verbs.tsv) and the closed classes.
+"""The words of the task: tables (nouns, adjectives, verbs and idioms, each in a .tsv) and the closed classes.
 
 An English word, in the place where the grammar uses it, has exactly one Italian counterpart.
 """
@@ -6,15 +6,18 @@ An English word, in the place where the grammar uses it, has exactly one Italian
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from random import Random
+from typing import Any, Literal, cast
 
 from transformer.data.tasks.toy_en_it.italian import Gender
 
 Aspect = Literal["action", "event", "state", "motion", "giving"]
 
 ANIMATE = frozenset({"person", "kin", "animal"})
+_TAGGED = ("tags", "describes", "subject", "object")
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,15 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective; `comparative` is empty where none is used, `describes` holds tags of nouns it suits."""
+    """An adjective; `comparative` is empty where none is used, `describes` holds tags of nouns it suits.
+
+    `place` is where Italian puts it: before or after the noun.
+    """
 
     english: str
     comparative: str
     italian: str
-    before_noun: bool
+    place: Literal["before", "after"]
     describes: frozenset[str]
 
 
@@ -73,54 +79,32 @@ class Verb:
         return self.past == self.english
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def _rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a table by column: "-" is an empty cell, and a column of `_TAGGED` holds tags."""
     with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
-        return [{column: "" if cell == "-" else cell for column, cell in row.items()} for row in rows]
+        return [{column: _cell(column, text) for column, text in row.items()} for row in rows]
 
 
-def _tags(cell: str) -> frozenset[str]:
-    tags = frozenset(cell.split())
+def _cell(column: str, text: str) -> str | frozenset[str]:
+    text = "" if text == "-" else text
+    if column not in _TAGGED:
+        return text
+    tags = frozenset(text.split())
     return (tags - {"animate"}) | ANIMATE if "animate" in tags else tags
 
 
-NOUNS = tuple(
-    Noun(
-        english=row["english"],
-        plural=row["plural"],
-        italian=row["italian"],
-        plurale=row["plurale"],
-        gender=row["gender"],
-        tags=_tags(row["tags"]),
-    )
-    for row in _rows("nouns.tsv")
-)
+NOUNS = tuple(Noun(**row) for row in _rows("nouns.tsv"))
+ADJECTIVES = tuple(Adjective(**row) for row in _rows("adjectives.tsv"))
+VERBS = tuple(Verb(**row) for row in _rows("verbs.tsv"))
+IDIOMS = tuple((row["english"], row["italian"], row["links"]) for row in _rows("idioms.tsv"))
+"""English, Italian, and which word goes with which."""
 
-ADJECTIVES = tuple(
-    Adjective(
-        english=row["english"],
-        comparative=row["comparative"],
-        italian=row["italian"],
-        before_noun=row["place"] == "before",
-        describes=_tags(row["describes"]),
-    )
-    for row in _rows("adjectives.tsv")
-)
 
-VERBS = tuple(
-    Verb(
-        english=row["english"],
-        past=row["past"],
-        participle=row["participle"],
-        italian=row["italian"],
-        auxiliary=row["auxiliary"],
-        participio=row["participio"],
-        subject=_tags(row["subject"]),
-        object=_tags(row["object"]),
-        aspect=cast(Aspect, row["aspect"]),
-    )
-    for row in _rows("verbs.tsv")
-)
+def pick_entry(rng: Random, words: Mapping[str, str]) -> tuple[str, str]:
+    """Pick a word of a table, and its translation."""
+    return rng.choice(list(words.items()))
+
 
 NAMES: dict[str, Gender] = {
     "maria": "f", "anna": "f", "giulia": "f", "sofia": "f", "elena": "f", "chiara": "f",

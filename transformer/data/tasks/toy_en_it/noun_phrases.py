@@ -18,6 +18,7 @@ from transformer.data.tasks.toy_en_it.lexicon import (
     SUBJECT_PRONOUNS,
     Adjective,
     Noun,
+    pick_entry,
 )
 
 COLOURS = frozenset(["red", "black", "white", "green", "yellow", "blue", "grey", "brown", "pink", "purple"])
@@ -95,8 +96,8 @@ def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -
     if first is None:
         return head
     if first.comparative and rng.random() < 0.12:
-        return _very(first, head, gender, plural)
-    if not first.before_noun:
+        return _after(first, head, gender, plural, very=True)
+    if first.place == "after":
         return _after(first, head, gender, plural)
     if rng.random() < 0.3:
         colour = pick_adjective(rng, noun.tags, among=COLOURS)
@@ -104,8 +105,10 @@ def nominal(rng: Random, noun: Noun, *, plural: bool, adjectives: bool = True) -
     return _before(first, head, gender, plural)
 
 
-def _after(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) -> Phrase:
+def _after(adjective: Adjective, head: Phrase, gender: Gender, plural: bool, *, very: bool = False) -> Phrase:
+    """With molto every adjective follows its noun: a very big dog, un cane molto grande."""
     words = phrase(adjective.english, italian.inflect(adjective.italian, gender, plural), content=True)
+    words = phrase("very", "molto") + words if very else words
     return Phrase(words.source + head.source, head.target + words.target)
 
 
@@ -120,14 +123,6 @@ def _before(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) ->
     return phrase(adjective.english, form, content=True) + head
 
 
-def _very(adjective: Adjective, head: Phrase, gender: Gender, plural: bool) -> Phrase:
-    """With molto every adjective follows its noun: a very big dog, un cane molto grande."""
-    words = phrase("very", "molto") + phrase(
-        adjective.english, italian.inflect(adjective.italian, gender, plural), content=True
-    )
-    return Phrase(words.source + head.source, head.target + words.target)
-
-
 def determine(
     rng: Random,
     kind: str,
@@ -140,10 +135,7 @@ def determine(
     """Give a noun a determiner of that kind, one of the keys of the tables above, "bare" or "genitive".
 
     Args:
-        rng: makes the choices.
         kind: of the determiner; "my" stands for any owner.
-        noun: to determine.
-        plural: its number.
         adjectives: whether it may have some; relatives have none.
         without: owners that are not to be picked.
     """
@@ -192,8 +184,7 @@ def definite(np: NounPhrase) -> NounPhrase:
 
 
 def _numbered(rng: Random, np: NounPhrase) -> NounPhrase:
-    number = rng.choice(list(NUMBERS))
-    return replace(np, phrase=phrase(number, NUMBERS[number]) + np.phrase)
+    return replace(np, phrase=phrase(*pick_entry(rng, NUMBERS)) + np.phrase)
 
 
 def possessed(owner: str, np: NounPhrase, *, without_article: bool = False) -> NounPhrase:
@@ -249,21 +240,16 @@ def prepositional(words: tuple[SourceWord, ...], preposition: str, np: NounPhras
     return Phrase(words + np.phrase.source, target)
 
 
-def noun_phrase(
-    rng: Random, tags: Collection[str], *, bare: bool = False, some: bool = False, plural: bool | None = None
-) -> NounPhrase:
+def noun_phrase(rng: Random, tags: Collection[str], *, bare: bool = False, some: bool = False) -> NounPhrase:
     """Pick a noun of these tags, its number, adjectives and determiner.
 
     Args:
-        rng: makes the choices.
         tags: the noun has one of them.
         bare: whether plurals and what can't be counted may have no determiner: i eat apples.
         some: whether they may have "some".
-        plural: its number, or None for either.
     """
-    noun = pick_noun(rng, tags, countable=plural is not None)
-    if plural is None:
-        plural = bool(noun.plural) and rng.random() < 0.35
+    noun = pick_noun(rng, tags)
+    plural = bool(noun.plural) and rng.random() < 0.35
     if "kin" in noun.tags:
         return determine(rng, "my", noun, plural=plural)
     kinds = _MASS if not noun.countable else _PLURAL if plural else _SINGULAR
@@ -280,10 +266,8 @@ def noun_phrase(
 
 def name(rng: Random) -> NounPhrase:
     """Pick a first name."""
-    first_name = rng.choice(list(NAMES))
-    return NounPhrase(
-        phrase(first_name, first_name, content=True), NAMES[first_name], 2, frozenset({"person"})
-    )
+    first_name, gender = rng.choice(list(NAMES.items()))
+    return NounPhrase(phrase(first_name, first_name, content=True), gender, 2, frozenset({"person"}))
 
 
 def pronoun(word: str) -> NounPhrase:

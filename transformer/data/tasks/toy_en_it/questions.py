@@ -10,7 +10,7 @@ from transformer.data.tasks.toy_en_it import italian
 from transformer.data.tasks.toy_en_it.clauses import Clause, declarative, wh_question, yes_no_question
 from transformer.data.tasks.toy_en_it.lexicon import NOUNS, VERBS, Verb
 from transformer.data.tasks.toy_en_it.noun_phrases import NounPhrase, nominal, pick_noun
-from transformer.data.tasks.toy_en_it.states import aged, being, favourite_categories, favourite_of, located
+from transformer.data.tasks.toy_en_it.states import CATEGORIES, aged, being, favourite_of, located
 from transformer.data.tasks.toy_en_it.verbal import (
     INTRANSITIVE,
     TRANSITIVE,
@@ -122,5 +122,5 @@ def how_old(rng: Random) -> Phrase:
 
 def what_favourite(rng: Random) -> Phrase:
     """Ask what is liked best: what is your favourite animal, qual è il tuo animale preferito."""
-    thing = favourite_of(rng, rng.choice(favourite_categories()))
+    thing = favourite_of(rng, rng.choice(list(CATEGORIES)))
     return wh_question(phrase("what", "qual"), Clause(thing, being(thing, "present")))

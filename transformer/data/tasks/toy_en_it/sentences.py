@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 from transformer.data.tasks.pairs import (
@@ -18,6 +16,7 @@ from transformer.data.tasks.pairs import (
 )
 from transformer.data.tasks.toy_en_it import conjugation, english
 from transformer.data.tasks.toy_en_it.clauses import Clause, declarative, yes_no_question
+from transformer.data.tasks.toy_en_it.lexicon import IDIOMS
 from transformer.data.tasks.toy_en_it.liking import liking
 from transformer.data.tasks.toy_en_it.noun_phrases import (
     NounPhrase,
@@ -84,8 +83,7 @@ def question(rng: Random) -> Phrase:
     """Ask a question that yes or no answers."""
     kind = rng.random()
     if kind < 0.6:
-        made = clause(rng, question=True)
-        return yes_no_question(made)
+        return yes_no_question(clause(rng, question=True))
     if kind < 0.85:
         return yes_no_question(state(rng, question=True))
     return existence(rng, question=True) if kind < 0.92 else liking(rng, question=True)
@@ -201,16 +199,6 @@ def idiomatic(rng: Random) -> Phrase:
     )
     return Phrase(source, target)
 
-
-def _read_idioms() -> tuple[tuple[str, str, str], ...]:
-    with (Path(__file__).parent / "idioms.tsv").open(encoding="utf-8", newline="") as file:
-        return tuple(
-            (row["english"], row["italian"], row["links"]) for row in csv.DictReader(file, delimiter="\t")
-        )
-
-
-IDIOMS = _read_idioms()
-"""English, Italian, and which word goes with which."""
 
 _STATEMENTS = {
     statement: 38, being_statement: 16, existence: 5, liking: 7, joined: 6, reported: 3, with_relative: 7,

@@ -8,7 +8,7 @@ from random import Random
 from transformer.data.tasks.pairs import Phrase, phrase, source_words, target_words
 from transformer.data.tasks.toy_en_it import adverbials, conjugation, english, italian
 from transformer.data.tasks.toy_en_it.clauses import Clause, Tense, VerbGroup
-from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS
+from transformer.data.tasks.toy_en_it.lexicon import ADJECTIVES, AGES, NOUNS, TOWNS, pick_entry
 from transformer.data.tasks.toy_en_it.noun_phrases import (
     COLOURS,
     NounPhrase,
@@ -37,14 +37,13 @@ _FEELINGS = {
 
 def being(who: NounPhrase, tense: Tense, *, infinitive: str = "essere") -> VerbGroup:
     """Conjugate to be, as essere, or as avere where Italian says so. The past is the imperfect of essere."""
-    if tense == "past":
-        words = source_words(english.was(who.person))
-        return VerbGroup(words, (), target_words(conjugation.was(who.person), words)[0])
     if tense == "future":
         will, be = source_words("will"), source_words("be")
         return VerbGroup(will, be, target_words(conjugation.future(infinitive, who.person), will + be)[0])
-    words = source_words(english.be(who.person))
-    return VerbGroup(words, (), target_words(conjugation.present(infinitive, who.person), words)[0])
+    past = tense == "past"
+    words = source_words(english.was(who.person) if past else english.be(who.person))
+    form = conjugation.was(who.person) if past else conjugation.present(infinitive, who.person)
+    return VerbGroup(words, (), target_words(form, words)[0])
 
 
 def _tense(rng: Random) -> Tense:
@@ -144,8 +143,7 @@ def compared(rng: Random) -> Clause:
 def aged(rng: Random) -> Clause:
     """Say how old someone is, which Italian has: my sister is ten years old, mia sorella ha dieci anni."""
     who = subject(rng, {"person", "kin", "animal"})
-    number = rng.choice(list(AGES))
-    years = phrase(number, AGES[number]) + phrase("years old", "anni")
+    years = phrase(*pick_entry(rng, AGES)) + phrase("years old", "anni")
     return Clause(who, being(who, "present", infinitive="avere"), years)
 
 
@@ -162,18 +160,19 @@ def feeling(rng: Random) -> Clause:
 
 def favourite(rng: Random) -> Clause:
     """Say what is liked best: my favourite animal is the raccoon, il mio animale preferito è il procione."""
-    category = rng.choice(list(_CATEGORIES))
+    category = rng.choice(list(CATEGORIES))
     whose = favourite_of(rng, category)
     member = _member(rng, category)
     first, second = (whose, member) if rng.random() < 0.75 else (member, whose)
     return Clause(first, being(first, "present"), second.phrase)
 
 
-_CATEGORIES: dict[str, tuple[str, italian.Gender]] = {
+CATEGORIES: dict[str, tuple[str, italian.Gender]] = {
     "animal": ("animale", "m"), "food": ("cibo", "m"), "drink": ("bevanda", "f"), "fruit": ("frutto", "m"),
     "instrument": ("strumento", "m"), "colour": ("colore", "m"), "city": ("città", "f"),
     "day": ("giorno", "m"), "season": ("stagione", "f"),
 }  # fmt: skip
+"""What one may have a favourite of, with its translation and gender."""
 _SEASONS = {"spring": "primavera", "summer": "estate", "autumn": "autunno", "winter": "inverno"}
 _DAYS = {
     "monday": "lunedì", "tuesday": "martedì", "wednesday": "mercoledì", "thursday": "giovedì",
@@ -182,14 +181,9 @@ _DAYS = {
 _FEMININE = frozenset({"primavera", "estate", "domenica"})
 
 
-def favourite_categories() -> list[str]:
-    """List what one may have a favourite of."""
-    return list(_CATEGORIES)
-
-
 def favourite_of(rng: Random, category: str) -> NounPhrase:
     """Say whose favourite: my favourite animal, anna's favourite animal; preferito follows its noun."""
-    translation, gender = _CATEGORIES[category]
+    translation, gender = CATEGORIES[category]
     noun, adjective = phrase(category, translation, content=True), source_words("favourite")
     form = target_words(italian.inflect("preferito", gender, plural=False), adjective)
     np = NounPhrase(Phrase(adjective + noun.source, noun.target + form), gender, 2, frozenset())
@@ -201,18 +195,12 @@ def favourite_of(rng: Random, category: str) -> NounPhrase:
 def _member(rng: Random, category: str) -> NounPhrase:
     """Pick one of a category. What English leaves bare gets an article: tea, il tè; red, il rosso."""
     if category == "city":
-        town = rng.choice(list(TOWNS))
-        return NounPhrase(phrase(town, TOWNS[town], content=True), "f", 2, frozenset())
+        return NounPhrase(phrase(*pick_entry(rng, TOWNS), content=True), "f", 2, frozenset())
     if category in ("animal", "fruit", "instrument"):
         return determine(rng, "the", pick_noun(rng, {category}), plural=False, adjectives=False)
     if category in ("food", "drink"):
         tasty = [noun for noun in NOUNS if category in noun.tags and not noun.countable]
-        noun = rng.choice(tasty)
-        return generic(
-            NounPhrase(
-                phrase(noun.english, noun.italian, content=True), noun.gender_of(plural=False), 2, noun.tags
-            )
-        )
+        return generic(determine(rng, "bare", rng.choice(tasty), plural=False, adjectives=False))
     if category == "colour":
         colours = {
             adjective.english: adjective.italian for adjective in ADJECTIVES if adjective.english in COLOURS
@@ -222,9 +210,9 @@ def _member(rng: Random, category: str) -> NounPhrase:
 
 
 def _named(rng: Random, names: dict[str, str]) -> NounPhrase:
-    word = rng.choice(list(names))
-    gender: italian.Gender = "f" if names[word] in _FEMININE else "m"
-    return generic(NounPhrase(phrase(word, names[word], content=True), gender, 2, frozenset()))
+    word, translation = pick_entry(rng, names)
+    gender: italian.Gender = "f" if translation in _FEMININE else "m"
+    return generic(NounPhrase(phrase(word, translation, content=True), gender, 2, frozenset()))
 
 
 def generic(np: NounPhrase) -> NounPhrase:
