@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.pooling import PooledMaps
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def attention_grid(
     key_tokens: Sequence[str],
     layer_labels: Sequence[str],
     head_labels: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Attention of every head",
     value_label: str = "attention weight",

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 WINDOW = 64
 """The most tokens shown on either side: more lines than that cannot be told apart."""
@@ -25,7 +25,7 @@ def attention_lines(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     head_labels: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "All heads of a layer",
     query_axis: str = "looks from",

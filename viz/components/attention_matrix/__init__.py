@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 EXACT_SIDE = 128
 """Up to this many queries and keys, values travel as float32; above it as 16-bit levels."""
@@ -36,7 +36,7 @@ def attention_matrix(
     *,
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     kind: Literal["weights", "scores", "mask"] = "weights",
     closed: NDArray[np.uint8] | None = None,

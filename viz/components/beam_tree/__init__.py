@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 NodeKind = Literal["given", "kept", "pruned", "ended"]
 """Given: where the search began. Kept, pruned: what it did with a candidate. Ended: kept, an end token."""
@@ -76,7 +76,7 @@ def beam_tree(
     cuts: Sequence[float | None],
     more: Sequence[int],
     place: Place,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "The search",
     on_select: Callable[[TreeSelection], None] | None = None,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ _VIEW = ClientView("decoding_steps")
 def decoding_steps(
     steps: Sequence[OutputStep],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     start: Sequence[str] = ("<bos>",),
     positions: Sequence[int] | None = None,

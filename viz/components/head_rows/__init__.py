@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ _VIEW = ClientView("head_rows")
 def head_rows(
     blocks: Sequence[HeadBlock],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Where each head looks",
     selected: HeadRow | None = None,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 Stop = TypeVar("Stop", int, float)
 
@@ -60,7 +60,7 @@ def next_tokens(
     open_tokens: Sequence[bool],
     chosen: int | None,
     settings: Reshaping,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "The next token",
     note: str = "",

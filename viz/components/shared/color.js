@@ -5,21 +5,9 @@ import { clamp } from "./numbers.js";
 
 /** @typedef {[number, number, number]} Rgb red, green and blue, from 0 to 255 */
 
-/**
- * The colours of the theme, as colors.py sends them: each "#rrggbb".
- * @typedef {object} Colors
- * @property {string[]} sequential
- * @property {string[]} diverging
- * @property {string[]} categorical
- * @property {string} masked
- * @property {string} hatch
- * @property {string} text
- * @property {string} muted
- * @property {string} background
- * @property {string} surface
- * @property {string} grid
- * @property {string} accent
- */
+/** @typedef {"masked" | "hatch" | "text" | "muted" | "background" | "surface" | "grid" | "accent"} ColorName */
+/** @typedef {Record<"sequential" | "diverging" | "categorical", string[]>} Scales evenly spaced stops */
+/** @typedef {Record<ColorName, string> & Scales} Colors of the theme, as frame.py sends them: each "#rrggbb" */
 
 const SHADES = 256;
 // Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ _VIEW = ClientView("token_strip")
 def token_strip(
     tokens: Sequence[StripToken],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Tokens",
     words: Sequence[str] = (),
