@@ -28,8 +28,6 @@ def attention_lines(
     colors: Theme,
     key: str,
     title: str = "All heads of a layer",
-    query_axis: str = "looks from",
-    key_axis: str = "looked at",
     first_query: int = 0,
     first_key: int = 0,
 ) -> None:
@@ -49,8 +47,6 @@ def attention_lines(
         colors: the colours of the current theme.
         key: the view's identity on the page.
         title: what the view is, for screen readers.
-        query_axis: the title above the left side.
-        key_axis: the title above the right side.
         first_query: where the window of ``WINDOW`` queries begins in a longer sentence.
         first_key: where the window of ``WINDOW`` keys begins in a longer sentence.
 
@@ -67,8 +63,6 @@ def attention_lines(
     data = {
         "colors": color_data(colors),
         "title": title,
-        "query_axis": query_axis,
-        "key_axis": key_axis,
         "heads": list(head_labels),
         "queries": list(map(brief, query_tokens[queries])),
         "keys": list(map(brief, key_tokens[keys])),

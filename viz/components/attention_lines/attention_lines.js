@@ -15,8 +15,6 @@ import { Weights } from "./weights.js";
  * @typedef {object} LinesFields
  * @property {string} title
  * @property {string} note
- * @property {string} query_axis
- * @property {string} key_axis
  * @property {string[]} heads
  * @property {string[]} queries
  * @property {string[]} keys
@@ -194,12 +192,12 @@ class AttentionLines extends CanvasView {
 
   /** @param {Pen} pen @param {Token | null} focused */
   titles(pen, focused) {
-    const { colors, query_axis, key_axis } = this.data;
+    const { colors } = this.data;
     const { from, to, width } = this.at;
     const shown = this.heads.shown.length;
     const ink = { font: fontOf(this.root, 14, 600), color: colors.muted };
-    write(pen, query_axis, [from - 8, 10], { ...ink, align: "right", limit: from - 8 });
-    write(pen, key_axis, [to + 8, 10], { ...ink, limit: width - to - 8 });
+    write(pen, "looks from", [from - 8, 10], { ...ink, align: "right", limit: from - 8 });
+    write(pen, "looked at", [to + 8, 10], { ...ink, limit: width - to - 8 });
     if (!focused || !shown) return;
     const meanings = shown === 1 ? ["weight"] : [`mean weight of ${shown} heads`, "mean"];
     const fitting = meanings.find((text) => pen.measureText(text).width < to - from - 16) ?? "";

@@ -43,8 +43,6 @@ def attention_matrix(
     reasons: Sequence[str] = (),
     title: str = "Attention",
     value_label: str = "attention weight",
-    query_axis: str = "looks from (query)",
-    key_axis: str = "looked at (key)",
     value_range: tuple[float, float] | None = None,
     beside: Sequence[tuple[Sequence[str], Sequence[str]]] = (),
     selected: MatrixCell | None = None,
@@ -69,8 +67,6 @@ def attention_matrix(
         reasons: up to 255 texts such as "masked: future".
         title: what the matrix is, for screen readers.
         value_label: what the colours mean, written beside the colour bar.
-        query_axis: the title of the rows.
-        key_axis: the title of the columns.
         value_range: the ends of the colour scale; None: measured on the open cells.
         beside: the query and key tokens of the matrices that this one is compared with, in columns of the
             same width: all then have cells of one size.
@@ -93,8 +89,6 @@ def attention_matrix(
         "label": value_label,
         "kind": kind,
         **_tokens(query_tokens, key_tokens),
-        "query_axis": query_axis,
-        "key_axis": key_axis,
         "range": list(value_range) if value_range else None,
         "reasons": list(reasons),
         "beside": [_tokens(queries, keys) for queries, keys in beside],

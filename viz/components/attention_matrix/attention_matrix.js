@@ -20,8 +20,6 @@ import style from "./style.css";
  * @typedef {object} MatrixFields
  * @property {string} title
  * @property {string} label
- * @property {string} query_axis
- * @property {string} key_axis
  * @property {import("./layout.js").Tokens[]} beside
  * @property {Cell | null} selected
  */
