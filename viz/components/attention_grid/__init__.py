@@ -41,7 +41,7 @@ def attention_grid(
     value_range: tuple[float, float] | None = None,
     selected: GridCell | None = None,
     on_select: Callable[[GridCell], None] | None = None,
-) -> GridCell | None:
+) -> None:
     """Draw the grid of heads: one map per head, rows are layers, columns are heads.
 
     In each map a row is a query (the token that looks), a column is a key (the token that is looked at).
@@ -62,9 +62,6 @@ def attention_grid(
         value_range: the ends of the colour scale, those of the pictures beside it; None: up to the largest.
         selected: the outlined map. A change of it moves the outline; the user's own click moves it at once.
         on_select: called with what was selected, before the run that the selection starts.
-
-    Returns:
-        The map selected just now; None in a run that something else started.
 
     Raises:
         ValueError: if labels or tokens do not have the lengths of the maps.
@@ -95,7 +92,7 @@ def attention_grid(
     def parse(value: JSON) -> GridCell:
         return GridCell(index(value["layer"], n_layers), index(value["head"], n_heads))
 
-    return _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
 
 
 def _note(maps: PooledMaps) -> str:

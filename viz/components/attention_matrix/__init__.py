@@ -47,7 +47,7 @@ def attention_matrix(
     beside: Sequence[tuple[Sequence[str], Sequence[str]]] = (),
     selected: MatrixCell | None = None,
     on_select: Callable[[MatrixCell | None], None] | None = None,
-) -> MatrixCell | None:
+) -> None:
     """Draw one matrix: a row is a query (the token that looks), a column is a key (the token looked at).
 
     Cells that are large enough show their number; hovering shows every number to four decimals, names the
@@ -73,9 +73,6 @@ def attention_matrix(
         selected: the locked cell. A change of it moves the lock; the user's own click moves it at once.
         on_select: called with the cell that was locked, or None when the lock was let go.
 
-    Returns:
-        The cell locked just now; None in a run that something else started.
-
     Raises:
         ValueError: if values, tokens and closed do not belong together.
     """
@@ -96,7 +93,7 @@ def attention_matrix(
     }
     numbers, arrays = _value_data(values)
     frame = pack_frame(data | numbers, arrays | _closed_runs(codes))
-    return _VIEW.mount(frame, key=key, parse=partial(_parse_cell, shape), on_select=on_select)
+    _VIEW.mount(frame, key=key, parse=partial(_parse_cell, shape), on_select=on_select)
 
 
 def _parse_cell(shape: tuple[int, int], value: JSON) -> MatrixCell | None:

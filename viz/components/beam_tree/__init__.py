@@ -80,7 +80,7 @@ def beam_tree(
     key: str,
     title: str = "The search",
     on_select: Callable[[TreeSelection], None] | None = None,
-) -> TreeSelection | None:
+) -> None:
     """Draw the tree: one column per step, in it the candidates by score, the kept ones above a line.
 
     The slider, the buttons and Page Up and Page Down go from step to step: what comes later is hidden, and
@@ -99,9 +99,6 @@ def beam_tree(
         key: the view's identity on the page.
         title: what the tree is, for screen readers.
         on_select: called with the place or the wish, before the run that it starts.
-
-    Returns:
-        The place chosen or the wish made just now; None in a run that something else started.
 
     Raises:
         ValueError: if the place is none, a parent does not come before its child, or cuts and more are not
@@ -134,7 +131,7 @@ def beam_tree(
             return GoOn(index(value["go_on"], len(nodes)))
         return Place(index(value["node"], len(nodes)), index(value["step"], depths))
 
-    return _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
 
 
 def _node_data(node: TreeNode) -> dict[str, object]:

@@ -49,7 +49,7 @@ def decoding_steps(
     title: str = "What comes out",
     selected: int = 0,
     on_select: Callable[[int], None] | None = None,
-) -> int | None:
+) -> None:
     """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
 
     A step is chosen by a click or with the arrow keys; only that reaches Python. Bars are on one scale, from
@@ -68,9 +68,6 @@ def decoding_steps(
         title: what the steps are, for screen readers.
         selected: the step shown. A change of it moves there; the user's own choice moves at once.
         on_select: called with the step that was chosen, before the run that the choice starts.
-
-    Returns:
-        The step chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: if there is no step, selected is none of them, or positions are not as many.
@@ -100,4 +97,4 @@ def decoding_steps(
     def parse(value: JSON) -> int:
         return index(value["step"], len(steps))
 
-    return _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

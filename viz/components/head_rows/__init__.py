@@ -44,7 +44,7 @@ def head_rows(
     title: str = "Where each head looks",
     selected: HeadRow | None = None,
     on_select: Callable[[HeadRow], None] | None = None,
-) -> HeadRow | None:
+) -> None:
     """Draw the blocks beside each other, or under each other where it is narrow.
 
     In each a row is a head and a column is a token that may be looked at; the colour is the attention weight,
@@ -58,9 +58,6 @@ def head_rows(
         title: what the rows are, for screen readers.
         selected: the outlined row. A change of it moves the outline; the user's own choice moves at once.
         on_select: called with the row that was chosen, before the run that the choice starts.
-
-    Returns:
-        The row chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: if the blocks differ in layers and heads, or weights and tokens do not belong together.
@@ -87,4 +84,4 @@ def head_rows(
             index(value["head"], n_heads),
         )
 
-    return _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)

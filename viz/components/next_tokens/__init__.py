@@ -65,7 +65,7 @@ def next_tokens(
     title: str = "The next token",
     note: str = "",
     on_select: Callable[[NextTokensSelection], None] | None = None,
-) -> NextTokensSelection | None:
+) -> None:
     """Draw the most probable tokens as bars, and three sliders that reshape the distribution.
 
     The bars follow the sliders in the browser, over the whole vocabulary; Python hears of the settings when a
@@ -83,9 +83,6 @@ def next_tokens(
         title: what the bars are, for screen readers.
         note: a sentence under them.
         on_select: called with the settings or the wish, before the run that it starts.
-
-    Returns:
-        What was chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: for logits that are not sorted, or names that do not belong to them.
@@ -116,7 +113,7 @@ def next_tokens(
         )
 
     frame = pack_frame(data, {"logits": logits.astype(np.float32)})
-    return _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
 
 
 def one_of(value: JSON, stops: Sequence[Stop]) -> Stop:
