@@ -21,6 +21,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const root = div(`hl hl-${name}`);
   element.append(h("style", {}, shared + style), root);
   const view = new Kind(root, host);
+  view.build();
   const show = () => {
     view.data = readFrame(host.get());
     for (const [color, value] of Object.entries(view.data.colors)) {

@@ -57,20 +57,15 @@ class Architecture extends View {
   blocks = [];
   /** @type {Column[]} */
   columns = [];
+  stacks = div("stacks");
+  lines = svg("svg", { "aria-hidden": "true" });
+  picture = h("div", { class: "picture", role: "group" }, this.stacks, this.lines);
+  panel = h("div", { class: "panel", "aria-live": "polite" });
+  tip = new Tooltip(this.root);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.stacks = div("stacks");
-    this.lines = svg("svg", { "aria-hidden": "true" });
-    this.picture = h("div", { class: "picture", role: "group" }, this.stacks, this.lines);
-    this.panel = h("div", { class: "panel", "aria-live": "polite" });
-    root.append(this.picture, this.panel);
-    this.tip = new Tooltip(root);
-    root.onmouseleave = () => this.tip.hide();
+  build() {
+    this.root.append(this.picture, this.panel);
+    this.root.onmouseleave = () => this.tip.hide();
   }
 
   update() {

@@ -47,6 +47,7 @@ import style from "./style.css";
 /** @typedef {import("../shared/frame.js").Frame & GridFields} GridData */
 /** @typedef {import("./layout.js").MapIndex} MapIndex */
 
+const SCALINGS = { shared: "same for all", own: "each head its own" };
 const OWN_NOTE =
   "Each head has a colour scale of its own here: the same colour is another number in another head, and in the large picture.";
 
@@ -58,22 +59,16 @@ class AttentionGrid extends CanvasView {
   at;
   /** @type {[number, number]} */
   scale;
+  legend = div("hl-legend");
+  bar = div("hl-bar", this.legend);
+  showScaling = choice(this.bar, "Colour scale", SCALINGS, (scaling) => {
+    this.scaling = scaling;
+    this.update();
+  });
+  layers = layers(this.stage);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-stage");
-    this.legend = div("hl-legend");
-    const bar = div("hl-bar", this.legend);
-    const scalings = { shared: "same for all", own: "each head its own" };
-    this.showScaling = choice(bar, "Colour scale", scalings, (scaling) => {
-      this.scaling = scaling;
-      this.update();
-    });
-    this.layers = layers(this.stage);
-    root.append(bar, this.stage, this.note);
+  build() {
+    this.root.append(this.bar, this.stage, this.note);
     this.listen(this.stage);
   }
 

@@ -48,16 +48,11 @@ class AttentionLines extends CanvasView {
   kept = [];
   /** @type {LinesLayout} */
   at;
+  heads = new HeadButtons(() => this.paint());
+  layers = layers(this.stage);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-stage");
-    this.heads = new HeadButtons(() => this.paint());
-    this.layers = layers(this.stage);
-    root.append(div("hl-bar", this.heads.box, this.slider()), this.stage, this.note);
+  build() {
+    this.root.append(div("hl-bar", this.heads.box, this.slider()), this.stage, this.note);
     this.listen(this.stage);
   }
 

@@ -42,26 +42,22 @@ class AttentionMatrix extends CanvasView {
   image;
   /** @type {MatrixLayout} */
   at;
+  legend = div("hl-legend");
+  fade = fadeWhereMore(this.stage);
+  window = div("hl-window");
+  space = div("hl-space", this.window);
+  layers = layers(this.window);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-box");
+  build() {
     const { stage } = this;
-    this.legend = div("hl-legend");
+    stage.classList.replace("hl-stage", "hl-box");
     const zooms = [
       this.zoomButton("−", "smaller cells", 1 / 1.35),
       this.zoomButton("+", "larger cells", 1.35),
       this.zoomButton("fit", "whole matrix", 0),
     ];
-    this.fade = fadeWhereMore(stage);
-    this.window = div("hl-window");
-    this.space = div("hl-space", this.window);
     stage.append(this.space);
-    this.layers = layers(this.window);
-    root.append(div("hl-bar", this.legend, div("hl-zoom", ...zooms)), stage, this.note);
+    this.root.append(div("hl-bar", this.legend, div("hl-zoom", ...zooms)), stage, this.note);
     this.listen(stage);
     stage.onscroll = () => this.paint();
     stage.onblur = () => this.point(null);

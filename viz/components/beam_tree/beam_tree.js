@@ -50,28 +50,24 @@ class BeamTree extends StageView {
   edges = [];
   /** @type {HTMLButtonElement[]} */
   rows = [];
+  pen = penOf(h("canvas"));
+  back = this.stepButton("◀", "one step back", -1);
+  forth = this.stepButton("▶", "one step on", 1);
+  slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
+  summary = h("output");
+  details = div("hl-node");
+  ranking = div("hl-ranking");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-tree");
-    this.pen = penOf(h("canvas"));
-    this.back = this.stepButton("◀", "one step back", -1);
-    this.forth = this.stepButton("▶", "one step on", 1);
-    this.slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
+  build() {
+    this.stage.className = "hl-tree";
     this.slider.oninput = () => this.goTo(Number(this.slider.value));
-    this.summary = h("output");
     const slider = h("label", { class: "hl-step-slider" }, this.slider);
     const bar = div("hl-bar", this.back, slider, this.forth, this.summary);
     const entries = KINDS.map(([kind, text]) =>
       span("hl-legend-entry", span(`hl-swatch ${kind}`), span("", text)),
     );
-    this.details = div("hl-node");
-    this.ranking = div("hl-ranking");
     const legend = div("hl-legend", ...entries);
-    root.append(bar, this.stage, legend, this.details, this.ranking);
+    this.root.append(bar, this.stage, legend, this.details, this.ranking);
   }
 
   /** @param {string} text @param {string} name @param {number} steps */

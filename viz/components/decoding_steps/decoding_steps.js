@@ -32,21 +32,15 @@ class DecodingSteps extends View {
   chosen = 0;
   /** @type {HTMLElement[]} */
   chips = [];
+  list = h("div", { class: "hl-steps", tabindex: 0, role: "listbox", "aria-orientation": "horizontal" });
+  fade = fadeWhereMore(this.list);
+  before = div("hl-sofar");
+  bars = h("div", { class: "hl-bars", role: "list" });
+  say = announcer(this.root);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    const attributes = { class: "hl-steps", tabindex: 0, role: "listbox", "aria-orientation": "horizontal" };
-    this.list = h("div", attributes);
+  build() {
     this.list.onkeydown = (event) => this.press(event);
-    this.fade = fadeWhereMore(this.list);
-    this.before = div("hl-sofar");
-    this.bars = h("div", { class: "hl-bars", role: "list" });
-    root.append(this.list, this.before, this.bars);
-    this.say = announcer(root);
+    this.root.append(this.list, this.before, this.bars);
   }
 
   /** @param {KeyboardEvent} event */

@@ -30,16 +30,11 @@ const KINDS = {
 class Findings extends View {
   /** @type {Severity | "all"} */
   shown = "all";
+  bar = div("hl-bar");
+  list = h("div", { class: "list", role: "list" });
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.bar = div("hl-bar");
-    this.list = h("div", { class: "list", role: "list" });
-    root.append(this.bar, this.list);
+  build() {
+    this.root.append(this.bar, this.list);
   }
 
   update() {

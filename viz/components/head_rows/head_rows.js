@@ -36,17 +36,17 @@ const LABEL_LIMIT = 130;
 class Block {
   /** Where the first row begins: above it stand the tokens. */
   top = 0;
+  name = div("name");
+  canvas = h("canvas");
+  box = div("hl-scroll", this.canvas);
+  frame = div("hl-block", this.name, this.box);
+  fade = fadeWhereMore(this.box);
 
   constructor() {
-    this.name = div("name");
-    this.canvas = h("canvas");
-    this.box = div("hl-scroll", this.canvas);
     // The arrow keys scroll it while it has the focus, and choose no head.
     this.box.onkeydown = (event) => {
       if (event.key.startsWith("Arrow")) event.stopPropagation();
     };
-    this.frame = div("hl-block", this.name, this.box);
-    this.fade = fadeWhereMore(this.box);
   }
 
   /** What scrolls is within reach of the keyboard. */
@@ -65,15 +65,11 @@ class HeadRows extends CanvasView {
   colors = [];
   /** @type {RowsLayout} */
   at;
+  legend = div("hl-legend");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-blocks");
-    this.legend = div("hl-legend");
-    root.append(this.legend, this.stage);
+  build() {
+    this.stage.className = "hl-blocks";
+    this.root.append(this.legend, this.stage);
   }
 
   update() {
@@ -86,12 +82,12 @@ class HeadRows extends CanvasView {
       ticks: ["0", "0.5", "1"],
       label: "attention weight",
     });
-    if (this.blocks.length !== data.blocks.length) this.build();
+    if (this.blocks.length !== data.blocks.length) this.makeBlocks();
     for (const [i, { name }] of data.blocks.entries()) this.blocks[i].name.textContent = name;
     this.layout();
   }
 
-  build() {
+  makeBlocks() {
     this.blocks = this.data.blocks.map(() => new Block());
     for (const { canvas } of this.blocks) this.listen(canvas);
     this.stage.replaceChildren(...this.blocks.map(({ frame }) => frame));

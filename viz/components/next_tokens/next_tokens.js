@@ -56,20 +56,15 @@ class NextTokens extends View {
   raw = [];
   /** @type {ReturnType<typeof samplingDistribution>} */
   result;
+  sliders = SETTINGS.map((name) => this.slider(name));
+  summary = h("div", { class: "hl-told", "aria-live": "polite" });
+  bars = h("div", { class: "hl-bars", role: "list", tabindex: 0 });
+  more = h("button", { class: "more", onclick: () => this.toggle() });
+  note = div("hl-note");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.sliders = SETTINGS.map((name) => this.slider(name));
-    this.summary = h("div", { class: "hl-told", "aria-live": "polite" });
-    this.bars = h("div", { class: "hl-bars", role: "list", tabindex: 0 });
-    this.more = h("button", { class: "more", onclick: () => this.toggle() });
-    this.note = div("hl-note");
+  build() {
     const settings = div("hl-settings", ...this.sliders.map(({ label }) => label));
-    root.append(settings, this.summary, this.bars, this.more, this.note);
+    this.root.append(settings, this.summary, this.bars, this.more, this.note);
   }
 
   /** @param {Setting} name */

@@ -40,6 +40,9 @@ export class View {
     });
   }
 
+  /** Put what the view is made of into its root: once, before there is data. */
+  build() {}
+
   /** There is other data. */
   update() {}
 
@@ -67,18 +70,14 @@ export class View {
  * @extends {View<Data>}
  */
 export class StageView extends View {
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   * @param {string} className of the stage
-   */
-  constructor(root, host, className) {
-    super(root, host);
-    this.stage = h("div", { class: className, tabindex: 0, role: "application" });
-    this.stage.onkeydown = (event) => this.press(event);
-    this.note = div("hl-note");
-    this.say = announcer(root);
-  }
+  stage = h("div", {
+    class: "hl-stage",
+    tabindex: 0,
+    role: "application",
+    onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(event),
+  });
+  note = div("hl-note");
+  say = announcer(this.root);
 
   /**
    * Name the stage for screen readers.
@@ -122,16 +121,7 @@ export class CanvasView extends StageView {
   selected = null;
   /** @type {MouseEvent | null} */
   pointer = null;
-
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   * @param {string} className
-   */
-  constructor(root, host, className) {
-    super(root, host, className);
-    this.tip = new Tooltip(root);
-  }
+  tip = new Tooltip(this.root);
 
   /** @param {HTMLElement} target where the pointer finds places */
   listen(target) {

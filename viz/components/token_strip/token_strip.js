@@ -22,17 +22,13 @@ import style from "./style.css";
 
 /** @extends {View<StripData>} */
 class TokenStrip extends View {
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    // A list that scrolls has to be within reach of the keyboard.
-    this.list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
-    this.fade = fadeWhereMore(this.list);
-    this.note = div("hl-note");
-    root.append(this.list, this.note);
+  // A list that scrolls has to be within reach of the keyboard.
+  list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
+  fade = fadeWhereMore(this.list);
+  note = div("hl-note");
+
+  build() {
+    this.root.append(this.list, this.note);
   }
 
   update() {
