@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -92,14 +91,14 @@ def attention_matrix(
         "selected": [selected.query, selected.key] if selected else None,
     }
     numbers, arrays = _value_data(values)
+
+    def parse(value: JSON) -> MatrixCell | None:
+        if value == "cleared":
+            return None
+        return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
+
     frame = pack_frame(data | numbers, arrays | _closed_runs(codes))
-    _VIEW.mount(frame, key=key, parse=partial(_parse_cell, shape), on_select=on_select)
-
-
-def _parse_cell(shape: tuple[int, int], value: JSON) -> MatrixCell | None:
-    if value == "cleared":
-        return None
-    return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
+    _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
 
 
 def _tokens(queries: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
@@ -130,6 +129,5 @@ def _value_data(values: NDArray[np.float32]) -> tuple[dict[str, Any], dict[str, 
 def _closed_runs(codes: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Describe the reasons as runs of equal cells, row after row: masks are a few runs a row."""
     flat = codes.ravel()
-    starts = np.flatnonzero(np.diff(flat, prepend=flat[0])).astype(np.uint32)
-    starts = np.concatenate([np.zeros(1, np.uint32), starts])
+    starts = np.flatnonzero(np.diff(flat, prepend=np.int16(-1))).astype(np.uint32)
     return {"run_starts": starts, "run_reasons": flat[starts].astype(np.uint8)}

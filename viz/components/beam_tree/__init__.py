@@ -119,11 +119,8 @@ def beam_tree(
         "more": list(more),
         "selected": place.node,
         "step": place.step,
-        "nodes": [_node_data(node) for node in nodes],
-        "hypotheses": [
-            {"node": hypothesis.node, "text": hypothesis.text, "score": hypothesis.score}
-            for hypothesis in hypotheses
-        ],
+        "nodes": [vars(node) | {"token": brief(node.token)} for node in nodes],
+        "hypotheses": list(map(vars, hypotheses)),
     }
 
     def parse(value: JSON) -> TreeSelection:
@@ -132,18 +129,3 @@ def beam_tree(
         return Place(index(value["node"], len(nodes)), index(value["step"], depths))
 
     _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
-
-
-def _node_data(node: TreeNode) -> dict[str, object]:
-    return {
-        "token": brief(node.token),
-        "parent": node.parent,
-        "depth": node.depth,
-        "probability": node.probability,
-        "score": node.score,
-        "rank": node.rank,
-        "kind": node.kind,
-        "why": node.why,
-        "numbers": [list(pair) for pair in node.numbers],
-        "open": node.is_open,
-    }

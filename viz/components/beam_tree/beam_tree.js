@@ -178,7 +178,7 @@ class BeamTree extends StageView {
   }
 
   goOn() {
-    if (this.data.nodes[this.chosen].open) this.selection.report({ go_on: this.chosen });
+    if (this.data.nodes[this.chosen].is_open) this.selection.report({ go_on: this.chosen });
   }
 
   draw() {
@@ -217,10 +217,10 @@ class BeamTree extends StageView {
   }
 
   describe() {
-    const { depth, token, numbers, why, open } = this.data.nodes[this.chosen];
-    const title = open ? "The search restarts after this token" : "Nothing can follow this token";
+    const { depth, token, numbers, why, is_open } = this.data.nodes[this.chosen];
+    const title = is_open ? "The search restarts after this token" : "Nothing can follow this token";
     const go = h("button", { class: "go", title, onclick: () => this.goOn() }, "Continue from here");
-    go.disabled = !open;
+    go.disabled = !is_open;
     this.details.replaceChildren(
       h("div", { class: "title" }, depth ? `Step ${depth - 1}: ` : "Start: ", span("word", token)),
       h(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from viz.components.shared.client_view import ClientView
@@ -45,5 +45,5 @@ def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str)
         colors: the colours of the current theme.
         key: the view's identity on the page.
     """
-    data = {"colors": color_data(colors), "findings": [asdict(finding) for finding in findings]}
+    data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)
