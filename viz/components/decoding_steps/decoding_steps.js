@@ -79,7 +79,7 @@ class DecodingSteps extends View {
   chip({ word, probability }, i) {
     return h(
       "div",
-      { class: "hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
+      { class: "hl-chip hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
       span("place", this.data.positions?.[i] ?? i),
       span("word", word),
       track({ "": probability }),

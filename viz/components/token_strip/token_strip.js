@@ -48,7 +48,7 @@ class TokenStrip extends View {
   chip([word, id, kind], position) {
     const chip = h(
       "div",
-      { class: `hl-token ${kind}`, role: "listitem" },
+      { class: `hl-chip hl-token ${kind}`, role: "listitem" },
       span("place", position),
       span("word", word),
       span("id", `id ${id}`),
