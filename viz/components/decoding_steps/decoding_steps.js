@@ -115,29 +115,13 @@ class DecodingSteps extends View {
     const rest = Math.max(0, 1 - sum(shown.map(({ probability }) => probability)));
     return [
       ...shown.map(({ word, probability, place }) => {
-        return bar(
-          word,
-          probability,
-          `${place}.`,
-          place === rank ? "taken" : "",
-          place === rank ? taken : "",
-        );
+        const marked = place === rank ? { className: "taken", tag: taken } : {};
+        return barRow(span("word", word), { "": probability }, { rank: `${place}.`, ...marked });
       }),
-      bar("all others", rest, "", "rest", ""),
+      barRow(span("word", "all others"), { "": rest }, { className: "rest" }),
     ];
   }
 }
-
-/** @param {string} word @param {number} probability @param {string} rank @param {string} className @param {string} tag */
-const bar = (word, probability, rank, className, tag) =>
-  barRow({
-    className,
-    rank,
-    word: span("word", word),
-    bars: { "": probability },
-    numbers: [percent(probability)],
-    tag,
-  });
 
 export const mount = mounting(DecodingSteps, "decoding_steps", style);
 export default forStreamlit(mount);

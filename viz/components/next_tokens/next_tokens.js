@@ -159,22 +159,17 @@ class NextTokens extends View {
     );
     word.disabled = !open[i];
     const [now, before] = [probabilities[i], this.raw[i]];
-    return barRow({
-      className: cut ? "cut" : i === chosen ? "taken" : "",
-      rank: `${i + 1}.`,
-      word,
-      bars: { now, before },
-      numbers: [cut ? "0 %" : percent(now), percent(before)],
-      tag: cut || (i === chosen ? "chosen above" : ""),
-    });
+    const className = cut ? "cut" : i === chosen ? "taken" : "";
+    const numbers = [cut ? "0 %" : percent(now), percent(before)];
+    const tag = cut || (i === chosen ? "chosen above" : "");
+    return barRow(word, { now, before }, { className, rank: `${i + 1}.`, numbers, tag });
   }
 
   /** All tokens that are not shown. @param {number} shown */
   rest(shown) {
     const [now, before] = [this.result.probabilities, this.raw].map((p) => sum(p.slice(shown)));
     const word = span("word", `${grouped(this.sorted.length - shown)} others`);
-    const numbers = [percent(now), percent(before)];
-    return barRow({ className: "rest", rank: "", word, bars: { now, before }, numbers, tag: "" });
+    return barRow(word, { now, before }, { className: "rest" });
   }
 
   state() {

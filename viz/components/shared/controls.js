@@ -2,6 +2,7 @@
 // Parts of a page that several views have: a choice between buttons, a box that scrolls, rows of bars.
 
 import { div, h, span } from "./dom.js";
+import { percent } from "./numbers.js";
 
 /**
  * A row of buttons of which one is on.
@@ -62,16 +63,13 @@ export const track = (probabilities) =>
 
 /**
  * A row of a list of probabilities.
- * @param {object} row
- * @param {string} row.className
- * @param {string} row.rank
- * @param {HTMLElement} row.word
- * @param {Record<string, number>} row.bars
- * @param {string[]} row.numbers
- * @param {string} row.tag
+ * @param {HTMLElement} word
+ * @param {Record<string, number>} bars the probabilities, by the class of their bars
+ * @param {{className?: string, rank?: string, numbers?: string[], tag?: string}} row
  */
-export function barRow({ className, rank, word, bars, numbers, tag }) {
-  const written = numbers.map((number, i) => span(i ? "percent quiet" : "percent", number));
+export function barRow(word, bars, { className = "", rank = "", numbers, tag = "" }) {
+  const percents = numbers ?? Object.values(bars).map(percent);
+  const written = percents.map((number, i) => span(i ? "percent quiet" : "percent", number));
   const cells = [span("rank", rank), word, track(bars), ...written, span("tag", tag)];
   return h("div", { class: className, role: "listitem" }, ...cells);
 }
