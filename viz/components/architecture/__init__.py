@@ -85,8 +85,6 @@ def architecture_view(stacks: Sequence[ArchitectureStack], *, colors: Theme, key
 
     Args:
         stacks: the encoder first; one or both.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what is drawn, for screen readers.
     """
     data = {

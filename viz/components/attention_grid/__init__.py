@@ -54,8 +54,6 @@ def attention_grid(
         key_tokens: every token of the columns, likewise.
         layer_labels: L labels such as "layer 0".
         head_labels: H labels such as "head 3". Where they do not fit, their last words stand for them.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the grid is, for screen readers.
         value_label: what the colours mean, written beside the colour bar.
         kind: "weights" are coloured from 0 on; "scores" diverge from 0 to both sides.

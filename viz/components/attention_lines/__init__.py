@@ -44,8 +44,6 @@ def attention_lines(
         query_tokens: Q tokens, with invisible characters already made visible.
         key_tokens: K tokens, likewise.
         head_labels: H labels such as "head 0".
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the view is, for screen readers.
         first_query: where the window of ``WINDOW`` queries begins in a longer sentence.
         first_key: where the window of ``WINDOW`` keys begins in a longer sentence.

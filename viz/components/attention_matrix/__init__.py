@@ -58,8 +58,6 @@ def attention_matrix(
         values: (Q, K). Weights, scores (-inf where a mask has been added), or, for a mask, anything.
         query_tokens: Q tokens, with invisible characters already made visible.
         key_tokens: K tokens, likewise.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         kind: "weights" are coloured from 0 up, "scores" diverge from 0, a "mask" shows open and closed only.
         closed: (Q, K) or what broadcasts to it: 0 where the cell is open, n where reasons[n - 1] closes it.
             Closed cells are grey and striped, each of the first three reasons in its own way.

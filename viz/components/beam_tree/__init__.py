@@ -95,8 +95,6 @@ def beam_tree(
         cuts: for each depth the score below which all candidates were pruned; None where there is no such.
         more: for each depth how many pruned candidates are not among the nodes.
         place: where the user is. A change of it moves there; their own choice moves at once.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the tree is, for screen readers.
         on_select: called with the place or the wish, before the run that it starts.
 

@@ -58,8 +58,6 @@ def decoding_steps(
 
     Args:
         steps: one or more steps in order; step 0 is the first token.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         start: the tokens the decoder begins with.
         positions: where each step's token stands, if it was found in its place (a masked word) and not after
             the steps before it.

@@ -38,12 +38,6 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
-    """Draw findings in their order, with one button per severity that shows these alone; nothing comes back.
-
-    Args:
-        findings: the worst first.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
-    """
+    """Draw findings, the worst first, with one button per severity that shows these alone; sends nothing back."""
     data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)

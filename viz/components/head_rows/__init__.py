@@ -53,8 +53,6 @@ def head_rows(
 
     Args:
         blocks: one or more, with the same layers and heads.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the rows are, for screen readers.
         selected: the outlined row. A change of it moves the outline; the user's own choice moves at once.
         on_select: called with the row that was chosen, before the run that the choice starts.

@@ -78,8 +78,6 @@ def next_tokens(
         open_tokens: for each of those whether there can be a token after it.
         chosen: which of them is marked as taken; None for none of these.
         settings: where the sliders stand. A change of it moves them; the user's own moves them at once.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the bars are, for screen readers.
         note: a sentence under them.
         on_select: called with the settings or the wish, before the run that it starts.

@@ -53,8 +53,6 @@ def token_strip(
 
     Args:
         tokens: the tokens in order; positions count from 0.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the tokens are, for screen readers.
         words: the words that tokens are parts of, with invisible characters already made visible.
         note: what else there is to know of these tokens, for the line under them.
