@@ -4,8 +4,8 @@
 import { forStreamlit, mounting } from "../mount.js";
 import { clipped, fontOf, layers, penOf, prepare, raster } from "../shared/canvas.js";
 import { css, hatchSwatch } from "../shared/color.js";
-import { fadeWhereMore } from "../shared/controls.js";
-import { div, h, positionOn } from "../shared/dom.js";
+import { fadeWhereMore, namedButton } from "../shared/controls.js";
+import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, pointOnScale, scaleLabel } from "../shared/legend.js";
 import { clamp, format, stepped } from "../shared/numbers.js";
 import { CanvasView } from "../shared/shell.js";
@@ -23,7 +23,7 @@ import style from "./style.css";
  * @property {import("./layout.js").Tokens[]} beside
  * @property {Cell | null} selected
  */
-/** @typedef {import("../shared/frame.js").Frame & MatrixFields & import("./cells.js").CellFields} MatrixData */
+/** @typedef {MatrixFields & import("./cells.js").CellFields} MatrixData */
 /** @typedef {import("./layout.js").Cell} Cell */
 /** @typedef {import("./layout.js").Point} Point */
 
@@ -52,9 +52,9 @@ class AttentionMatrix extends CanvasView {
     const { stage } = this;
     stage.classList.replace("hl-stage", "hl-box");
     const zooms = [
-      this.zoomButton("−", "smaller cells", 1 / 1.35),
-      this.zoomButton("+", "larger cells", 1.35),
-      this.zoomButton("fit", "whole matrix", 0),
+      namedButton("−", "smaller cells", () => this.zoomBy(1 / 1.35)),
+      namedButton("+", "larger cells", () => this.zoomBy(1.35)),
+      namedButton("fit", "whole matrix", () => this.zoomBy(0)),
     ];
     stage.append(this.space);
     this.root.append(div("hl-bar", this.legend, div("hl-zoom", ...zooms)), stage, this.note);
@@ -62,11 +62,6 @@ class AttentionMatrix extends CanvasView {
     stage.onscroll = () => this.paint();
     stage.onblur = () => this.point(null);
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-  }
-
-  /** @param {string} text @param {string} name @param {number} factor */
-  zoomButton(text, name, factor) {
-    return h("button", { "aria-label": name, onclick: () => this.zoomBy(factor) }, text);
   }
 
   /** @param {WheelEvent} event */

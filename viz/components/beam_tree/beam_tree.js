@@ -3,6 +3,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { fontOf, penOf } from "../shared/canvas.js";
+import { namedButton } from "../shared/controls.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import { clamp, format, percent } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
@@ -12,7 +13,7 @@ import { cutLabel, edge, head, mark, stepName } from "./shapes.js";
 import style from "./style.css";
 
 /**
- * @typedef {object} TreeFields
+ * @typedef {object} TreeData
  * @property {string} title
  * @property {number} given the first depth that the search chose itself
  * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
@@ -22,7 +23,6 @@ import style from "./style.css";
  * @property {import("./layout.js").TreeNode[]} nodes
  * @property {{node: number, text: string, score: number}[]} hypotheses
  */
-/** @typedef {import("../shared/frame.js").Frame & TreeFields} TreeData */
 
 const KEYS = "arrow keys go from node to node, Page Up and Page Down from step to step, Enter continues";
 const KINDS = [
@@ -51,8 +51,8 @@ class BeamTree extends StageView {
   /** @type {HTMLButtonElement[]} */
   rows = [];
   pen = penOf(h("canvas"));
-  back = this.stepButton("◀", "one step back", -1);
-  forth = this.stepButton("▶", "one step on", 1);
+  back = namedButton("◀", "one step back", () => this.goTo(this.step - 1));
+  forth = namedButton("▶", "one step on", () => this.goTo(this.step + 1));
   slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
   summary = h("output");
   details = div("hl-node");
@@ -68,11 +68,6 @@ class BeamTree extends StageView {
     );
     const legend = div("hl-legend", ...entries);
     this.root.append(bar, this.stage, legend, this.details, this.ranking);
-  }
-
-  /** @param {string} text @param {string} name @param {number} steps */
-  stepButton(text, name, steps) {
-    return h("button", { "aria-label": name, onclick: () => this.goTo(this.step + steps) }, text);
   }
 
   update() {

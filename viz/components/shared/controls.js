@@ -4,6 +4,9 @@
 import { div, h, span } from "./dom.js";
 import { percent } from "./numbers.js";
 
+/** @param {string} text @param {string} name what it does @param {() => void} onclick */
+export const namedButton = (text, name, onclick) => h("button", { "aria-label": name, onclick }, text);
+
 /**
  * A row of buttons of which one is on.
  * @template {string} Value
