@@ -30,7 +30,7 @@ import style from "./style.css";
  * @property {Block[]} above
  * @property {string} writes
  */
-/** @typedef {import("../shared/frame.js").Frame & {title: string, stacks: Stack[]}} ArchitectureData */
+/** @typedef {{title: string, stacks: Stack[]}} ArchitectureData */
 /** @typedef {{block: Block, stack: Stack, times: number, node: HTMLElement}} Entry */
 
 /**

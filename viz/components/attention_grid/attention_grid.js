@@ -26,7 +26,7 @@ import { CLOSED, paintMaps, palette, scaleFor, sharedScale, valueAt } from "./pi
 import style from "./style.css";
 
 /**
- * @typedef {object} GridFields
+ * @typedef {object} GridData
  * @property {string} title
  * @property {string} label
  * @property {string} note
@@ -44,7 +44,6 @@ import style from "./style.css";
  * @property {Float32Array} low
  * @property {Float32Array} high
  */
-/** @typedef {import("../shared/frame.js").Frame & GridFields} GridData */
 /** @typedef {import("./layout.js").MapIndex} MapIndex */
 
 const SCALINGS = { shared: "same for all", own: "each head its own" };

@@ -12,7 +12,7 @@ import style from "./style.css";
 import { Weights } from "./weights.js";
 
 /**
- * @typedef {object} LinesFields
+ * @typedef {object} LinesData
  * @property {string} title
  * @property {string} note
  * @property {string[]} heads
@@ -20,7 +20,6 @@ import { Weights } from "./weights.js";
  * @property {string[]} keys
  * @property {Uint16Array} weights
  */
-/** @typedef {import("../shared/frame.js").Frame & LinesFields} LinesData */
 /** @typedef {import("./layout.js").Token} Token */
 /** @typedef {import("../shared/canvas.js").Pen} Pen */
 

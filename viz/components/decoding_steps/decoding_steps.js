@@ -13,7 +13,7 @@ import style from "./style.css";
 /** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Step */
 
 /**
- * @typedef {object} StepsFields
+ * @typedef {object} StepsData
  * @property {string} title
  * @property {string[]} start the tokens the decoder begins with
  * @property {number[] | null} positions of the steps' tokens, if they were found in their places
@@ -22,7 +22,6 @@ import style from "./style.css";
  * @property {number} selected
  * @property {Step[]} steps
  */
-/** @typedef {import("../shared/frame.js").Frame & StepsFields} StepsData */
 
 /** So many tokens before a step are shown. */
 const BEFORE = 8;

@@ -8,16 +8,9 @@ import { View } from "../shared/shell.js";
 import style from "./style.css";
 
 /** @typedef {keyof typeof KINDS} Severity */
-/**
- * @typedef {object} Finding
- * @property {Severity} severity
- * @property {string} title
- * @property {string} number
- * @property {string} meaning
- * @property {string} advice
- * @property {string} where
- */
-/** @typedef {import("../shared/frame.js").Frame & {findings: Finding[]}} FindingsData */
+/** @typedef {Record<"title" | "number" | "meaning" | "advice" | "where", string>} Texts */
+/** @typedef {Texts & {severity: Severity}} Finding */
+/** @typedef {{findings: Finding[]}} FindingsData */
 
 const KINDS = {
   problem: { sign: "✕", name: "Problems" },

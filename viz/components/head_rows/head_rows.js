@@ -26,7 +26,7 @@ import style from "./style.css";
  * @property {Row | null} selected
  */
 /** @typedef {Record<`weights${number}`, Float32Array>} RowsWeights */
-/** @typedef {import("../shared/frame.js").Frame & RowsFields & RowsWeights} RowsData */
+/** @typedef {RowsFields & RowsWeights} RowsData */
 
 const FONT = 14;
 const SLANT = -Math.PI / 4;

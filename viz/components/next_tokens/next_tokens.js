@@ -14,7 +14,7 @@ import style from "./style.css";
 /** @typedef {keyof Settings} Setting */
 
 /**
- * @typedef {object} NextTokensFields
+ * @typedef {object} NextTokensData
  * @property {string} title
  * @property {string} note
  * @property {string[]} tokens the most probable ones by name
@@ -25,7 +25,6 @@ import style from "./style.css";
  * @property {Record<Setting, {label: string, help: string}>} labels
  * @property {Float32Array} logits of all tokens, the largest first
  */
-/** @typedef {import("../shared/frame.js").Frame & NextTokensFields} NextTokensData */
 
 const FEW = 12;
 const HEADER = ["", "token", "probability now (outline: as trained)", "now", "as trained", ""];

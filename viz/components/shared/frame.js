@@ -3,11 +3,7 @@
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
-/**
- * What every view is given.
- * @typedef {object} Frame
- * @property {import("./color.js").Colors} colors
- */
+/** @typedef {{colors: import("./color.js").Colors}} Frame what every view is given */
 
 /**
  * The header's data with each array put in under its name; `any`, because each view knows its own fields.

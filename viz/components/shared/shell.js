@@ -19,10 +19,10 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 
 /**
  * A view: made once, updated for other data, placed again for another width.
- * @template {import("./frame.js").Frame} Data
+ * @template Data
  */
 export class View {
-  /** @type {Data} */
+  /** @type {Data & import("./frame.js").Frame} */
   data;
   width = 0;
 
@@ -66,7 +66,7 @@ export class View {
 
 /**
  * A view with a stage, which has the focus and takes the keys.
- * @template {import("./frame.js").Frame} Data
+ * @template Data
  * @extends {View<Data>}
  */
 export class StageView extends View {
@@ -110,7 +110,7 @@ export class StageView extends View {
 
 /**
  * A stage with canvases, on which pointer and keys find places, such as a layer and a head: numbers that say where.
- * @template {import("./frame.js").Frame & {selected?: Place | null}} Data
+ * @template {{title: string, selected?: Place | null}} Data
  * @template {number[]} Place
  * @extends {StageView<Data>}
  */

@@ -59,12 +59,7 @@ function schemeOf(choice) {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/**
- * @param {object} component
- * @param {ShadowRoot} component.parentElement
- * @param {{theme: string}} component.data
- * @param {(name: string, value: unknown) => void} component.setTriggerValue
- */
+/** @param {import("../mount.js").Component<{theme: string}> & {parentElement: ShadowRoot}} component */
 export default function ({ parentElement, data, setTriggerValue }) {
   const group = /** @type {HTMLFieldSetElement} */ (parentElement.querySelector("fieldset"));
   const failure = /** @type {HTMLElement} */ (parentElement.querySelector("[role=status]"));

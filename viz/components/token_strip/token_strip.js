@@ -12,13 +12,12 @@ import style from "./style.css";
 /** @typedef {[text: string, id: number, kind: "word" | "special" | "unknown"]} Token */
 
 /**
- * @typedef {object} StripFields
+ * @typedef {object} StripData
  * @property {string} title
  * @property {string} note
  * @property {Token[]} tokens
  * @property {[word: string, count: number][]} words how many tokens each word has, in their order
  */
-/** @typedef {import("../shared/frame.js").Frame & StripFields} StripData */
 
 /** @extends {View<StripData>} */
 class TokenStrip extends View {
