@@ -38,6 +38,6 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
-    """Draw findings, the worst first, with one button per severity that shows these alone; sends nothing back."""
+    """Draw findings, the worst first, with a button per severity that shows these alone; nothing returns."""
     data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)
