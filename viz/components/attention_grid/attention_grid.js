@@ -13,7 +13,7 @@ import {
   strokeBox,
   write,
 } from "../shared/canvas.js";
-import { hatchSwatch, ramp } from "../shared/color.js";
+import { hatchSwatch, ramp, stopsOf } from "../shared/color.js";
 import { choice } from "../shared/controls.js";
 import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, scaleLabel } from "../shared/legend.js";
@@ -21,7 +21,7 @@ import { format, stepped } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
 import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
-import { GridLayout } from "./layout.js";
+import { GridLayout, LABELS } from "./layout.js";
 import { CLOSED, paintMaps, palette, scaleFor, sharedScale, valueAt } from "./pixels.js";
 import style from "./style.css";
 
@@ -83,16 +83,11 @@ class AttentionGrid extends CanvasView {
   update() {
     const { title, range, kind, low, high } = this.data;
     this.follow();
-    this.describeStage(title, "arrow keys choose a layer and a head");
+    this.stage.ariaLabel = `${title}: arrow keys choose a layer and a head`;
     this.scale = range ?? sharedScale(kind, low, high);
     this.explain();
     this.layout();
     if (this.pointer) this.point(this.find(this.pointer), this.pointer);
-  }
-
-  get stops() {
-    const { colors, kind } = this.data;
-    return kind === "scores" ? colors.diverging : colors.sequential;
   }
 
   /** Say what the colours mean, and the pixels. */
@@ -102,7 +97,7 @@ class AttentionGrid extends CanvasView {
     const [from, to] = this.scale.map((value) => format(value));
     const ends = kind === "scores" ? ["−largest", "0", "largest"] : ["0", "the head’s largest"];
     drawLegend(this.legend, {
-      stops: this.stops,
+      stops: stopsOf(this.data),
       ticks: own ? ends : kind === "scores" ? [from, "0", to] : [from, to],
       label: own ? label : scaleLabel(this.data, to),
       swatches: levels.includes(CLOSED) ? [["closed by a mask", hatchSwatch(colors)]] : [],
@@ -129,7 +124,7 @@ class AttentionGrid extends CanvasView {
     const [width, height] = this.at.box.map((side) => Math.round(side * sharpness));
     /** @type {[number, number]} */
     const shown = [Math.min(size[1], width), Math.min(size[0], height)];
-    const colors = ramp(this.stops);
+    const colors = ramp(stopsOf(this.data));
     const pixels = paintMaps(levels, size, heads.length, shown, (map) => {
       const scale = this.scaling === "own" ? scaleFor(kind, low[map], high[map]) : this.scale;
       return palette(colors, low[map], high[map], scale);
@@ -148,7 +143,7 @@ class AttentionGrid extends CanvasView {
     const fits = heads.every((label) => pen.measureText(label).width <= at.pitch[0]);
     for (const [head, label] of heads.entries()) {
       const name = fits ? label : label.slice(label.lastIndexOf(" ") + 1);
-      write(pen, name, [at.middle(0, head)[0], at.header], { ...ink, align: "center" });
+      write(pen, name, [at.middle(0, head)[0], LABELS], { ...ink, align: "center" });
     }
     const [image, [across, down]] = this.image();
     for (let map = 0; map < layers.length * heads.length; map++) {

@@ -7,6 +7,8 @@ import { clamp } from "../shared/numbers.js";
 
 const GAP = 8;
 const HEADER = 26;
+/** The middle of the line of labels above the maps. */
+export const LABELS = HEADER / 2 - 1;
 const LARGEST = 280;
 const TALLEST = 680;
 
@@ -33,11 +35,6 @@ export class GridLayout {
   get extent() {
     const [right, bottom] = this.corner(this.counts[0], this.counts[1]);
     return /** @type {const} */ ([right + 4, bottom + 4]);
-  }
-
-  /** The middle of the line of labels above the maps. */
-  get header() {
-    return HEADER / 2 - 1;
   }
 
   /**

@@ -110,7 +110,7 @@ class AttentionLines extends CanvasView {
     const shape = String([heads.length, queries.length, keys.length]);
     if (shape !== this.shape) this.hovered = this.selected = null;
     this.shape = shape;
-    this.describeStage(title, "arrow keys move from token to token, Escape clears");
+    this.stage.ariaLabel = `${title}: arrow keys move from token to token, Escape clears`;
     this.note.textContent = note;
     this.heads.update(heads, this.data.colors);
     this.choose();

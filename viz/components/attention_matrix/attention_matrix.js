@@ -3,7 +3,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { clipped, fontOf, layers, penOf, prepare, raster } from "../shared/canvas.js";
-import { css, hatchSwatch } from "../shared/color.js";
+import { css, hatchSwatch, stopsOf } from "../shared/color.js";
 import { fadeWhereMore, namedButton } from "../shared/controls.js";
 import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, pointOnScale, scaleLabel } from "../shared/legend.js";
@@ -112,7 +112,7 @@ class AttentionMatrix extends CanvasView {
     this.follow();
     this.cells = new MatrixCells(data);
     this.image = raster(this.cells.pixels(), this.cells.keys);
-    this.describeStage(data.title, "arrow keys move, Enter selects, Escape clears");
+    this.stage.ariaLabel = `${data.title}: arrow keys move, Enter selects, Escape clears`;
     this.explain();
     this.layout();
     if (this.hovered) this.point(this.hovered, this.pointer);
@@ -131,8 +131,7 @@ class AttentionMatrix extends CanvasView {
     }
     const [low, high] = cells.range;
     const ticks = [low, (low + high) / 2, high].map((value) => format(value));
-    const stops = kind === "scores" ? colors.diverging : colors.sequential;
-    drawLegend(this.legend, { stops, ticks, label: scaleLabel(data, ticks[2]), swatches });
+    drawLegend(this.legend, { stops: stopsOf(data), ticks, label: scaleLabel(data, ticks[2]), swatches });
   }
 
   place() {

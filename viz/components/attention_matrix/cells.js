@@ -1,7 +1,7 @@
 // @ts-check
 // The cells of a matrix: their values, why they are closed, their colours. No layout in here.
 
-import { pixel, ramp, shade } from "../shared/color.js";
+import { pixel, ramp, shade, stopsOf } from "../shared/color.js";
 import { clamp } from "../shared/numbers.js";
 
 /** Where on the scale the one colour of a mask's open cells lies. */
@@ -35,7 +35,7 @@ export class MatrixCells {
     this.values = data.values ?? restored(data);
     this.closed = readClosed(data, this.values.length);
     this.range = data.range ?? this.measuredRange();
-    this.ramp = ramp(data.kind === "scores" ? data.colors.diverging : data.colors.sequential);
+    this.ramp = ramp(stopsOf(data));
   }
 
   /**

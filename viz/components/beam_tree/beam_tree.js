@@ -85,7 +85,7 @@ class BeamTree extends StageView {
       this.unseen = true;
     }
     Object.assign(this.slider, { min: given, max: this.at.last });
-    this.describeStage(title, KEYS);
+    this.stage.ariaLabel = `${title}: ${KEYS}`;
     this.draw();
     this.mark();
     this.layout();

@@ -4,7 +4,7 @@
 import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, penOf, prepare, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, ramp, shade } from "../shared/color.js";
-import { fadeWhereMore } from "../shared/controls.js";
+import { fadeWhereMore, stopWhereMore } from "../shared/controls.js";
 import { div, h, positionOn } from "../shared/dom.js";
 import { drawLegend } from "../shared/legend.js";
 import { format, stepped, withoutZero } from "../shared/numbers.js";
@@ -51,8 +51,7 @@ class Block {
 
   /** What scrolls is within reach of the keyboard. */
   letScroll() {
-    if (this.box.scrollWidth > this.box.clientWidth) this.box.tabIndex = 0;
-    else this.box.removeAttribute("tabindex");
+    stopWhereMore(this.box);
     this.fade();
   }
 }
@@ -76,7 +75,7 @@ class HeadRows extends CanvasView {
     const { data } = this;
     this.follow();
     this.colors = ramp(data.colors.sequential);
-    this.describeStage(data.title, "arrow keys choose a head");
+    this.stage.ariaLabel = `${data.title}: arrow keys choose a head`;
     drawLegend(this.legend, {
       stops: data.colors.sequential,
       ticks: ["0", "0.5", "1"],

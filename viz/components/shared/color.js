@@ -13,6 +13,9 @@ const SHADES = 256;
 // Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.
 const STRIPES = [["/"], ["\\"], ["/", "\\"]];
 
+/** The colours of weights from 0 on, of scores to both sides of it. @param {{colors: Scales, kind: string}} data */
+export const stopsOf = ({ colors, kind }) => (kind === "scores" ? colors.diverging : colors.sequential);
+
 /**
  * Evenly spaced colours along the stops.
  * @param {readonly string[]} stops

@@ -50,6 +50,12 @@ export function fadeWhereMore(box) {
   return show;
 }
 
+/** Make a box a stop of the Tab key where it scrolls sideways, and only there. @param {Element} box */
+export function stopWhereMore(box) {
+  if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+  else box.removeAttribute("tabindex");
+}
+
 /** @param {number} probability @param {string} className */
 function bar(probability, className) {
   const filled = div(className);

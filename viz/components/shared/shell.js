@@ -80,15 +80,6 @@ export class StageView extends View {
   say = announcer(this.root);
 
   /**
-   * Name the stage for screen readers.
-   * @param {string} title
-   * @param {string} keys what keys do
-   */
-  describeStage(title, keys) {
-    this.stage.ariaLabel = `${title}: ${keys}`;
-  }
-
-  /**
    * What a key does; nothing for those that are the browser's.
    * @param {string} _key
    * @param {[down: number, right: number]} [_step] of an arrow key
