@@ -71,10 +71,7 @@ class AttentionGrid extends CanvasView {
     this.listen(this.stage);
   }
 
-  /**
-   * @param {string} _key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} _key @param {[number, number]} [step] */
   onKey(_key, step) {
     const counts = [this.data.layers.length, this.data.heads.length];
     return step && (() => this.select(stepped(this.selected ?? [-1, -1], step, counts), KEY_DELAY));

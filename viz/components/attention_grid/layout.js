@@ -46,10 +46,7 @@ export class GridLayout {
     return /** @type {const} */ ([this.gutter + head * this.pitch[0], HEADER + layer * this.pitch[1]]);
   }
 
-  /**
-   * @param {number} layer
-   * @param {number} head
-   */
+  /** @param {number} layer @param {number} head */
   middle(layer, head) {
     return this.corner(layer, head).map((edge, axis) => edge + this.box[axis] / 2);
   }

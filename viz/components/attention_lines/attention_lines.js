@@ -68,10 +68,7 @@ class AttentionLines extends CanvasView {
     return h("label", { class: "hl-mass" }, "Show the strongest", input, output, meaning);
   }
 
-  /**
-   * @param {string} key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} key @param {[number, number]} [step] */
   onKey(key, step) {
     if (step) return () => this.goTo(step);
     return key === "Escape" ? () => this.select(null) : undefined;

@@ -72,10 +72,7 @@ class AttentionMatrix extends CanvasView {
     this.point(this.find(event), event);
   }
 
-  /**
-   * @param {string} key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} key @param {[number, number]} [step] */
   onKey(key, step) {
     if (step) return () => this.goTo(step);
     if (key === "Enter" || key === " ") return () => this.click(this.hovered);
@@ -241,10 +238,7 @@ class AttentionMatrix extends CanvasView {
     return { clientX: left + x + (key + 1) * cell, clientY: top + y + (query + 1) * cell };
   }
 
-  /**
-   * @param {Cell} cell
-   * @returns {import("../shared/tell.js").Line[]}
-   */
+  /** @param {Cell} cell @returns {import("../shared/tell.js").Line[]} */
   describe([query, key]) {
     const { data, cells } = this;
     const reason = cells.reason(query, key);

@@ -60,10 +60,7 @@ export class TreeLayout {
     return this.nodes[i].kind === "pruned";
   }
 
-  /**
-   * @param {(i: number) => number} widthOf
-   * @param {number[]} labels
-   */
+  /** @param {(i: number) => number} widthOf @param {number[]} labels */
   place(widthOf, labels) {
     let [x, bottom] = [MARGIN, 0];
     for (const [depth, column] of this.columns.entries()) {

@@ -38,6 +38,6 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
-    """Draw findings, the worst first, with a button per severity that shows these alone; nothing returns."""
+    """Draw findings, the worst first, with a button per severity to see it alone; nothing is sent back."""
     data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)

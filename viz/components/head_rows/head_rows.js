@@ -190,10 +190,7 @@ class HeadRows extends CanvasView {
     return this.data[`weights${i}`].subarray(first, first + length);
   }
 
-  /**
-   * @param {MouseEvent} event
-   * @returns {Row | null}
-   */
+  /** @param {MouseEvent} event @returns {Row | null} */
   find(event) {
     const i = this.blocks.findIndex(({ canvas }) => canvas === event.currentTarget);
     const [x, y] = positionOn(this.blocks[i].canvas, event);
@@ -201,10 +198,7 @@ class HeadRows extends CanvasView {
     return head && [i, ...head, this.at.keyAt(x)];
   }
 
-  /**
-   * @param {Row} place
-   * @returns {import("../shared/tell.js").Line[]}
-   */
+  /** @param {Row} place @returns {import("../shared/tell.js").Line[]} */
   describe(place) {
     const [i, layer, head, key = -1] = place;
     const { tokens } = this.data.blocks[i];
@@ -224,10 +218,7 @@ class HeadRows extends CanvasView {
     return `looks most at ${quoted(this.data.blocks[row[0]].tokens[key])}: ${format(weights[key])}`;
   }
 
-  /**
-   * @param {string} _key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} _key @param {[number, number]} [step] */
   onKey(_key, step) {
     if (!step) return undefined;
     const { heads, layers, blocks } = this.data;

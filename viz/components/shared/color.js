@@ -40,16 +40,10 @@ export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) ||
 /** @param {Rgb} color */
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
-/**
- * The opaque colour as a pixel of an image.
- * @param {Rgb} color
- */
+/** The opaque colour as a pixel of an image. @param {Rgb} color */
 export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/**
- * Black or white, whichever contrasts more with the colour (WCAG relative luminance).
- * @param {Rgb} color
- */
+/** Black or white, whichever contrasts more with the colour (WCAG relative luminance). @param {Rgb} color */
 export function inkOn(color) {
   const [r, g, b] = color.map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
@@ -61,10 +55,7 @@ export function inkOn(color) {
  */
 export const stripesOf = (reason) => STRIPES[(reason - 1) % STRIPES.length];
 
-/**
- * A CSS background with the stripes of a closed cell.
- * @param {{hatch: string, masked: string}} colors
- */
+/** A CSS background with the stripes of a closed cell. @param {{hatch: string, masked: string}} colors */
 export function hatchSwatch(colors, reason = 1) {
   const lines = `${colors.hatch} 0 1px,#0000 1px 5px`;
   const angles = stripesOf(reason).map((stripe) => (stripe === "/" ? 135 : 45));

@@ -24,8 +24,5 @@ export function readFrame(bytes) {
   return data;
 }
 
-/**
- * @param {Uint8Array | undefined} a
- * @param {Uint8Array} b
- */
+/** @param {Uint8Array | undefined} a @param {Uint8Array} b */
 export const sameBytes = (a, b) => a?.length === b.length && a.every((x, i) => x === b[i]);

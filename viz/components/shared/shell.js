@@ -26,10 +26,7 @@ export class View {
   data;
   width = 0;
 
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   */
+  /** @param {HTMLElement} root @param {Host} host */
   constructor(root, host) {
     this.root = root;
     this.selection = new Selection(host.select);
@@ -159,10 +156,7 @@ export class CanvasView extends StageView {
     else this.tip.hide();
   }
 
-  /**
-   * Where in the window to say what a place is that keys have reached.
-   * @param {Place} _place
-   */
+  /** Where in the window to say what a place is that keys have reached. @param {Place} _place */
   cornerOf(_place) {
     return { clientX: 0, clientY: 0 };
   }
@@ -172,10 +166,7 @@ export class CanvasView extends StageView {
     if (place) this.select(place);
   }
 
-  /**
-   * Choose a place and tell Python.
-   * @param {Place | null} place
-   */
+  /** Choose a place and tell Python. @param {Place | null} place */
   select(place, delay = 0) {
     if (same(place, this.selected)) return;
     this.selected = place;
@@ -184,10 +175,7 @@ export class CanvasView extends StageView {
     this.selection.report(this.reported(place), delay);
   }
 
-  /**
-   * Say to screen readers what a place is.
-   * @param {Place} place
-   */
+  /** Say to screen readers what a place is. @param {Place} place */
   tell(place) {
     const texts = this.describe(place, null).map(([, text]) => text);
     this.say(texts.join(". "));

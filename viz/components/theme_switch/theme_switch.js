@@ -23,10 +23,7 @@ const PATIENCE_MILLISECONDS = 3000;
 /** @param {string | null} text @returns {Choice} */
 const asChoice = (text) => (text && text in SUFFIX ? /** @type {Choice} */ (text) : "System");
 
-/**
- * @param {Element | null} element
- * @returns {ThemeContext | null}
- */
+/** @param {Element | null} element @returns {ThemeContext | null} */
 function themeContext(element) {
   const fiberKey = (/** @type {Element} */ node) =>
     Object.keys(node).find((name) => name.startsWith("__reactFiber$"));
