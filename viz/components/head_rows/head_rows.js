@@ -48,12 +48,6 @@ class Block {
       if (event.key.startsWith("Arrow")) event.stopPropagation();
     };
   }
-
-  /** What scrolls is within reach of the keyboard. */
-  letScroll() {
-    stopWhereMore(this.box);
-    this.fade();
-  }
 }
 
 /** @extends {CanvasView<RowsData, Row>} */
@@ -97,7 +91,10 @@ class HeadRows extends CanvasView {
     this.at = new RowsLayout(this.data, lengths, this.width);
     this.stage.classList.toggle("wide", this.at.wide);
     this.paint();
-    for (const block of this.blocks) block.letScroll();
+    for (const { box, fade } of this.blocks) {
+      stopWhereMore(box);
+      fade();
+    }
   }
 
   paint() {

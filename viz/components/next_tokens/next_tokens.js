@@ -47,8 +47,8 @@ const count = (many) => `${grouped(many)} token${many === 1 ? "" : "s"}`;
 /** @extends {View<NextTokensData>} */
 class NextTokens extends View {
   shown = FEW;
-  /** @type {Settings | null} */
-  values = null;
+  /** Where the sliders are. @type {Settings} */
+  settings;
   /** @type {number[]} */
   sorted = [];
   /** @type {number[]} */
@@ -74,7 +74,7 @@ class NextTokens extends View {
     const effect = span("told");
     const label = h("label", { class: "hl-setting" }, title, input, output, effect);
     input.oninput = () => {
-      this.values = { ...this.settings, [name]: this.data.stops[name][Number(input.value)] };
+      this.settings = { ...this.settings, [name]: this.data.stops[name][Number(input.value)] };
       this.draw();
     };
     input.onchange = () => this.selection.report(this.settings, KEY_DELAY);
@@ -86,14 +86,9 @@ class NextTokens extends View {
     this.draw();
   }
 
-  /** Where the sliders are. */
-  get settings() {
-    return this.values ?? this.data.settings;
-  }
-
   update() {
     const { logits, settings, labels, stops, title, note } = this.data;
-    if (this.selection.movedByPython(settings)) this.values = settings;
+    if (this.selection.movedByPython(settings)) this.settings = settings;
     this.sorted = Array.from(logits);
     this.raw = softmax(this.sorted);
     for (const { name, title, input } of this.sliders) {
