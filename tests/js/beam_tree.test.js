@@ -20,7 +20,7 @@ const node = (parent, depth, rank, kind, score) => ({
   kind,
   why: "",
   numbers: /** @type {[string, string][]} */ ([]),
-  open: kind !== "ended",
+  is_open: kind !== "ended",
 });
 
 // The root; then a (kept), b (kept), c (pruned); then what follows them: of a's only the second is kept.

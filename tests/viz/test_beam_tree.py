@@ -60,7 +60,7 @@ def test_the_tree_travels_with_its_numbers_and_reasons(mounted: Mounted) -> None
     assert [node["token"] for node in sent] == [node.token for node in NODES]
     assert [node["parent"] for node in sent] == [None, 0, 0, 1]
     assert [node["kind"] for node in sent] == ["given", "kept", "pruned", "ended"]
-    assert [node["open"] for node in sent] == [True, True, True, False]
+    assert [node["is_open"] for node in sent] == [True, True, True, False]
     assert sent[1]["why"] == NODES[1].why
     assert sent[1]["numbers"] == [["score", "−0.250"]]
     assert mounted.data["hypotheses"] == [{"node": 3, "text": HOSTILE[0], "score": -0.9}]

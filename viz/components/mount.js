@@ -11,7 +11,7 @@ import shared from "./shared/style.css";
 /**
  * Make a view's `mount`: it draws the view into an element, and again whenever the host has other data, and returns
  * what ends that. The element is in a shadow root of its own, which keeps the style inside.
- * @template {import("./shared/frame.js").Frame} Data
+ * @template Data
  * @param {new (root: HTMLElement, host: Host) => import("./shared/shell.js").View<Data>} Kind
  * @param {string} name
  * @param {string} style
@@ -21,6 +21,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const root = div(`hl hl-${name}`);
   element.append(h("style", {}, shared + style), root);
   const view = new Kind(root, host);
+  view.build();
   const show = () => {
     view.data = readFrame(host.get());
     for (const [color, value] of Object.entries(view.data.colors)) {
@@ -39,9 +40,10 @@ export const mounting = (Kind, name, style) => (element, host) => {
 
 /**
  * What Streamlit calls a component's script with, at every update.
+ * @template [Data=any]
  * @typedef {object} Component
  * @property {HTMLElement | ShadowRoot} parentElement
- * @property {any} data
+ * @property {Data} data
  * @property {(name: string, value: unknown) => void} setTriggerValue
  */
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-REMEMBERED = {"chosen", "cell", "step", "head"}
+REMEMBERED = {"chosen", "cell", "step", "head", "picked"}
 """What an app keeps in the session beside the widgets' own values."""
 
 
@@ -32,6 +32,16 @@ class Asked:
     def say_shown(self) -> None:
         """Tell the test that the view is on its way to the browser."""
         st.text(f"shown: {self.text}")
+
+
+def pick(selection: object) -> None:
+    """Keep what was selected for the run that the selection starts."""
+    st.session_state["picked"] = selection
+
+
+def picked() -> object:
+    """Return what was selected just now; None in a run that something else started."""
+    return st.session_state.pop("picked", None)
 
 
 def forget() -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import streamlit as st
 
-from tests.browser.apps.asked import Asked
+from tests.browser.apps.asked import Asked, pick, picked
 from tests.browser.apps.synthetic import attention, words
 from viz.components.attention_grid import GridCell, attention_grid
 from viz.components.attention_lines import attention_lines
@@ -28,8 +28,9 @@ def show_grid() -> None:
 
     def remember(cell: GridCell) -> None:
         st.session_state["chosen"] = cell
+        pick(cell)
 
-    picked = attention_grid(
+    attention_grid(
         pool_maps(weights, allowed, side=ASKED.number("side", 64)),
         query_tokens=words(n_queries),
         key_tokens=words(n_keys),
@@ -41,7 +42,7 @@ def show_grid() -> None:
         key=f"grid {ASKED.text}",
     )
     chosen = st.session_state.get("chosen")
-    st.text(f"picked {picked}; remembered {chosen}")
+    st.text(f"picked {picked()}; remembered {chosen}")
 
 
 KINDS: dict[str, Literal["weights", "scores", "mask"]] = {
@@ -72,8 +73,9 @@ def show_matrix() -> None:
 
     def remember(cell: MatrixCell | None) -> None:
         st.session_state["cell"] = cell
+        pick(cell)
 
-    picked = attention_matrix(
+    attention_matrix(
         values.astype(np.float32),
         query_tokens=words(n_queries),
         key_tokens=words(n_keys),
@@ -86,7 +88,7 @@ def show_matrix() -> None:
         on_select=remember,
         key=f"matrix {ASKED.text}",
     )
-    st.text(f"picked {picked}; remembered {st.session_state.get('cell')}")
+    st.text(f"picked {picked()}; remembered {st.session_state.get('cell')}")
 
 
 def show_tokens() -> None:
@@ -112,8 +114,9 @@ def show_steps() -> None:
 
     def remember(step: int) -> None:
         st.session_state["step"] = step
+        pick(step)
 
-    picked = decoding_steps(
+    decoding_steps(
         steps,
         colors=COLORS,
         key=f"steps {ASKED.text}",
@@ -121,7 +124,7 @@ def show_steps() -> None:
         selected=st.session_state.get("step", 0),
         on_select=remember,
     )
-    st.text(f"picked {picked}; remembered {st.session_state.get('step')}")
+    st.text(f"picked {picked()}; remembered {st.session_state.get('step')}")
 
 
 def show_lines() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from tests.browser.apps.asked import Asked
+from tests.browser.apps.asked import Asked, pick, picked
 from tests.browser.apps.synthetic import attention, next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from viz.components.beam_tree import Place, beam_tree
@@ -20,7 +20,7 @@ def show_tree() -> None:
     nodes, hypotheses, cuts = made_up_search(ASKED.number("beam", 4), ASKED.number("steps", 9))
     if ASKED.number("short", 0):
         nodes = [replace(node, token=node.token[0]) for node in nodes]
-    picked = beam_tree(
+    beam_tree(
         nodes,
         hypotheses,
         given=1,
@@ -29,8 +29,9 @@ def show_tree() -> None:
         place=Place(hypotheses[0].node, len(cuts) - 1),
         colors=COLORS,
         key=f"tree {ASKED.text}",
+        on_select=pick,
     )
-    st.text(f"picked {picked}")
+    st.text(f"picked {picked()}")
 
 
 @st.fragment
@@ -41,12 +42,13 @@ def show_rows() -> None:
         HeadBlock(name, attention(n_layers, n_heads, 1, n, causal=False)[:, :, 0], words(n))
         for name, n in zip(("Cross-attention", "Decoder self-attention"), sizes, strict=True)
     ]
-    st.text(f"picked {head_rows(blocks, colors=COLORS, key=f'rows {ASKED.text}')}")
+    head_rows(blocks, colors=COLORS, key=f"rows {ASKED.text}", on_select=pick)
+    st.text(f"picked {picked()}")
 
 
 @st.fragment
 def show_next() -> None:
-    picked = next_tokens(
+    next_tokens(
         next_logits(ASKED.number("tokens", 6_000)),
         words(40),
         open_tokens=[i != 3 for i in range(40)],
@@ -54,8 +56,9 @@ def show_next() -> None:
         settings=Reshaping(),
         colors=COLORS,
         key=f"next {ASKED.text}",
+        on_select=pick,
     )
-    st.text(f"picked {picked}")
+    st.text(f"picked {picked()}")
 
 
 SHOW = {"tree": show_tree, "rows": show_rows, "next": show_next}

@@ -117,7 +117,7 @@ def test_back_goes_one_restart_at_a_time_and_the_beginning_all_the_way(views: Vi
     app = open_decode()
     for depth in (1, 2, 3):
         nodes = views.data("beam_tree")["nodes"]
-        chosen = next(i for i, node in enumerate(nodes) if node["depth"] == depth and node["open"])
+        chosen = next(i for i, node in enumerate(nodes) if node["depth"] == depth and node["is_open"])
         views.select(app, "beam_tree", GoOn(chosen))
     assert app.query_params["beam_prefix"].count(",") == 2
     app.button(key="beam_back").click().run()
@@ -128,7 +128,7 @@ def test_back_goes_one_restart_at_a_time_and_the_beginning_all_the_way(views: Vi
 
 def test_an_end_is_no_place_to_go_on_from(views: Views) -> None:
     app = open_decode()
-    end = next(i for i, node in enumerate(views.data("beam_tree")["nodes"]) if not node["open"])
+    end = next(i for i, node in enumerate(views.data("beam_tree")["nodes"]) if not node["is_open"])
     views.select(app, "beam_tree", GoOn(end))
     assert "beam_prefix" not in app.query_params
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 BlockKind = Literal["embedding", "attention", "feed-forward", "norm", "generator"]
 
@@ -78,17 +78,13 @@ class ArchitectureStack:
 _VIEW = ClientView("architecture")
 
 
-def architecture_view(
-    stacks: Sequence[ArchitectureStack], *, colors: CellColors, key: str, title: str
-) -> None:
+def architecture_view(stacks: Sequence[ArchitectureStack], *, colors: Theme, key: str, title: str) -> None:
     """Draw one column per stack. Pointing at a block says what it is; a click lists its weights beside it.
 
     Nothing is sent back.
 
     Args:
         stacks: the encoder first; one or both.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what is drawn, for screen readers.
     """
     data = {

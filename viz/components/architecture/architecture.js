@@ -30,7 +30,7 @@ import style from "./style.css";
  * @property {Block[]} above
  * @property {string} writes
  */
-/** @typedef {import("../shared/frame.js").Frame & {title: string, stacks: Stack[]}} ArchitectureData */
+/** @typedef {{title: string, stacks: Stack[]}} ArchitectureData */
 /** @typedef {{block: Block, stack: Stack, times: number, node: HTMLElement}} Entry */
 
 /**
@@ -43,8 +43,7 @@ import style from "./style.css";
  * @property {HTMLElement | null} reader
  * @property {HTMLElement} top
  */
-/** @typedef {[x: number, y: number]} Point */
-/** @typedef {(node: HTMLElement) => {x: number, left: number, right: number, top: number, bottom: number}} RectOf */
+/** @typedef {(node: HTMLElement) => DOMRect} RectOf */
 
 /** The colour of each kind among the categorical ones. */
 const KINDS = { embedding: 0, attention: 1, "feed-forward": 2, norm: 3, generator: 6 };
@@ -57,20 +56,15 @@ class Architecture extends View {
   blocks = [];
   /** @type {Column[]} */
   columns = [];
+  stacks = div("stacks");
+  lines = svg("svg", { "aria-hidden": "true" });
+  picture = h("div", { class: "picture", role: "group" }, this.stacks, this.lines);
+  panel = h("div", { class: "panel", "aria-live": "polite" });
+  tip = new Tooltip(this.root);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.stacks = div("stacks");
-    this.lines = svg("svg", { "aria-hidden": "true" });
-    this.picture = h("div", { class: "picture", role: "group" }, this.stacks, this.lines);
-    this.panel = h("div", { class: "panel", "aria-live": "polite" });
-    root.append(this.picture, this.panel);
-    this.tip = new Tooltip(root);
-    root.onmouseleave = () => this.tip.hide();
+  build() {
+    this.root.append(this.picture, this.panel);
+    this.root.onmouseleave = () => this.tip.hide();
   }
 
   update() {
@@ -168,14 +162,8 @@ class Architecture extends View {
     const { left, top } = this.picture.getBoundingClientRect();
     /** @type {RectOf} */
     const rectOf = (node) => {
-      const box = node.getBoundingClientRect();
-      return {
-        x: box.left + box.width / 2 - left,
-        left: box.left - left,
-        right: box.right - left,
-        top: box.top - top,
-        bottom: box.bottom - top,
-      };
+      const { x, y, width, height } = node.getBoundingClientRect();
+      return new DOMRect(x - left, y - top, width, height);
     };
     this.lines.replaceChildren();
     for (const [number, column] of this.columns.entries()) this.wire(column, rectOf, number === 0);
@@ -193,28 +181,14 @@ class Architecture extends View {
     const { text, muted } = this.data.colors;
     for (let i = 1; i < stream.length; i++) {
       const [from, to] = [rectOf(stream[i - 1]), rectOf(stream[i])];
-      this.line(
-        [
-          [to.x, from.top],
-          [to.x, to.bottom + 1],
-        ],
-        text,
-      );
+      this.line(`M${middleOf(to)} ${from.top}V${to.bottom + 1}`, text);
     }
     for (const [first, plus] of loops) {
       const [start, end] = [rectOf(first), rectOf(plus)];
       const out = isLeft ? start.left - 11 : start.right + 11;
       const [low, high] = [start.bottom + 8, (end.top + end.bottom) / 2];
       const into = isLeft ? end.left - 1 : end.right + 1;
-      this.line(
-        [
-          [start.x, low],
-          [out, low],
-          [out, high],
-          [into, high],
-        ],
-        muted,
-      );
+      this.line(`M${middleOf(start)} ${low}H${out}V${high}H${into}`, muted);
     }
   }
 
@@ -230,33 +204,30 @@ class Architecture extends View {
     const middle = (rectOf(encoder.box).right + rectOf(decoder.box).left) / 2;
     const up = Math.min(from.top, rectOf(encoder.layers).top) - 9;
     const y = (to.top + to.bottom) / 2;
-    /** @type {Point[]} */
-    const points = [
-      [from.x, from.top],
-      [from.x, up],
-      [middle, up],
-      [middle, y],
-      [to.left - 2, y],
-    ];
-    this.line(points, this.data.colors.accent, 2.5);
+    const way = `M${middleOf(from)} ${from.top}V${up}H${middle}V${y}H${to.left - 2}`;
+    this.line(way, this.data.colors.accent, 2.5);
   }
 
   /**
    * A line with an arrow head at its end.
-   * @param {Point[]} points
+   * @param {string} way as the path of an SVG
    * @param {string} color
    */
-  line(points, color, width = 1.6) {
-    const path = svg("path", { d: `M${points.map((point) => point.join(" ")).join("L")}` });
+  line(way, color, width = 1.6) {
+    const path = svg("path", { d: way });
     Object.assign(path.style, { fill: "none", stroke: color, strokeWidth: width });
-    const [[x0, y0], [x, y]] = points.slice(-2);
-    const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI;
+    const length = path.getTotalLength();
+    const [before, { x, y }] = [length - 1, length].map((at) => path.getPointAtLength(at));
+    const angle = (Math.atan2(y - before.y, x - before.x) * 180) / Math.PI;
     const transform = `translate(${x} ${y}) rotate(${angle})`;
     const head = svg("path", { d: "M0 0L-8 -4.5L-8 4.5Z", transform });
     head.style.fill = color;
     this.lines.append(path, head);
   }
 }
+
+/** The middle of a box, from the left. @param {DOMRect} box */
+const middleOf = ({ left, width }) => left + width / 2;
 
 /** @param {Block} block @param {number} times */
 function count({ parameters, weights }, times) {

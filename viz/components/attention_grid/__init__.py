@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.pooling import PooledMaps
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def attention_grid(
     key_tokens: Sequence[str],
     layer_labels: Sequence[str],
     head_labels: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Attention of every head",
     value_label: str = "attention weight",
@@ -41,7 +41,7 @@ def attention_grid(
     value_range: tuple[float, float] | None = None,
     selected: GridCell | None = None,
     on_select: Callable[[GridCell], None] | None = None,
-) -> GridCell | None:
+) -> None:
     """Draw the grid of heads: one map per head, rows are layers, columns are heads.
 
     In each map a row is a query (the token that looks), a column is a key (the token that is looked at).
@@ -54,17 +54,12 @@ def attention_grid(
         key_tokens: every token of the columns, likewise.
         layer_labels: L labels such as "layer 0".
         head_labels: H labels such as "head 3". Where they do not fit, their last words stand for them.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the grid is, for screen readers.
         value_label: what the colours mean, written beside the colour bar.
         kind: "weights" are coloured from 0 on; "scores" diverge from 0 to both sides.
         value_range: the ends of the colour scale, those of the pictures beside it; None: up to the largest.
         selected: the outlined map. A change of it moves the outline; the user's own click moves it at once.
         on_select: called with what was selected, before the run that the selection starts.
-
-    Returns:
-        The map selected just now; None in a run that something else started.
 
     Raises:
         ValueError: if labels or tokens do not have the lengths of the maps.
@@ -95,7 +90,7 @@ def attention_grid(
     def parse(value: JSON) -> GridCell:
         return GridCell(index(value["layer"], n_layers), index(value["head"], n_heads))
 
-    return _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
 
 
 def _note(maps: PooledMaps) -> str:

@@ -13,7 +13,7 @@ import {
   strokeBox,
   write,
 } from "../shared/canvas.js";
-import { hatchSwatch, ramp } from "../shared/color.js";
+import { hatchSwatch, ramp, stopsOf } from "../shared/color.js";
 import { choice } from "../shared/controls.js";
 import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, scaleLabel } from "../shared/legend.js";
@@ -21,12 +21,12 @@ import { format, stepped } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
 import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/tell.js";
-import { GridLayout } from "./layout.js";
+import { GridLayout, LABELS } from "./layout.js";
 import { CLOSED, paintMaps, palette, scaleFor, sharedScale, valueAt } from "./pixels.js";
 import style from "./style.css";
 
 /**
- * @typedef {object} GridFields
+ * @typedef {object} GridData
  * @property {string} title
  * @property {string} label
  * @property {string} note
@@ -44,9 +44,9 @@ import style from "./style.css";
  * @property {Float32Array} low
  * @property {Float32Array} high
  */
-/** @typedef {import("../shared/frame.js").Frame & GridFields} GridData */
 /** @typedef {import("./layout.js").MapIndex} MapIndex */
 
+const SCALINGS = { shared: "same for all", own: "each head its own" };
 const OWN_NOTE =
   "Each head has a colour scale of its own here: the same colour is another number in another head, and in the large picture.";
 
@@ -58,29 +58,20 @@ class AttentionGrid extends CanvasView {
   at;
   /** @type {[number, number]} */
   scale;
+  legend = div("hl-legend");
+  bar = div("hl-bar", this.legend);
+  showScaling = choice(this.bar, "Colour scale", SCALINGS, (scaling) => {
+    this.scaling = scaling;
+    this.update();
+  });
+  layers = layers(this.stage);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-stage");
-    this.legend = div("hl-legend");
-    const bar = div("hl-bar", this.legend);
-    const scalings = { shared: "same for all", own: "each head its own" };
-    this.showScaling = choice(bar, "Colour scale", scalings, (scaling) => {
-      this.scaling = scaling;
-      this.update();
-    });
-    this.layers = layers(this.stage);
-    root.append(bar, this.stage, this.note);
+  build() {
+    this.root.append(this.bar, this.stage, this.note);
     this.listen(this.stage);
   }
 
-  /**
-   * @param {string} _key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} _key @param {[number, number]} [step] */
   onKey(_key, step) {
     const counts = [this.data.layers.length, this.data.heads.length];
     return step && (() => this.select(stepped(this.selected ?? [-1, -1], step, counts), KEY_DELAY));
@@ -89,16 +80,11 @@ class AttentionGrid extends CanvasView {
   update() {
     const { title, range, kind, low, high } = this.data;
     this.follow();
-    this.describeStage(title, "arrow keys choose a layer and a head");
+    this.stage.ariaLabel = `${title}: arrow keys choose a layer and a head`;
     this.scale = range ?? sharedScale(kind, low, high);
     this.explain();
     this.layout();
     if (this.pointer) this.point(this.find(this.pointer), this.pointer);
-  }
-
-  get stops() {
-    const { colors, kind } = this.data;
-    return kind === "scores" ? colors.diverging : colors.sequential;
   }
 
   /** Say what the colours mean, and the pixels. */
@@ -108,7 +94,7 @@ class AttentionGrid extends CanvasView {
     const [from, to] = this.scale.map((value) => format(value));
     const ends = kind === "scores" ? ["−largest", "0", "largest"] : ["0", "the head’s largest"];
     drawLegend(this.legend, {
-      stops: this.stops,
+      stops: stopsOf(this.data),
       ticks: own ? ends : kind === "scores" ? [from, "0", to] : [from, to],
       label: own ? label : scaleLabel(this.data, to),
       swatches: levels.includes(CLOSED) ? [["closed by a mask", hatchSwatch(colors)]] : [],
@@ -135,7 +121,7 @@ class AttentionGrid extends CanvasView {
     const [width, height] = this.at.box.map((side) => Math.round(side * sharpness));
     /** @type {[number, number]} */
     const shown = [Math.min(size[1], width), Math.min(size[0], height)];
-    const colors = ramp(this.stops);
+    const colors = ramp(stopsOf(this.data));
     const pixels = paintMaps(levels, size, heads.length, shown, (map) => {
       const scale = this.scaling === "own" ? scaleFor(kind, low[map], high[map]) : this.scale;
       return palette(colors, low[map], high[map], scale);
@@ -154,7 +140,7 @@ class AttentionGrid extends CanvasView {
     const fits = heads.every((label) => pen.measureText(label).width <= at.pitch[0]);
     for (const [head, label] of heads.entries()) {
       const name = fits ? label : label.slice(label.lastIndexOf(" ") + 1);
-      write(pen, name, [at.middle(0, head)[0], at.header], { ...ink, align: "center" });
+      write(pen, name, [at.middle(0, head)[0], LABELS], { ...ink, align: "center" });
     }
     const [image, [across, down]] = this.image();
     for (let map = 0; map < layers.length * heads.length; map++) {

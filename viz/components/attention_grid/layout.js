@@ -7,6 +7,8 @@ import { clamp } from "../shared/numbers.js";
 
 const GAP = 8;
 const HEADER = 26;
+/** The middle of the line of labels above the maps. */
+export const LABELS = HEADER / 2 - 1;
 const LARGEST = 280;
 const TALLEST = 680;
 
@@ -35,11 +37,6 @@ export class GridLayout {
     return /** @type {const} */ ([right + 4, bottom + 4]);
   }
 
-  /** The middle of the line of labels above the maps. */
-  get header() {
-    return HEADER / 2 - 1;
-  }
-
   /**
    * The upper left corner of a map.
    * @param {number} layer
@@ -49,10 +46,7 @@ export class GridLayout {
     return /** @type {const} */ ([this.gutter + head * this.pitch[0], HEADER + layer * this.pitch[1]]);
   }
 
-  /**
-   * @param {number} layer
-   * @param {number} head
-   */
+  /** @param {number} layer @param {number} head */
   middle(layer, head) {
     return this.corner(layer, head).map((edge, axis) => edge + this.box[axis] / 2);
   }

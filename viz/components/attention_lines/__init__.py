@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 WINDOW = 64
 """The most tokens shown on either side: more lines than that cannot be told apart."""
@@ -25,11 +25,9 @@ def attention_lines(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     head_labels: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "All heads of a layer",
-    query_axis: str = "looks from",
-    key_axis: str = "looked at",
     first_query: int = 0,
     first_key: int = 0,
 ) -> None:
@@ -46,11 +44,7 @@ def attention_lines(
         query_tokens: Q tokens, with invisible characters already made visible.
         key_tokens: K tokens, likewise.
         head_labels: H labels such as "head 0".
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the view is, for screen readers.
-        query_axis: the title above the left side.
-        key_axis: the title above the right side.
         first_query: where the window of ``WINDOW`` queries begins in a longer sentence.
         first_key: where the window of ``WINDOW`` keys begins in a longer sentence.
 
@@ -67,8 +61,6 @@ def attention_lines(
     data = {
         "colors": color_data(colors),
         "title": title,
-        "query_axis": query_axis,
-        "key_axis": key_axis,
         "heads": list(head_labels),
         "queries": list(map(brief, query_tokens[queries])),
         "keys": list(map(brief, key_tokens[keys])),

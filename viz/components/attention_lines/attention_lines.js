@@ -12,17 +12,14 @@ import style from "./style.css";
 import { Weights } from "./weights.js";
 
 /**
- * @typedef {object} LinesFields
+ * @typedef {object} LinesData
  * @property {string} title
  * @property {string} note
- * @property {string} query_axis
- * @property {string} key_axis
  * @property {string[]} heads
  * @property {string[]} queries
  * @property {string[]} keys
  * @property {Uint16Array} weights
  */
-/** @typedef {import("../shared/frame.js").Frame & LinesFields} LinesData */
 /** @typedef {import("./layout.js").Token} Token */
 /** @typedef {import("../shared/canvas.js").Pen} Pen */
 
@@ -50,16 +47,11 @@ class AttentionLines extends CanvasView {
   kept = [];
   /** @type {LinesLayout} */
   at;
+  heads = new HeadButtons(() => this.paint());
+  layers = layers(this.stage);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-stage");
-    this.heads = new HeadButtons(() => this.paint());
-    this.layers = layers(this.stage);
-    root.append(div("hl-bar", this.heads.box, this.slider()), this.stage, this.note);
+  build() {
+    this.root.append(div("hl-bar", this.heads.box, this.slider()), this.stage, this.note);
     this.listen(this.stage);
   }
 
@@ -76,10 +68,7 @@ class AttentionLines extends CanvasView {
     return h("label", { class: "hl-mass" }, "Show the strongest", input, output, meaning);
   }
 
-  /**
-   * @param {string} key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} key @param {[number, number]} [step] */
   onKey(key, step) {
     if (step) return () => this.goTo(step);
     return key === "Escape" ? () => this.select(null) : undefined;
@@ -118,7 +107,7 @@ class AttentionLines extends CanvasView {
     const shape = String([heads.length, queries.length, keys.length]);
     if (shape !== this.shape) this.hovered = this.selected = null;
     this.shape = shape;
-    this.describeStage(title, "arrow keys move from token to token, Escape clears");
+    this.stage.ariaLabel = `${title}: arrow keys move from token to token, Escape clears`;
     this.note.textContent = note;
     this.heads.update(heads, this.data.colors);
     this.choose();
@@ -194,12 +183,12 @@ class AttentionLines extends CanvasView {
 
   /** @param {Pen} pen @param {Token | null} focused */
   titles(pen, focused) {
-    const { colors, query_axis, key_axis } = this.data;
+    const { colors } = this.data;
     const { from, to, width } = this.at;
     const shown = this.heads.shown.length;
     const ink = { font: fontOf(this.root, 14, 600), color: colors.muted };
-    write(pen, query_axis, [from - 8, 10], { ...ink, align: "right", limit: from - 8 });
-    write(pen, key_axis, [to + 8, 10], { ...ink, limit: width - to - 8 });
+    write(pen, "looks from", [from - 8, 10], { ...ink, align: "right", limit: from - 8 });
+    write(pen, "looked at", [to + 8, 10], { ...ink, limit: width - to - 8 });
     if (!focused || !shown) return;
     const meanings = shown === 1 ? ["weight"] : [`mean weight of ${shown} heads`, "mean"];
     const fitting = meanings.find((text) => pen.measureText(text).width < to - from - 16) ?? "";

@@ -36,10 +36,7 @@ export class HeadButtons {
     return Math.floor(head / this.colors.length) % 2 === 1;
   }
 
-  /**
-   * @param {string[]} labels
-   * @param {import("../shared/color.js").Colors} colors
-   */
+  /** @param {string[]} labels @param {import("../shared/color.js").Colors} colors */
   update(labels, colors) {
     if (this.on.length !== labels.length) this.on = labels.map(() => true);
     this.colors = colors.categorical;

@@ -34,10 +34,7 @@ export class LinesLayout {
     this.height = TITLE + most * this.pitch + 6;
   }
 
-  /**
-   * The middle of a token, from above.
-   * @param {number} position
-   */
+  /** The middle of a token, from above. @param {number} position */
   y(position) {
     return TITLE + (position + 0.5) * this.pitch;
   }

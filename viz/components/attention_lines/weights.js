@@ -45,23 +45,15 @@ export class Weights {
   }
 
   /**
-   * How much a token has to do with one of the other side: the mean weight of these heads.
-   * @param {number[]} heads
-   * @param {Token} token
-   * @param {number} other position of the other
-   */
-  mean(heads, [side, position], other) {
-    const [query, key] = side === QUERY ? [position, other] : [other, position];
-    return heads.length ? sum(heads.map((head) => this.at(head, query, key))) / heads.length : 0;
-  }
-
-  /**
-   * `mean` for every token of the other side.
+   * How much a token has to do with each of the other side: the mean weight of these heads.
    * @param {number[]} heads
    * @param {Token} token
    */
-  means(heads, token) {
-    const length = token[0] === KEY ? this.queries : this.keys;
-    return Array.from({ length }, (_, other) => this.mean(heads, token, other));
+  means(heads, [side, position]) {
+    const length = side === KEY ? this.queries : this.keys;
+    return Array.from({ length }, (_, other) => {
+      const [query, key] = side === QUERY ? [position, other] : [other, position];
+      return sum(heads.map((head) => this.at(head, query, key))) / (heads.length || 1);
+    });
   }
 }

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 EXACT_SIDE = 128
 """Up to this many queries and keys, values travel as float32; above it as 16-bit levels."""
@@ -36,20 +35,18 @@ def attention_matrix(
     *,
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
-    colors: CellColors,
+    colors: Theme,
     key: str,
     kind: Literal["weights", "scores", "mask"] = "weights",
     closed: NDArray[np.uint8] | None = None,
     reasons: Sequence[str] = (),
     title: str = "Attention",
     value_label: str = "attention weight",
-    query_axis: str = "looks from (query)",
-    key_axis: str = "looked at (key)",
     value_range: tuple[float, float] | None = None,
     beside: Sequence[tuple[Sequence[str], Sequence[str]]] = (),
     selected: MatrixCell | None = None,
     on_select: Callable[[MatrixCell | None], None] | None = None,
-) -> MatrixCell | None:
+) -> None:
     """Draw one matrix: a row is a query (the token that looks), a column is a key (the token looked at).
 
     Cells that are large enough show their number; hovering shows every number to four decimals, names the
@@ -61,24 +58,17 @@ def attention_matrix(
         values: (Q, K). Weights, scores (-inf where a mask has been added), or, for a mask, anything.
         query_tokens: Q tokens, with invisible characters already made visible.
         key_tokens: K tokens, likewise.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         kind: "weights" are coloured from 0 up, "scores" diverge from 0, a "mask" shows open and closed only.
         closed: (Q, K) or what broadcasts to it: 0 where the cell is open, n where reasons[n - 1] closes it.
             Closed cells are grey and striped, each of the first three reasons in its own way.
         reasons: up to 255 texts such as "masked: future".
         title: what the matrix is, for screen readers.
         value_label: what the colours mean, written beside the colour bar.
-        query_axis: the title of the rows.
-        key_axis: the title of the columns.
         value_range: the ends of the colour scale; None: measured on the open cells.
         beside: the query and key tokens of the matrices that this one is compared with, in columns of the
             same width: all then have cells of one size.
         selected: the locked cell. A change of it moves the lock; the user's own click moves it at once.
         on_select: called with the cell that was locked, or None when the lock was let go.
-
-    Returns:
-        The cell locked just now; None in a run that something else started.
 
     Raises:
         ValueError: if values, tokens and closed do not belong together.
@@ -93,22 +83,20 @@ def attention_matrix(
         "label": value_label,
         "kind": kind,
         **_tokens(query_tokens, key_tokens),
-        "query_axis": query_axis,
-        "key_axis": key_axis,
         "range": list(value_range) if value_range else None,
         "reasons": list(reasons),
         "beside": [_tokens(queries, keys) for queries, keys in beside],
         "selected": [selected.query, selected.key] if selected else None,
     }
     numbers, arrays = _value_data(values)
+
+    def parse(value: JSON) -> MatrixCell | None:
+        if value == "cleared":
+            return None
+        return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
+
     frame = pack_frame(data | numbers, arrays | _closed_runs(codes))
-    return _VIEW.mount(frame, key=key, parse=partial(_parse_cell, shape), on_select=on_select)
-
-
-def _parse_cell(shape: tuple[int, int], value: JSON) -> MatrixCell | None:
-    if value == "cleared":
-        return None
-    return MatrixCell(index(value["query"], shape[0]), index(value["key"], shape[1]))
+    _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
 
 
 def _tokens(queries: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
@@ -139,6 +127,5 @@ def _value_data(values: NDArray[np.float32]) -> tuple[dict[str, Any], dict[str, 
 def _closed_runs(codes: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Describe the reasons as runs of equal cells, row after row: masks are a few runs a row."""
     flat = codes.ravel()
-    starts = np.flatnonzero(np.diff(flat, prepend=flat[0])).astype(np.uint32)
-    starts = np.concatenate([np.zeros(1, np.uint32), starts])
+    starts = np.flatnonzero(np.diff(flat, prepend=np.int16(-1))).astype(np.uint32)
     return {"run_starts": starts, "run_reasons": flat[starts].astype(np.uint8)}

@@ -3,9 +3,9 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { clipped, fontOf, layers, penOf, prepare, raster } from "../shared/canvas.js";
-import { css, hatchSwatch } from "../shared/color.js";
-import { fadeWhereMore } from "../shared/controls.js";
-import { div, h, positionOn } from "../shared/dom.js";
+import { css, hatchSwatch, stopsOf } from "../shared/color.js";
+import { fadeWhereMore, namedButton } from "../shared/controls.js";
+import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, pointOnScale, scaleLabel } from "../shared/legend.js";
 import { clamp, format, stepped } from "../shared/numbers.js";
 import { CanvasView } from "../shared/shell.js";
@@ -20,12 +20,10 @@ import style from "./style.css";
  * @typedef {object} MatrixFields
  * @property {string} title
  * @property {string} label
- * @property {string} query_axis
- * @property {string} key_axis
  * @property {import("./layout.js").Tokens[]} beside
  * @property {Cell | null} selected
  */
-/** @typedef {import("../shared/frame.js").Frame & MatrixFields & import("./cells.js").CellFields} MatrixData */
+/** @typedef {MatrixFields & import("./cells.js").CellFields} MatrixData */
 /** @typedef {import("./layout.js").Cell} Cell */
 /** @typedef {import("./layout.js").Point} Point */
 
@@ -44,35 +42,26 @@ class AttentionMatrix extends CanvasView {
   image;
   /** @type {MatrixLayout} */
   at;
+  legend = div("hl-legend");
+  fade = fadeWhereMore(this.stage);
+  window = div("hl-window");
+  space = div("hl-space", this.window);
+  layers = layers(this.window);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-box");
+  build() {
     const { stage } = this;
-    this.legend = div("hl-legend");
+    stage.classList.replace("hl-stage", "hl-box");
     const zooms = [
-      this.zoomButton("−", "smaller cells", 1 / 1.35),
-      this.zoomButton("+", "larger cells", 1.35),
-      this.zoomButton("fit", "whole matrix", 0),
+      namedButton("−", "smaller cells", () => this.zoomBy(1 / 1.35)),
+      namedButton("+", "larger cells", () => this.zoomBy(1.35)),
+      namedButton("fit", "whole matrix", () => this.zoomBy(0)),
     ];
-    this.fade = fadeWhereMore(stage);
-    this.window = div("hl-window");
-    this.space = div("hl-space", this.window);
     stage.append(this.space);
-    this.layers = layers(this.window);
-    root.append(div("hl-bar", this.legend, div("hl-zoom", ...zooms)), stage, this.note);
+    this.root.append(div("hl-bar", this.legend, div("hl-zoom", ...zooms)), stage, this.note);
     this.listen(stage);
     stage.onscroll = () => this.paint();
     stage.onblur = () => this.point(null);
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-  }
-
-  /** @param {string} text @param {string} name @param {number} factor */
-  zoomButton(text, name, factor) {
-    return h("button", { "aria-label": name, onclick: () => this.zoomBy(factor) }, text);
   }
 
   /** @param {WheelEvent} event */
@@ -83,10 +72,7 @@ class AttentionMatrix extends CanvasView {
     this.point(this.find(event), event);
   }
 
-  /**
-   * @param {string} key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} key @param {[number, number]} [step] */
   onKey(key, step) {
     if (step) return () => this.goTo(step);
     if (key === "Enter" || key === " ") return () => this.click(this.hovered);
@@ -123,7 +109,7 @@ class AttentionMatrix extends CanvasView {
     this.follow();
     this.cells = new MatrixCells(data);
     this.image = raster(this.cells.pixels(), this.cells.keys);
-    this.describeStage(data.title, "arrow keys move, Enter selects, Escape clears");
+    this.stage.ariaLabel = `${data.title}: arrow keys move, Enter selects, Escape clears`;
     this.explain();
     this.layout();
     if (this.hovered) this.point(this.hovered, this.pointer);
@@ -142,8 +128,7 @@ class AttentionMatrix extends CanvasView {
     }
     const [low, high] = cells.range;
     const ticks = [low, (low + high) / 2, high].map((value) => format(value));
-    const stops = kind === "scores" ? colors.diverging : colors.sequential;
-    drawLegend(this.legend, { stops, ticks, label: scaleLabel(data, ticks[2]), swatches });
+    drawLegend(this.legend, { stops: stopsOf(data), ticks, label: scaleLabel(data, ticks[2]), swatches });
   }
 
   place() {
@@ -253,10 +238,7 @@ class AttentionMatrix extends CanvasView {
     return { clientX: left + x + (key + 1) * cell, clientY: top + y + (query + 1) * cell };
   }
 
-  /**
-   * @param {Cell} cell
-   * @returns {import("../shared/tell.js").Line[]}
-   */
+  /** @param {Cell} cell @returns {import("../shared/tell.js").Line[]} */
   describe([query, key]) {
     const { data, cells } = this;
     const reason = cells.reason(query, key);

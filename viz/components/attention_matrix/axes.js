@@ -32,8 +32,8 @@ export function paintAxes(scene) {
 /** @param {Scene} scene */
 function paintTitles({ root, pen, data, at, view: [width, height] }) {
   const ink = { font: fontOf(root, SMALL + 1, 600), color: data.colors.muted };
-  write(pen, `${data.key_axis}  →`, [Math.min(at.left, width * 0.3), 10], { ...ink, limit: width - 12 });
-  const title = shorten(pen, `←  ${data.query_axis}`, height - 24);
+  write(pen, "looked at (key)  →", [Math.min(at.left, width * 0.3), 10], { ...ink, limit: width - 12 });
+  const title = shorten(pen, "←  looks from (query)", height - 24);
   pen.save();
   pen.translate(10, clamp(height - 4 - pen.measureText(title).width, 20, at.top));
   pen.rotate(-Math.PI / 2);

@@ -1,7 +1,7 @@
 // @ts-check
 // The cells of a matrix: their values, why they are closed, their colours. No layout in here.
 
-import { pixel, ramp, shade } from "../shared/color.js";
+import { pixel, ramp, shade, stopsOf } from "../shared/color.js";
 import { clamp } from "../shared/numbers.js";
 
 /** Where on the scale the one colour of a mask's open cells lies. */
@@ -35,7 +35,7 @@ export class MatrixCells {
     this.values = data.values ?? restored(data);
     this.closed = readClosed(data, this.values.length);
     this.range = data.range ?? this.measuredRange();
-    this.ramp = ramp(data.kind === "scores" ? data.colors.diverging : data.colors.sequential);
+    this.ramp = ramp(stopsOf(data));
   }
 
   /**
@@ -54,10 +54,7 @@ export class MatrixCells {
     return this.data.kind === "scores" ? [-reach, reach] : [Math.min(0, low), high > 0 ? high : 1];
   }
 
-  /**
-   * The runs of closed cells in a row.
-   * @param {number} query
-   */
+  /** The runs of closed cells in a row. @param {number} query */
   runs(query) {
     const row = this.closed.subarray(query * this.keys, (query + 1) * this.keys);
     /** @type {Run[]} */
@@ -84,10 +81,7 @@ export class MatrixCells {
     return number ? this.data.reasons[number - 1] : "";
   }
 
-  /**
-   * Where a value lies on the scale, from 0 to 1.
-   * @param {number} value
-   */
+  /** Where a value lies on the scale, from 0 to 1. @param {number} value */
   share(value) {
     if (this.data.kind === "mask") return OPEN;
     const [low, high] = this.range;

@@ -19,10 +19,7 @@ const MARGIN = 4;
 const LABEL_LIMIT = 150;
 const FEW = 48;
 
-/**
- * How far a slanted label reaches to the right: the corner of its last letter too.
- * @param {number} label
- */
+/** How far a slanted label reaches to the right: the corner of its last letter too. @param {number} label */
 const slantedWidth = (label) => (label + FONT / 2) * COS;
 
 export class MatrixLayout {
@@ -63,10 +60,7 @@ export class MatrixLayout {
     return clamp(Math.floor(Math.min(across, down)), smallest, CELL.fitted);
   }
 
-  /**
-   * Everything that follows from the size of a cell.
-   * @param {number} cell
-   */
+  /** Everything that follows from the size of a cell. @param {number} cell */
   place(cell) {
     const [queries, keys] = this.counts;
     this.cell = cell;

@@ -18,10 +18,7 @@ import { fixed, format, withoutZero } from "../shared/numbers.js";
  */
 /** @typedef {import("./layout.js").Cell} Cell */
 
-/**
- * ".23" for 0.23, and "1" for what is 1.00.
- * @param {number} weight
- */
+/** ".23" for 0.23, and "1" for what is 1.00. @param {number} weight */
 const shortWeight = (weight) => withoutZero(weight).replace(/^1.00$/, "1");
 
 /** @param {Scene} scene */

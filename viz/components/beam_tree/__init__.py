@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 NodeKind = Literal["given", "kept", "pruned", "ended"]
 """Given: where the search began. Kept, pruned: what it did with a candidate. Ended: kept, an end token."""
@@ -76,11 +76,11 @@ def beam_tree(
     cuts: Sequence[float | None],
     more: Sequence[int],
     place: Place,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "The search",
     on_select: Callable[[TreeSelection], None] | None = None,
-) -> TreeSelection | None:
+) -> None:
     """Draw the tree: one column per step, in it the candidates by score, the kept ones above a line.
 
     The slider, the buttons and Page Up and Page Down go from step to step: what comes later is hidden, and
@@ -95,13 +95,8 @@ def beam_tree(
         cuts: for each depth the score below which all candidates were pruned; None where there is no such.
         more: for each depth how many pruned candidates are not among the nodes.
         place: where the user is. A change of it moves there; their own choice moves at once.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the tree is, for screen readers.
         on_select: called with the place or the wish, before the run that it starts.
-
-    Returns:
-        The place chosen or the wish made just now; None in a run that something else started.
 
     Raises:
         ValueError: if the place is none, a parent does not come before its child, or cuts and more are not
@@ -122,11 +117,8 @@ def beam_tree(
         "more": list(more),
         "selected": place.node,
         "step": place.step,
-        "nodes": [_node_data(node) for node in nodes],
-        "hypotheses": [
-            {"node": hypothesis.node, "text": hypothesis.text, "score": hypothesis.score}
-            for hypothesis in hypotheses
-        ],
+        "nodes": [vars(node) | {"token": brief(node.token)} for node in nodes],
+        "hypotheses": list(map(vars, hypotheses)),
     }
 
     def parse(value: JSON) -> TreeSelection:
@@ -134,19 +126,4 @@ def beam_tree(
             return GoOn(index(value["go_on"], len(nodes)))
         return Place(index(value["node"], len(nodes)), index(value["step"], depths))
 
-    return _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
-
-
-def _node_data(node: TreeNode) -> dict[str, object]:
-    return {
-        "token": brief(node.token),
-        "parent": node.parent,
-        "depth": node.depth,
-        "probability": node.probability,
-        "score": node.score,
-        "rank": node.rank,
-        "kind": node.kind,
-        "why": node.why,
-        "numbers": [list(pair) for pair in node.numbers],
-        "open": node.is_open,
-    }
+    _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

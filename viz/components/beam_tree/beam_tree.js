@@ -3,6 +3,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { fontOf, penOf } from "../shared/canvas.js";
+import { namedButton } from "../shared/controls.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import { clamp, format, percent } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
@@ -12,7 +13,7 @@ import { cutLabel, edge, head, mark, stepName } from "./shapes.js";
 import style from "./style.css";
 
 /**
- * @typedef {object} TreeFields
+ * @typedef {object} TreeData
  * @property {string} title
  * @property {number} given the first depth that the search chose itself
  * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
@@ -22,7 +23,6 @@ import style from "./style.css";
  * @property {import("./layout.js").TreeNode[]} nodes
  * @property {{node: number, text: string, score: number}[]} hypotheses
  */
-/** @typedef {import("../shared/frame.js").Frame & TreeFields} TreeData */
 
 const KEYS = "arrow keys go from node to node, Page Up and Page Down from step to step, Enter continues";
 const KINDS = [
@@ -50,33 +50,24 @@ class BeamTree extends StageView {
   edges = [];
   /** @type {HTMLButtonElement[]} */
   rows = [];
+  pen = penOf(h("canvas"));
+  back = namedButton("◀", "one step back", () => this.goTo(this.step - 1));
+  forth = namedButton("▶", "one step on", () => this.goTo(this.step + 1));
+  slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
+  summary = h("output");
+  details = div("hl-node");
+  ranking = div("hl-ranking");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-tree");
-    this.pen = penOf(h("canvas"));
-    this.back = this.stepButton("◀", "one step back", -1);
-    this.forth = this.stepButton("▶", "one step on", 1);
-    this.slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
+  build() {
+    this.stage.className = "hl-tree";
     this.slider.oninput = () => this.goTo(Number(this.slider.value));
-    this.summary = h("output");
     const slider = h("label", { class: "hl-step-slider" }, this.slider);
     const bar = div("hl-bar", this.back, slider, this.forth, this.summary);
     const entries = KINDS.map(([kind, text]) =>
       span("hl-legend-entry", span(`hl-swatch ${kind}`), span("", text)),
     );
-    this.details = div("hl-node");
-    this.ranking = div("hl-ranking");
     const legend = div("hl-legend", ...entries);
-    root.append(bar, this.stage, legend, this.details, this.ranking);
-  }
-
-  /** @param {string} text @param {string} name @param {number} steps */
-  stepButton(text, name, steps) {
-    return h("button", { "aria-label": name, onclick: () => this.goTo(this.step + steps) }, text);
+    this.root.append(bar, this.stage, legend, this.details, this.ranking);
   }
 
   update() {
@@ -94,7 +85,7 @@ class BeamTree extends StageView {
       this.unseen = true;
     }
     Object.assign(this.slider, { min: given, max: this.at.last });
-    this.describeStage(title, KEYS);
+    this.stage.ariaLabel = `${title}: ${KEYS}`;
     this.draw();
     this.mark();
     this.layout();
@@ -182,7 +173,7 @@ class BeamTree extends StageView {
   }
 
   goOn() {
-    if (this.data.nodes[this.chosen].open) this.selection.report({ go_on: this.chosen });
+    if (this.data.nodes[this.chosen].is_open) this.selection.report({ go_on: this.chosen });
   }
 
   draw() {
@@ -221,10 +212,10 @@ class BeamTree extends StageView {
   }
 
   describe() {
-    const { depth, token, numbers, why, open } = this.data.nodes[this.chosen];
-    const title = open ? "The search restarts after this token" : "Nothing can follow this token";
+    const { depth, token, numbers, why, is_open } = this.data.nodes[this.chosen];
+    const title = is_open ? "The search restarts after this token" : "Nothing can follow this token";
     const go = h("button", { class: "go", title, onclick: () => this.goOn() }, "Continue from here");
-    go.disabled = !open;
+    go.disabled = !is_open;
     this.details.replaceChildren(
       h("div", { class: "title" }, depth ? `Step ${depth - 1}: ` : "Start: ", span("word", token)),
       h(

@@ -15,7 +15,7 @@ import { clamp } from "../shared/numbers.js";
  * @property {"given" | "kept" | "pruned" | "ended"} kind
  * @property {string} why
  * @property {[name: string, value: string][]} numbers
- * @property {boolean} open
+ * @property {boolean} is_open
  */
 /** @typedef {{x: number, y: number, width: number, height: number}} Box */
 /** @typedef {"future" | "pruned" | "ended" | "alive" | "dead"} Fate "dead": kept once, and led nowhere */
@@ -60,10 +60,7 @@ export class TreeLayout {
     return this.nodes[i].kind === "pruned";
   }
 
-  /**
-   * @param {(i: number) => number} widthOf
-   * @param {number[]} labels
-   */
+  /** @param {(i: number) => number} widthOf @param {number[]} labels */
   place(widthOf, labels) {
     let [x, bottom] = [MARGIN, 0];
     for (const [depth, column] of this.columns.entries()) {

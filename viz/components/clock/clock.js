@@ -12,12 +12,7 @@ function isBusy() {
   return app?.dataset.testScriptState === "running" || "following" in document.documentElement.dataset;
 }
 
-/**
- * @param {object} component
- * @param {HTMLElement | ShadowRoot} component.parentElement
- * @param {{seconds: number | null}} component.data
- * @param {(name: string, value: unknown) => void} component.setTriggerValue
- */
+/** @param {import("../mount.js").Component<{seconds: number | null}>} component */
 export default function ({ parentElement, data, setTriggerValue }) {
   const stop = () => clearInterval(running.get(parentElement));
   stop();

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ _VIEW = ClientView("decoding_steps")
 def decoding_steps(
     steps: Sequence[OutputStep],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     start: Sequence[str] = ("<bos>",),
     positions: Sequence[int] | None = None,
@@ -49,7 +49,7 @@ def decoding_steps(
     title: str = "What comes out",
     selected: int = 0,
     on_select: Callable[[int], None] | None = None,
-) -> int | None:
+) -> None:
     """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
 
     A step is chosen by a click or with the arrow keys; only that reaches Python. Bars are on one scale, from
@@ -58,8 +58,6 @@ def decoding_steps(
 
     Args:
         steps: one or more steps in order; step 0 is the first token.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         start: the tokens the decoder begins with.
         positions: where each step's token stands, if it was found in its place (a masked word) and not after
             the steps before it.
@@ -68,9 +66,6 @@ def decoding_steps(
         title: what the steps are, for screen readers.
         selected: the step shown. A change of it moves there; the user's own choice moves at once.
         on_select: called with the step that was chosen, before the run that the choice starts.
-
-    Returns:
-        The step chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: if there is no step, selected is none of them, or positions are not as many.
@@ -100,4 +95,4 @@ def decoding_steps(
     def parse(value: JSON) -> int:
         return index(value["step"], len(steps))
 
-    return _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

@@ -13,7 +13,7 @@ import style from "./style.css";
 /** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Step */
 
 /**
- * @typedef {object} StepsFields
+ * @typedef {object} StepsData
  * @property {string} title
  * @property {string[]} start the tokens the decoder begins with
  * @property {number[] | null} positions of the steps' tokens, if they were found in their places
@@ -22,7 +22,6 @@ import style from "./style.css";
  * @property {number} selected
  * @property {Step[]} steps
  */
-/** @typedef {import("../shared/frame.js").Frame & StepsFields} StepsData */
 
 /** So many tokens before a step are shown. */
 const BEFORE = 8;
@@ -32,21 +31,15 @@ class DecodingSteps extends View {
   chosen = 0;
   /** @type {HTMLElement[]} */
   chips = [];
+  list = h("div", { class: "hl-steps", tabindex: 0, role: "listbox", "aria-orientation": "horizontal" });
+  fade = fadeWhereMore(this.list);
+  before = div("hl-sofar");
+  bars = h("div", { class: "hl-bars", role: "list" });
+  say = announcer(this.root);
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    const attributes = { class: "hl-steps", tabindex: 0, role: "listbox", "aria-orientation": "horizontal" };
-    this.list = h("div", attributes);
+  build() {
     this.list.onkeydown = (event) => this.press(event);
-    this.fade = fadeWhereMore(this.list);
-    this.before = div("hl-sofar");
-    this.bars = h("div", { class: "hl-bars", role: "list" });
-    root.append(this.list, this.before, this.bars);
-    this.say = announcer(root);
+    this.root.append(this.list, this.before, this.bars);
   }
 
   /** @param {KeyboardEvent} event */
@@ -85,7 +78,7 @@ class DecodingSteps extends View {
   chip({ word, probability }, i) {
     return h(
       "div",
-      { class: "hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
+      { class: "hl-chip hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
       span("place", this.data.positions?.[i] ?? i),
       span("word", word),
       track({ "": probability }),
@@ -121,29 +114,13 @@ class DecodingSteps extends View {
     const rest = Math.max(0, 1 - sum(shown.map(({ probability }) => probability)));
     return [
       ...shown.map(({ word, probability, place }) => {
-        return bar(
-          word,
-          probability,
-          `${place}.`,
-          place === rank ? "taken" : "",
-          place === rank ? taken : "",
-        );
+        const marked = place === rank ? { className: "taken", tag: taken } : {};
+        return barRow(span("word", word), { "": probability }, { rank: `${place}.`, ...marked });
       }),
-      bar("all others", rest, "", "rest", ""),
+      barRow(span("word", "all others"), { "": rest }, { className: "rest" }),
     ];
   }
 }
-
-/** @param {string} word @param {number} probability @param {string} rank @param {string} className @param {string} tag */
-const bar = (word, probability, rank, className, tag) =>
-  barRow({
-    className,
-    rank,
-    word: span("word", word),
-    bars: { "": probability },
-    numbers: [percent(probability)],
-    tag,
-  });
 
 export const mount = mounting(DecodingSteps, "decoding_steps", style);
 export default forStreamlit(mount);

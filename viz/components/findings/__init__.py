@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import pack_frame
+from viz.components.shared.frame import color_data, pack_frame
+from viz.theme import Theme
 
 Severity = Literal["problem", "warning", "note", "ok"]
 
@@ -37,17 +37,7 @@ class ListedFinding:
 _VIEW = ClientView("findings")
 
 
-def findings_list(findings: Sequence[ListedFinding], *, colors: CellColors, warning: str, key: str) -> None:
-    """Draw findings in their order, with one button per severity that shows these alone; nothing comes back.
-
-    Args:
-        findings: the worst first.
-        colors: the colours of the current theme.
-        warning: the colour of problems and warnings, as #rrggbb.
-        key: the view's identity on the page.
-    """
-    data = {
-        "colors": color_data(colors) | {"warning": warning},
-        "findings": [asdict(finding) for finding in findings],
-    }
+def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
+    """Draw findings, the worst first, with a button per severity to see it alone; nothing is sent back."""
+    data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)

@@ -8,16 +8,9 @@ import { View } from "../shared/shell.js";
 import style from "./style.css";
 
 /** @typedef {keyof typeof KINDS} Severity */
-/**
- * @typedef {object} Finding
- * @property {Severity} severity
- * @property {string} title
- * @property {string} number
- * @property {string} meaning
- * @property {string} advice
- * @property {string} where
- */
-/** @typedef {import("../shared/frame.js").Frame & {findings: Finding[]}} FindingsData */
+/** @typedef {Record<"title" | "number" | "meaning" | "advice" | "where", string>} Texts */
+/** @typedef {Texts & {severity: Severity}} Finding */
+/** @typedef {{findings: Finding[]}} FindingsData */
 
 const KINDS = {
   problem: { sign: "✕", name: "Problems" },
@@ -30,16 +23,11 @@ const KINDS = {
 class Findings extends View {
   /** @type {Severity | "all"} */
   shown = "all";
+  bar = div("hl-bar");
+  list = h("div", { class: "list", role: "list" });
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.bar = div("hl-bar");
-    this.list = h("div", { class: "list", role: "list" });
-    root.append(this.bar, this.list);
+  build() {
+    this.root.append(this.bar, this.list);
   }
 
   update() {

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ _VIEW = ClientView("head_rows")
 def head_rows(
     blocks: Sequence[HeadBlock],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Where each head looks",
     selected: HeadRow | None = None,
     on_select: Callable[[HeadRow], None] | None = None,
-) -> HeadRow | None:
+) -> None:
     """Draw the blocks beside each other, or under each other where it is narrow.
 
     In each a row is a head and a column is a token that may be looked at; the colour is the attention weight,
@@ -53,14 +53,9 @@ def head_rows(
 
     Args:
         blocks: one or more, with the same layers and heads.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the rows are, for screen readers.
         selected: the outlined row. A change of it moves the outline; the user's own choice moves at once.
         on_select: called with the row that was chosen, before the run that the choice starts.
-
-    Returns:
-        The row chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: if the blocks differ in layers and heads, or weights and tokens do not belong together.
@@ -87,4 +82,4 @@ def head_rows(
             index(value["head"], n_heads),
         )
 
-    return _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(pack_frame(data, arrays), key=key, parse=parse, on_select=on_select)

@@ -4,7 +4,7 @@
 import { forStreamlit, mounting } from "../mount.js";
 import { fillBox, fontOf, penOf, prepare, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, ramp, shade } from "../shared/color.js";
-import { fadeWhereMore } from "../shared/controls.js";
+import { fadeWhereMore, stopWhereMore } from "../shared/controls.js";
 import { div, h, positionOn } from "../shared/dom.js";
 import { drawLegend } from "../shared/legend.js";
 import { format, stepped, withoutZero } from "../shared/numbers.js";
@@ -26,7 +26,7 @@ import style from "./style.css";
  * @property {Row | null} selected
  */
 /** @typedef {Record<`weights${number}`, Float32Array>} RowsWeights */
-/** @typedef {import("../shared/frame.js").Frame & RowsFields & RowsWeights} RowsData */
+/** @typedef {RowsFields & RowsWeights} RowsData */
 
 const FONT = 14;
 const SLANT = -Math.PI / 4;
@@ -36,24 +36,17 @@ const LABEL_LIMIT = 130;
 class Block {
   /** Where the first row begins: above it stand the tokens. */
   top = 0;
+  name = div("name");
+  canvas = h("canvas");
+  box = div("hl-scroll", this.canvas);
+  frame = div("hl-block", this.name, this.box);
+  fade = fadeWhereMore(this.box);
 
   constructor() {
-    this.name = div("name");
-    this.canvas = h("canvas");
-    this.box = div("hl-scroll", this.canvas);
     // The arrow keys scroll it while it has the focus, and choose no head.
     this.box.onkeydown = (event) => {
       if (event.key.startsWith("Arrow")) event.stopPropagation();
     };
-    this.frame = div("hl-block", this.name, this.box);
-    this.fade = fadeWhereMore(this.box);
-  }
-
-  /** What scrolls is within reach of the keyboard. */
-  letScroll() {
-    if (this.box.scrollWidth > this.box.clientWidth) this.box.tabIndex = 0;
-    else this.box.removeAttribute("tabindex");
-    this.fade();
   }
 }
 
@@ -65,33 +58,29 @@ class HeadRows extends CanvasView {
   colors = [];
   /** @type {RowsLayout} */
   at;
+  legend = div("hl-legend");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host, "hl-blocks");
-    this.legend = div("hl-legend");
-    root.append(this.legend, this.stage);
+  build() {
+    this.stage.className = "hl-blocks";
+    this.root.append(this.legend, this.stage);
   }
 
   update() {
     const { data } = this;
     this.follow();
     this.colors = ramp(data.colors.sequential);
-    this.describeStage(data.title, "arrow keys choose a head");
+    this.stage.ariaLabel = `${data.title}: arrow keys choose a head`;
     drawLegend(this.legend, {
       stops: data.colors.sequential,
       ticks: ["0", "0.5", "1"],
       label: "attention weight",
     });
-    if (this.blocks.length !== data.blocks.length) this.build();
+    if (this.blocks.length !== data.blocks.length) this.makeBlocks();
     for (const [i, { name }] of data.blocks.entries()) this.blocks[i].name.textContent = name;
     this.layout();
   }
 
-  build() {
+  makeBlocks() {
     this.blocks = this.data.blocks.map(() => new Block());
     for (const { canvas } of this.blocks) this.listen(canvas);
     this.stage.replaceChildren(...this.blocks.map(({ frame }) => frame));
@@ -102,7 +91,10 @@ class HeadRows extends CanvasView {
     this.at = new RowsLayout(this.data, lengths, this.width);
     this.stage.classList.toggle("wide", this.at.wide);
     this.paint();
-    for (const block of this.blocks) block.letScroll();
+    for (const { box, fade } of this.blocks) {
+      stopWhereMore(box);
+      fade();
+    }
   }
 
   paint() {
@@ -195,10 +187,7 @@ class HeadRows extends CanvasView {
     return this.data[`weights${i}`].subarray(first, first + length);
   }
 
-  /**
-   * @param {MouseEvent} event
-   * @returns {Row | null}
-   */
+  /** @param {MouseEvent} event @returns {Row | null} */
   find(event) {
     const i = this.blocks.findIndex(({ canvas }) => canvas === event.currentTarget);
     const [x, y] = positionOn(this.blocks[i].canvas, event);
@@ -206,10 +195,7 @@ class HeadRows extends CanvasView {
     return head && [i, ...head, this.at.keyAt(x)];
   }
 
-  /**
-   * @param {Row} place
-   * @returns {import("../shared/tell.js").Line[]}
-   */
+  /** @param {Row} place @returns {import("../shared/tell.js").Line[]} */
   describe(place) {
     const [i, layer, head, key = -1] = place;
     const { tokens } = this.data.blocks[i];
@@ -229,10 +215,7 @@ class HeadRows extends CanvasView {
     return `looks most at ${quoted(this.data.blocks[row[0]].tokens[key])}: ${format(weights[key])}`;
   }
 
-  /**
-   * @param {string} _key
-   * @param {[number, number]} [step]
-   */
+  /** @param {string} _key @param {[number, number]} [step] */
   onKey(_key, step) {
     if (!step) return undefined;
     const { heads, layers, blocks } = this.data;

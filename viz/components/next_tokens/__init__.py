@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz.components.shared.client_view import JSON, ClientView, index
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 Stop = TypeVar("Stop", int, float)
 
@@ -60,12 +60,12 @@ def next_tokens(
     open_tokens: Sequence[bool],
     chosen: int | None,
     settings: Reshaping,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "The next token",
     note: str = "",
     on_select: Callable[[NextTokensSelection], None] | None = None,
-) -> NextTokensSelection | None:
+) -> None:
     """Draw the most probable tokens as bars, and three sliders that reshape the distribution.
 
     The bars follow the sliders in the browser, over the whole vocabulary; Python hears of the settings when a
@@ -78,14 +78,9 @@ def next_tokens(
         open_tokens: for each of those whether there can be a token after it.
         chosen: which of them is marked as taken; None for none of these.
         settings: where the sliders stand. A change of it moves them; the user's own moves them at once.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the bars are, for screen readers.
         note: a sentence under them.
         on_select: called with the settings or the wish, before the run that it starts.
-
-    Returns:
-        What was chosen just now; None in a run that something else started.
 
     Raises:
         ValueError: for logits that are not sorted, or names that do not belong to them.
@@ -116,7 +111,7 @@ def next_tokens(
         )
 
     frame = pack_frame(data, {"logits": logits.astype(np.float32)})
-    return _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
+    _VIEW.mount(frame, key=key, parse=parse, on_select=on_select)
 
 
 def one_of(value: JSON, stops: Sequence[Stop]) -> Stop:

@@ -5,9 +5,7 @@ import { sum } from "../shared/numbers.js";
 
 /** @typedef {{temperature: number, top_k: number, top_p: number}} Settings top_k is 0 where it is off */
 
-/**
- * @param {number[]} logits the largest first
- */
+/** @param {number[]} logits the largest first */
 export function softmax(logits) {
   const powers = logits.map((logit) => Math.exp(logit - logits[0]));
   const total = sum(powers);
@@ -31,8 +29,5 @@ export function samplingDistribution(sorted, { temperature, top_k, top_p }) {
   return { tempered, probabilities, kept, nucleus, cutByK: 1 - inTopK, cutByP: inTopK - left };
 }
 
-/**
- * In bits.
- * @param {number[]} probabilities
- */
+/** In bits. @param {number[]} probabilities */
 export const entropy = (probabilities) => -sum(probabilities.map((p) => (p > 0 ? p * Math.log2(p) : 0)));

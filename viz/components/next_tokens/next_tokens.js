@@ -14,7 +14,7 @@ import style from "./style.css";
 /** @typedef {keyof Settings} Setting */
 
 /**
- * @typedef {object} NextTokensFields
+ * @typedef {object} NextTokensData
  * @property {string} title
  * @property {string} note
  * @property {string[]} tokens the most probable ones by name
@@ -25,7 +25,6 @@ import style from "./style.css";
  * @property {Record<Setting, {label: string, help: string}>} labels
  * @property {Float32Array} logits of all tokens, the largest first
  */
-/** @typedef {import("../shared/frame.js").Frame & NextTokensFields} NextTokensData */
 
 const FEW = 12;
 const HEADER = ["", "token", "probability now (outline: as trained)", "now", "as trained", ""];
@@ -48,28 +47,23 @@ const count = (many) => `${grouped(many)} token${many === 1 ? "" : "s"}`;
 /** @extends {View<NextTokensData>} */
 class NextTokens extends View {
   shown = FEW;
-  /** @type {Settings | null} */
-  values = null;
+  /** Where the sliders are. @type {Settings} */
+  settings;
   /** @type {number[]} */
   sorted = [];
   /** @type {number[]} */
   raw = [];
   /** @type {ReturnType<typeof samplingDistribution>} */
   result;
+  sliders = SETTINGS.map((name) => this.slider(name));
+  summary = h("div", { class: "hl-told", "aria-live": "polite" });
+  bars = h("div", { class: "hl-bars", role: "list", tabindex: 0 });
+  more = h("button", { class: "more", onclick: () => this.toggle() });
+  note = div("hl-note");
 
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    this.sliders = SETTINGS.map((name) => this.slider(name));
-    this.summary = h("div", { class: "hl-told", "aria-live": "polite" });
-    this.bars = h("div", { class: "hl-bars", role: "list", tabindex: 0 });
-    this.more = h("button", { class: "more", onclick: () => this.toggle() });
-    this.note = div("hl-note");
+  build() {
     const settings = div("hl-settings", ...this.sliders.map(({ label }) => label));
-    root.append(settings, this.summary, this.bars, this.more, this.note);
+    this.root.append(settings, this.summary, this.bars, this.more, this.note);
   }
 
   /** @param {Setting} name */
@@ -80,7 +74,7 @@ class NextTokens extends View {
     const effect = span("told");
     const label = h("label", { class: "hl-setting" }, title, input, output, effect);
     input.oninput = () => {
-      this.values = { ...this.settings, [name]: this.data.stops[name][Number(input.value)] };
+      this.settings = { ...this.settings, [name]: this.data.stops[name][Number(input.value)] };
       this.draw();
     };
     input.onchange = () => this.selection.report(this.settings, KEY_DELAY);
@@ -92,14 +86,9 @@ class NextTokens extends View {
     this.draw();
   }
 
-  /** Where the sliders are. */
-  get settings() {
-    return this.values ?? this.data.settings;
-  }
-
   update() {
     const { logits, settings, labels, stops, title, note } = this.data;
-    if (this.selection.movedByPython(settings)) this.values = settings;
+    if (this.selection.movedByPython(settings)) this.settings = settings;
     this.sorted = Array.from(logits);
     this.raw = softmax(this.sorted);
     for (const { name, title, input } of this.sliders) {
@@ -164,22 +153,17 @@ class NextTokens extends View {
     );
     word.disabled = !open[i];
     const [now, before] = [probabilities[i], this.raw[i]];
-    return barRow({
-      className: cut ? "cut" : i === chosen ? "taken" : "",
-      rank: `${i + 1}.`,
-      word,
-      bars: { now, before },
-      numbers: [cut ? "0 %" : percent(now), percent(before)],
-      tag: cut || (i === chosen ? "chosen above" : ""),
-    });
+    const className = cut ? "cut" : i === chosen ? "taken" : "";
+    const numbers = [cut ? "0 %" : percent(now), percent(before)];
+    const tag = cut || (i === chosen ? "chosen above" : "");
+    return barRow(word, { now, before }, { className, rank: `${i + 1}.`, numbers, tag });
   }
 
   /** All tokens that are not shown. @param {number} shown */
   rest(shown) {
     const [now, before] = [this.result.probabilities, this.raw].map((p) => sum(p.slice(shown)));
     const word = span("word", `${grouped(this.sorted.length - shown)} others`);
-    const numbers = [percent(now), percent(before)];
-    return barRow({ className: "rest", rank: "", word, bars: { now, before }, numbers, tag: "" });
+    return barRow(word, { now, before }, { className: "rest" });
   }
 
   state() {

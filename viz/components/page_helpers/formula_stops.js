@@ -2,23 +2,17 @@
 // A formula wider than its place scrolls; Streamlit leaves it out of reach of the keyboard. One that does scroll
 // becomes a stop of the Tab key, where the arrow keys move it.
 
-/** @param {Element} formula */
-function mend(formula) {
-  const scrolls = formula.scrollWidth > formula.clientWidth;
-  if (scrolls === formula.hasAttribute("tabindex")) return;
-  if (scrolls) formula.setAttribute("tabindex", "0");
-  else formula.removeAttribute("tabindex");
-}
+import { stopWhereMore } from "../shared/controls.js";
 
 /** Watch all formulas of the document, also those to come. */
 export function reachFormulas() {
   const sizes = new ResizeObserver((entries) => {
-    for (const { target } of entries) mend(target);
+    for (const { target } of entries) stopWhereMore(target);
   });
   const look = () => {
     for (const formula of document.querySelectorAll(".katex-display")) {
       sizes.observe(formula);
-      mend(formula);
+      stopWhereMore(formula);
     }
   };
   let isWaiting = false;

@@ -18,10 +18,7 @@ const pathOf = (link) => new URL(/** @type {HTMLAnchorElement} */ (link).href).p
 const isIdle = () =>
   /** @type {HTMLElement | null} */ (document.querySelector(APP))?.dataset.testScriptState === "notRunning";
 
-/**
- * Whether a click leads its link in this window.
- * @param {Event} event
- */
+/** Whether a click leads its link in this window. @param {Event} event */
 const isPlainClick = (event) =>
   event instanceof MouseEvent &&
   event.type === "click" &&

@@ -6,10 +6,7 @@ import { h } from "./dom.js";
 
 /** @typedef {CanvasRenderingContext2D} Pen */
 
-/**
- * The context of a canvas; every browser that runs the app has one.
- * @param {HTMLCanvasElement} canvas
- */
+/** The context of a canvas; every browser that runs the app has one. @param {HTMLCanvasElement} canvas */
 export const penOf = (canvas) => /** @type {Pen} */ (canvas.getContext("2d"));
 
 /**

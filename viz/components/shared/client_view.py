@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
@@ -12,8 +12,6 @@ from viz.components.shared.scripts import component
 Selection = TypeVar("Selection")
 JSON: TypeAlias = Any
 """A value the browser sent: anything that JSON can hold."""
-
-_EVENT = "select"
 
 
 def index(value: JSON, length: int) -> int:
@@ -49,7 +47,7 @@ class ClientView:
         key: str,
         parse: Callable[[JSON], Selection],
         on_select: Callable[[Selection], None] | None = None,
-    ) -> Selection | None:
+    ) -> None:
         """Draw the view.
 
         Args:
@@ -58,27 +56,17 @@ class ClientView:
             parse: makes a selection of the JSON value that the browser sent. What it refuses with a
                 LookupError, TypeError or ValueError counts as no selection.
             on_select: called with the selection, before the run that the selection starts.
-
-        Returns:
-            What was selected just now; None in a run that something else started.
         """
 
         def report() -> None:
             # What a view sent last may come when the page has gone on without it.
-            for selection in _selections(st.session_state.get(key, {}).get(_EVENT), parse):
-                if on_select is not None:
-                    on_select(selection)
+            value = st.session_state.get(key, {}).get("select")
+            if value is None or on_select is None:
+                return
+            try:
+                selection = parse(value)
+            except (LookupError, TypeError, ValueError):
+                return
+            on_select(selection)
 
-        result = self._render(key=key, data=frame, on_select_change=report)
-        return next(_selections(result.get(_EVENT), parse), None)
-
-
-def _selections(value: JSON, parse: Callable[[JSON], Selection]) -> Iterator[Selection]:
-    """Yield what was selected: nothing when nothing was, or when the browser sent something else."""
-    if value is None:
-        return
-    try:
-        selection = parse(value)
-    except (LookupError, TypeError, ValueError):
-        return
-    yield selection
+        self._render(key=key, data=frame, on_select_change=report)

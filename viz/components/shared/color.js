@@ -5,25 +5,16 @@ import { clamp } from "./numbers.js";
 
 /** @typedef {[number, number, number]} Rgb red, green and blue, from 0 to 255 */
 
-/**
- * The colours of the theme, as colors.py sends them: each "#rrggbb".
- * @typedef {object} Colors
- * @property {string[]} sequential
- * @property {string[]} diverging
- * @property {string[]} categorical
- * @property {string} masked
- * @property {string} hatch
- * @property {string} text
- * @property {string} muted
- * @property {string} background
- * @property {string} surface
- * @property {string} grid
- * @property {string} accent
- */
+/** @typedef {"masked" | "hatch" | "text" | "muted" | "background" | "surface" | "grid" | "accent"} ColorName */
+/** @typedef {Record<"sequential" | "diverging" | "categorical", string[]>} Scales evenly spaced stops */
+/** @typedef {Record<ColorName, string> & Scales} Colors of the theme, as frame.py sends them: each "#rrggbb" */
 
 const SHADES = 256;
 // Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.
 const STRIPES = [["/"], ["\\"], ["/", "\\"]];
+
+/** The colours of weights from 0 on, of scores to both sides of it. @param {{colors: Scales, kind: string}} data */
+export const stopsOf = ({ colors, kind }) => (kind === "scores" ? colors.diverging : colors.sequential);
 
 /**
  * Evenly spaced colours along the stops.
@@ -49,16 +40,10 @@ export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) ||
 /** @param {Rgb} color */
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
-/**
- * The opaque colour as a pixel of an image.
- * @param {Rgb} color
- */
+/** The opaque colour as a pixel of an image. @param {Rgb} color */
 export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/**
- * Black or white, whichever contrasts more with the colour (WCAG relative luminance).
- * @param {Rgb} color
- */
+/** Black or white, whichever contrasts more with the colour (WCAG relative luminance). @param {Rgb} color */
 export function inkOn(color) {
   const [r, g, b] = color.map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
@@ -70,10 +55,7 @@ export function inkOn(color) {
  */
 export const stripesOf = (reason) => STRIPES[(reason - 1) % STRIPES.length];
 
-/**
- * A CSS background with the stripes of a closed cell.
- * @param {{hatch: string, masked: string}} colors
- */
+/** A CSS background with the stripes of a closed cell. @param {{hatch: string, masked: string}} colors */
 export function hatchSwatch(colors, reason = 1) {
   const lines = `${colors.hatch} 0 1px,#0000 1px 5px`;
   const angles = stripesOf(reason).map((stripe) => (stripe === "/" ? 135 : 45));

@@ -2,6 +2,10 @@
 // Parts of a page that several views have: a choice between buttons, a box that scrolls, rows of bars.
 
 import { div, h, span } from "./dom.js";
+import { percent } from "./numbers.js";
+
+/** @param {string} text @param {string} name what it does @param {() => void} onclick */
+export const namedButton = (text, name, onclick) => h("button", { "aria-label": name, onclick }, text);
 
 /**
  * A row of buttons of which one is on.
@@ -46,6 +50,12 @@ export function fadeWhereMore(box) {
   return show;
 }
 
+/** Make a box a stop of the Tab key where it scrolls sideways, and only there. @param {Element} box */
+export function stopWhereMore(box) {
+  if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+  else box.removeAttribute("tabindex");
+}
+
 /** @param {number} probability @param {string} className */
 function bar(probability, className) {
   const filled = div(className);
@@ -62,16 +72,13 @@ export const track = (probabilities) =>
 
 /**
  * A row of a list of probabilities.
- * @param {object} row
- * @param {string} row.className
- * @param {string} row.rank
- * @param {HTMLElement} row.word
- * @param {Record<string, number>} row.bars
- * @param {string[]} row.numbers
- * @param {string} row.tag
+ * @param {HTMLElement} word
+ * @param {Record<string, number>} bars the probabilities, by the class of their bars
+ * @param {{className?: string, rank?: string, numbers?: string[], tag?: string}} row
  */
-export function barRow({ className, rank, word, bars, numbers, tag }) {
-  const written = numbers.map((number, i) => span(i ? "percent quiet" : "percent", number));
+export function barRow(word, bars, { className = "", rank = "", numbers, tag = "" }) {
+  const percents = numbers ?? Object.values(bars).map(percent);
+  const written = percents.map((number, i) => span(i ? "percent quiet" : "percent", number));
   const cells = [span("rank", rank), word, track(bars), ...written, span("tag", tag)];
   return h("div", { class: className, role: "listitem" }, ...cells);
 }

@@ -3,11 +3,7 @@
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
-/**
- * What every view is given.
- * @typedef {object} Frame
- * @property {import("./color.js").Colors} colors
- */
+/** @typedef {{colors: import("./color.js").Colors}} Frame what every view is given */
 
 /**
  * The header's data with each array put in under its name; `any`, because each view knows its own fields.
@@ -28,8 +24,5 @@ export function readFrame(bytes) {
   return data;
 }
 
-/**
- * @param {Uint8Array | undefined} a
- * @param {Uint8Array} b
- */
+/** @param {Uint8Array | undefined} a @param {Uint8Array} b */
 export const sameBytes = (a, b) => a?.length === b.length && a.every((x, i) => x === b[i]);

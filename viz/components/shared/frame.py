@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz.theme import Theme
+
 _ALIGNMENT = 8
 _DTYPES = {"uint8": "u1", "uint16": "<u2", "uint32": "<u4", "float32": "<f4"}
-
-
 LONGEST_TOKEN = 200
 
 
@@ -30,6 +30,11 @@ def brief(token: str) -> str:
     """Cut a token that nobody could read at a glance, and say how much is left out."""
     left_out = len(token) - LONGEST_TOKEN
     return token if left_out <= 0 else f"{token[:LONGEST_TOKEN]}… ({left_out:,} more characters)"
+
+
+def color_data(theme: Theme) -> dict[str, Any]:
+    """Return the colours of a theme as JSON-serialisable data, under their names."""
+    return {name: value for name, value in vars(theme).items() if name != "name"}
 
 
 def pack_frame(data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:

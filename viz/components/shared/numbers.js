@@ -27,10 +27,7 @@ export const fixed = (value, digits) =>
     .replace(/^-(?=[0.]*$)/, "")
     .replace("-", "−");
 
-/**
- * A number of any size, as short as it can be told.
- * @param {number} value
- */
+/** A number of any size, as short as it can be told. @param {number} value */
 export function format(value, digits = 2) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
@@ -50,10 +47,7 @@ export function percent(p) {
   return `${(100 * p).toFixed(1)} %`;
 }
 
-/**
- * ".23" for 0.23.
- * @param {number} weight
- */
+/** ".23" for 0.23. @param {number} weight */
 export const withoutZero = (weight) => weight.toFixed(2).replace(/^0/, "");
 
 /** @param {number} n */

@@ -15,10 +15,7 @@ export class Selection {
     this.tell = tell;
   }
 
-  /**
-   * Tell Python: at once, or when nothing else has been selected for so long.
-   * @param {unknown} selection
-   */
+  /** Tell Python: at once, or when nothing else has been selected for so long. @param {unknown} selection */
   report(selection, delay = 0) {
     this.forget();
     this.#waiting = selection;

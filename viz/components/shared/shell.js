@@ -19,17 +19,14 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 
 /**
  * A view: made once, updated for other data, placed again for another width.
- * @template {import("./frame.js").Frame} Data
+ * @template Data
  */
 export class View {
-  /** @type {Data} */
+  /** @type {Data & import("./frame.js").Frame} */
   data;
   width = 0;
 
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   */
+  /** @param {HTMLElement} root @param {Host} host */
   constructor(root, host) {
     this.root = root;
     this.selection = new Selection(host.select);
@@ -39,6 +36,9 @@ export class View {
       if (!root.contains(/** @type {Node | null} */ (relatedTarget))) this.selection.flush();
     });
   }
+
+  /** Put what the view is made of into its root: once, before there is data. */
+  build() {}
 
   /** There is other data. */
   update() {}
@@ -63,31 +63,18 @@ export class View {
 
 /**
  * A view with a stage, which has the focus and takes the keys.
- * @template {import("./frame.js").Frame} Data
+ * @template Data
  * @extends {View<Data>}
  */
 export class StageView extends View {
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   * @param {string} className of the stage
-   */
-  constructor(root, host, className) {
-    super(root, host);
-    this.stage = h("div", { class: className, tabindex: 0, role: "application" });
-    this.stage.onkeydown = (event) => this.press(event);
-    this.note = div("hl-note");
-    this.say = announcer(root);
-  }
-
-  /**
-   * Name the stage for screen readers.
-   * @param {string} title
-   * @param {string} keys what keys do
-   */
-  describeStage(title, keys) {
-    this.stage.ariaLabel = `${title}: ${keys}`;
-  }
+  stage = h("div", {
+    class: "hl-stage",
+    tabindex: 0,
+    role: "application",
+    onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(event),
+  });
+  note = div("hl-note");
+  say = announcer(this.root);
 
   /**
    * What a key does; nothing for those that are the browser's.
@@ -111,7 +98,7 @@ export class StageView extends View {
 
 /**
  * A stage with canvases, on which pointer and keys find places, such as a layer and a head: numbers that say where.
- * @template {import("./frame.js").Frame & {selected?: Place | null}} Data
+ * @template {{title: string, selected?: Place | null}} Data
  * @template {number[]} Place
  * @extends {StageView<Data>}
  */
@@ -122,16 +109,7 @@ export class CanvasView extends StageView {
   selected = null;
   /** @type {MouseEvent | null} */
   pointer = null;
-
-  /**
-   * @param {HTMLElement} root
-   * @param {Host} host
-   * @param {string} className
-   */
-  constructor(root, host, className) {
-    super(root, host, className);
-    this.tip = new Tooltip(root);
-  }
+  tip = new Tooltip(this.root);
 
   /** @param {HTMLElement} target where the pointer finds places */
   listen(target) {
@@ -178,10 +156,7 @@ export class CanvasView extends StageView {
     else this.tip.hide();
   }
 
-  /**
-   * Where in the window to say what a place is that keys have reached.
-   * @param {Place} _place
-   */
+  /** Where in the window to say what a place is that keys have reached. @param {Place} _place */
   cornerOf(_place) {
     return { clientX: 0, clientY: 0 };
   }
@@ -191,10 +166,7 @@ export class CanvasView extends StageView {
     if (place) this.select(place);
   }
 
-  /**
-   * Choose a place and tell Python.
-   * @param {Place | null} place
-   */
+  /** Choose a place and tell Python. @param {Place | null} place */
   select(place, delay = 0) {
     if (same(place, this.selected)) return;
     this.selected = place;
@@ -203,10 +175,7 @@ export class CanvasView extends StageView {
     this.selection.report(this.reported(place), delay);
   }
 
-  /**
-   * Say to screen readers what a place is.
-   * @param {Place} place
-   */
+  /** Say to screen readers what a place is. @param {Place} place */
   tell(place) {
     const texts = this.describe(place, null).map(([, text]) => text);
     this.say(texts.join(". "));

@@ -6,10 +6,7 @@ import { clamp } from "./numbers.js";
 
 /** @typedef {[className: string, text: string]} Line */
 
-/**
- * A token in quotation marks, kept apart from the direction of the text around it.
- * @param {string} token
- */
+/** A token in quotation marks, kept apart from the direction of the text around it. @param {string} token */
 export const quoted = (token) => `“\u2068${token}\u2069”`;
 
 /**

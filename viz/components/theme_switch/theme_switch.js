@@ -23,10 +23,7 @@ const PATIENCE_MILLISECONDS = 3000;
 /** @param {string | null} text @returns {Choice} */
 const asChoice = (text) => (text && text in SUFFIX ? /** @type {Choice} */ (text) : "System");
 
-/**
- * @param {Element | null} element
- * @returns {ThemeContext | null}
- */
+/** @param {Element | null} element @returns {ThemeContext | null} */
 function themeContext(element) {
   const fiberKey = (/** @type {Element} */ node) =>
     Object.keys(node).find((name) => name.startsWith("__reactFiber$"));
@@ -59,12 +56,7 @@ function schemeOf(choice) {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/**
- * @param {object} component
- * @param {ShadowRoot} component.parentElement
- * @param {{theme: string}} component.data
- * @param {(name: string, value: unknown) => void} component.setTriggerValue
- */
+/** @param {import("../mount.js").Component<{theme: string}> & {parentElement: ShadowRoot}} component */
 export default function ({ parentElement, data, setTriggerValue }) {
   const group = /** @type {HTMLFieldSetElement} */ (parentElement.querySelector("fieldset"));
   const failure = /** @type {HTMLElement} */ (parentElement.querySelector("[role=status]"));

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from viz.components.shared.client_view import ClientView
-from viz.components.shared.colors import CellColors, color_data
-from viz.components.shared.frame import brief, pack_frame
+from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.theme import Theme
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ _VIEW = ClientView("token_strip")
 def token_strip(
     tokens: Sequence[StripToken],
     *,
-    colors: CellColors,
+    colors: Theme,
     key: str,
     title: str = "Tokens",
     words: Sequence[str] = (),
@@ -53,8 +53,6 @@ def token_strip(
 
     Args:
         tokens: the tokens in order; positions count from 0.
-        colors: the colours of the current theme.
-        key: the view's identity on the page.
         title: what the tokens are, for screen readers.
         words: the words that tokens are parts of, with invisible characters already made visible.
         note: what else there is to know of these tokens, for the line under them.

@@ -12,27 +12,22 @@ import style from "./style.css";
 /** @typedef {[text: string, id: number, kind: "word" | "special" | "unknown"]} Token */
 
 /**
- * @typedef {object} StripFields
+ * @typedef {object} StripData
  * @property {string} title
  * @property {string} note
  * @property {Token[]} tokens
  * @property {[word: string, count: number][]} words how many tokens each word has, in their order
  */
-/** @typedef {import("../shared/frame.js").Frame & StripFields} StripData */
 
 /** @extends {View<StripData>} */
 class TokenStrip extends View {
-  /**
-   * @param {HTMLElement} root
-   * @param {import("../shared/shell.js").Host} host
-   */
-  constructor(root, host) {
-    super(root, host);
-    // A list that scrolls has to be within reach of the keyboard.
-    this.list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
-    this.fade = fadeWhereMore(this.list);
-    this.note = div("hl-note");
-    root.append(this.list, this.note);
+  // A list that scrolls has to be within reach of the keyboard.
+  list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
+  fade = fadeWhereMore(this.list);
+  note = div("hl-note");
+
+  build() {
+    this.root.append(this.list, this.note);
   }
 
   update() {
@@ -52,7 +47,7 @@ class TokenStrip extends View {
   chip([word, id, kind], position) {
     const chip = h(
       "div",
-      { class: `hl-token ${kind}`, role: "listitem" },
+      { class: `hl-chip hl-token ${kind}`, role: "listitem" },
       span("place", position),
       span("word", word),
       span("id", `id ${id}`),

@@ -53,12 +53,8 @@ def doctor(name: str, imported: Imported) -> None:
             return
         keep_diagnosis(name, text, diagnosis)
     _summary(diagnosis)
-    findings_list(
-        [_listed(finding) for finding in diagnosis.of(*SEVERITIES)],
-        colors=current_theme(),
-        warning=current_theme().warning,
-        key="findings",
-    )
+    listed = [_listed(finding) for finding in diagnosis.of(*SEVERITIES)]
+    findings_list(listed, colors=current_theme(), key="findings")
     computed_by(examine)
     st.download_button(
         "Save everything as JSON",
