@@ -59,16 +59,14 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
         mine = where & ~taken
         taken |= mine
         if mine.any():
-            figure.add_trace(
-                go.Heatmap(
-                    z=np.where(mine, np.float32(1), np.float32(np.nan)),
-                    colorscale=[[0, theme.masked], [1, theme.masked]],
-                    showscale=False,
-                    hoverongaps=False,
-                    hovertemplate=f"{hover}<br><b>masked</b>: {reason}<extra></extra>",
-                    name=f"masked: {reason}",
-                    meta=DECORATION,
-                ),
+            figure.add_heatmap(
+                z=np.where(mine, np.float32(1), np.float32(np.nan)),
+                colorscale=[[0, theme.masked], [1, theme.masked]],
+                showscale=False,
+                hoverongaps=False,
+                hovertemplate=f"{hover}<br><b>masked</b>: {reason}<extra></extra>",
+                name=f"masked: {reason}",
+                meta=DECORATION,
                 **place,
             )
     figure.add_trace(hatching(taken, theme), **place)

@@ -78,28 +78,24 @@ def band(
     """Fill between two curves over the same x, under one entry of the legend: the name, "least to most"."""
     fill = translucent(color, 0.2)
     for end, y, filling in (("least", low, None), ("most", high, "tonexty")):
-        figure.add_trace(
-            go.Scatter(
-                x=x,
-                y=y.astype(np.float32),
-                mode="lines",
-                line={"width": 0},
-                fill=filling,
-                fillcolor=fill,
-                name=f"{name}: {end}",
-                legendgroup=name,
-                showlegend=False,
-                hoverinfo="skip",
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=[None],
-            y=[None],
+        figure.add_scatter(
+            x=x,
+            y=y.astype(np.float32),
             mode="lines",
-            line={"width": 12, "color": fill},
-            name=f"{name}: least to most",
+            line={"width": 0},
+            fill=filling,
+            fillcolor=fill,
+            name=f"{name}: {end}",
             legendgroup=name,
-            meta=DECORATION,
+            showlegend=False,
+            hoverinfo="skip",
         )
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="lines",
+        line={"width": 12, "color": fill},
+        name=f"{name}: least to most",
+        legendgroup=name,
+        meta=DECORATION,
     )

@@ -210,7 +210,7 @@ def _tiled(
     numbers = tiles.assemble(maps)
     low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
-    heatmap = go.Heatmap(
+    figure = go.Figure().add_heatmap(
         z=numbers,
         zmin=low,
         zmax=high,
@@ -224,7 +224,6 @@ def _tiled(
         meta=REPEATED,
         name=quantity.name,
     )
-    figure = go.Figure(heatmap)
     add_closed(figure, tiles.repeat(closed, len(maps)), theme, hover)
     figure.add_trace(tiles.frames(len(maps), theme))
     return figure

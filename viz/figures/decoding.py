@@ -36,18 +36,16 @@ def next_words(
     """
     colors = [theme.accent if index == chosen else theme.muted for index in range(len(words))]
     labels = [f"{escape(word)}{' ← chosen' if index == chosen else ''}" for index, word in enumerate(words)]
-    figure = go.Figure(
-        go.Bar(
-            x=np.asarray(probabilities, dtype=np.float32) * 100,
-            y=np.arange(len(words), dtype=np.int32),
-            orientation="h",
-            marker={"color": colors, "line": {"width": 0}},
-            texttemplate="%{x:.1f} %",
-            textposition="outside",
-            cliponaxis=False,
-            name="next token",
-            hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all tokens)<extra></extra>",
-        )
+    figure = go.Figure().add_bar(
+        x=np.asarray(probabilities, dtype=np.float32) * 100,
+        y=np.arange(len(words), dtype=np.int32),
+        orientation="h",
+        marker={"color": colors, "line": {"width": 0}},
+        texttemplate="%{x:.1f} %",
+        textposition="outside",
+        cliponaxis=False,
+        name="next token",
+        hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all tokens)<extra></extra>",
     )
     set_ticks(figure, "y", labels, title="next token")
     figure.update_xaxes(title="probability (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
@@ -72,20 +70,18 @@ def step_probabilities(
         title: of the figure.
     """
     ranks = probabilities.shape[1]
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.asarray(probabilities, dtype=np.float32).T * 100,
-            text=[[escape(step[rank], 14) for step in candidates] for rank in range(ranks)],
-            texttemplate="%{text}",
-            zmin=0,
-            zmax=100,
-            colorscale=color_scale(theme.sequential),
-            colorbar=color_bar("probability (%)"),
-            hovertemplate="step %{x}, rank %{y}<br><b>%{text}</b>: %{z:.3f} %<extra></extra>",
-            xgap=2,
-            ygap=2,
-            name="candidates",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.asarray(probabilities, dtype=np.float32).T * 100,
+        text=[[escape(step[rank], 14) for step in candidates] for rank in range(ranks)],
+        texttemplate="%{text}",
+        zmin=0,
+        zmax=100,
+        colorscale=color_scale(theme.sequential),
+        colorbar=color_bar("probability (%)"),
+        hovertemplate="step %{x}, rank %{y}<br><b>%{text}</b>: %{z:.3f} %<extra></extra>",
+        xgap=2,
+        ygap=2,
+        name="candidates",
     )
     set_ticks(figure, "x", numbered(chosen), title="step, with the token that was taken")
     set_ticks(figure, "y", [str(rank) for rank in range(1, ranks + 1)], title="rank")

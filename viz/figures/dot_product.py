@@ -29,31 +29,27 @@ def dot_product_terms(
     terms = (q * k / math.sqrt(len(q) if scaled else 1)).astype(np.float32)
     divided, by = (" / √d_head", f" / √{len(q)}") if scaled else ("", "")
     figure = go.Figure()
-    figure.add_trace(
-        go.Bar(
-            x=dimension,
-            y=terms,
-            name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
-            marker={
-                "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
-                "line": {"width": 0},
-            },
-            customdata=written(np.stack((q, k), axis=-1)),
-            hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
-            f"{by}<br>= <b>%{{y}}</b><extra></extra>",
-            yhoverformat=".4f",
-        )
+    figure.add_bar(
+        x=dimension,
+        y=terms,
+        name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
+        marker={
+            "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
+            "line": {"width": 0},
+        },
+        customdata=written(np.stack((q, k), axis=-1)),
+        hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
+        f"{by}<br>= <b>%{{y}}</b><extra></extra>",
+        yhoverformat=".4f",
     )
-    figure.add_trace(
-        go.Scatter(
-            x=dimension,
-            y=terms.cumsum(),
-            name="sum so far",
-            mode="lines",
-            line={"color": theme.text, "width": 2, "shape": "hv"},
-            yhoverformat=".4f",
-            hovertemplate="sum up to dimension %{x}<br><b>%{y}</b><extra></extra>",
-        )
+    figure.add_scatter(
+        x=dimension,
+        y=terms.cumsum(),
+        name="sum so far",
+        mode="lines",
+        line={"color": theme.text, "width": 2, "shape": "hv"},
+        yhoverformat=".4f",
+        hovertemplate="sum up to dimension %{x}<br><b>%{y}</b><extra></extra>",
     )
     figure.update_xaxes(title="dimension of the head", showgrid=False)
     figure.update_yaxes(title="part of the score (no unit)")

@@ -148,15 +148,13 @@ def _set_axis(figure: go.Figure, name: str, properties: Mapping[str, object]) ->
 
 def _hold_second_axes(figure: go.Figure, axis: str) -> None:
     """Add an empty trace on the second axis, because plotly draws an axis only where a trace uses it."""
-    figure.add_trace(
-        go.Scatter(
-            x=[None],
-            y=[None],
-            hoverinfo="skip",
-            showlegend=False,
-            meta=DECORATION,
-            **{f"{axis}axis": f"{axis}2"},
-        )
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        hoverinfo="skip",
+        showlegend=False,
+        meta=DECORATION,
+        **{f"{axis}axis": f"{axis}2"},
     )
 
 

@@ -60,17 +60,15 @@ def mask_matrix(
     shape = (len(query_tokens), len(key_tokens))
     free = ~any_closed(closed, shape)
     hover = "query: %{y}<br>key: %{x}"
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(free, np.float32(1), np.float32(np.nan)),
-            colorscale=[[0, theme.sequential[4]], [1, theme.sequential[4]]],
-            showscale=False,
-            hoverongaps=False,
-            hovertemplate=f"{hover}<br><b>open</b>: this query may look at this key<extra></extra>",
-            xgap=1,
-            ygap=1,
-            name="open (1: may attend)",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.where(free, np.float32(1), np.float32(np.nan)),
+        colorscale=[[0, theme.sequential[4]], [1, theme.sequential[4]]],
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=f"{hover}<br><b>open</b>: this query may look at this key<extra></extra>",
+        xgap=1,
+        ygap=1,
+        name="open (1: may attend)",
     )
     add_closed(figure, closed, theme, hover)
     figure.add_trace(Tiles(1, 1, *shape, gap_rows=0, gap_columns=0).frames(1, theme))
@@ -108,18 +106,16 @@ def batch_layout(
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(padding, np.float32(np.nan), np.float32(1)),
-            text=[[escape(token) for token in sentence] for sentence in tokens],
-            colorscale=[[0, theme.surface], [1, theme.surface]],
-            showscale=False,
-            hoverongaps=False,
-            hovertemplate=f"{hover}<br><b>%{{text}}</b><extra></extra>",
-            xgap=2,
-            ygap=2,
-            name="token (1) or padding (empty)",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.where(padding, np.float32(np.nan), np.float32(1)),
+        text=[[escape(token) for token in sentence] for sentence in tokens],
+        colorscale=[[0, theme.surface], [1, theme.surface]],
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=f"{hover}<br><b>%{{text}}</b><extra></extra>",
+        xgap=2,
+        ygap=2,
+        name="token (1) or padding (empty)",
     )
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
     longest = 0
@@ -227,22 +223,20 @@ def _bars(
     striped: bool = False,
 ) -> None:
     fits = len(values) <= MAX_NUMBERED_BARS
-    figure.add_trace(
-        go.Bar(
-            x=np.arange(len(values), dtype=np.int32),
-            y=values.astype(np.float32),
-            name=name,
-            marker=bar_marker(color, theme, striped=striped),
-            showlegend=row == 3,
-            text=written(values, 2) if fits else None,
-            texttemplate="%{text}" if fits else None,
-            textposition="outside",
-            textangle=0,
-            cliponaxis=False,
-            yhoverformat=".4f",
-            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
-            meta=REPEATED,
-        ),
+    figure.add_bar(
+        x=np.arange(len(values), dtype=np.int32),
+        y=values.astype(np.float32),
+        name=name,
+        marker=bar_marker(color, theme, striped=striped),
+        showlegend=row == 3,
+        text=written(values, 2) if fits else None,
+        texttemplate="%{text}" if fits else None,
+        textposition="outside",
+        textangle=0,
+        cliponaxis=False,
+        yhoverformat=".4f",
+        hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
+        meta=REPEATED,
         row=row,
         col=1,
     )
@@ -253,18 +247,16 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
     for reason, where in closed.items():
         keys = np.flatnonzero(where)
         if len(keys):
-            figure.add_trace(
-                go.Scatter(
-                    x=keys.astype(np.int32),
-                    y=np.zeros(len(keys), dtype=np.float32),
-                    mode="markers+text",
-                    text=["−∞"] * len(keys),
-                    textposition="top center",
-                    marker={"symbol": "x", "size": 9, "color": theme.hatch},
-                    name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
-                    hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
-                    f"<br>masked: {reason}<extra></extra>",
-                ),
+            figure.add_scatter(
+                x=keys.astype(np.int32),
+                y=np.zeros(len(keys), dtype=np.float32),
+                mode="markers+text",
+                text=["−∞"] * len(keys),
+                textposition="top center",
+                marker={"symbol": "x", "size": 9, "color": theme.hatch},
+                name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
+                hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
+                f"<br>masked: {reason}<extra></extra>",
                 row=2,
                 col=1,
             )

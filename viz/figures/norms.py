@@ -42,19 +42,17 @@ def norm_statistics(
     labels = numbered(tokens)
     for row, (what, stages) in enumerate((("mean", means), (spread, spreads)), start=1):
         for index, (stage, values) in enumerate(stages.items()):
-            figure.add_trace(
-                go.Scatter(
-                    x=labels,
-                    y=values.astype(np.float32),
-                    mode="lines+markers",
-                    name=stage,
-                    legendgroup=stage,
-                    showlegend=row == 1,
-                    marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-                    line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
-                    yhoverformat=".4f",
-                    hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",
-                ),
+            figure.add_scatter(
+                x=labels,
+                y=values.astype(np.float32),
+                mode="lines+markers",
+                name=stage,
+                legendgroup=stage,
+                showlegend=row == 1,
+                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+                line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
+                yhoverformat=".4f",
+                hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",
                 row=row,
                 col=1,
             )
@@ -82,24 +80,22 @@ def value_distribution(
     figure = go.Figure()
     for index, (stage, values) in enumerate(finite.items()):
         share = np.histogram(values, edges)[0] / max(1, values.size) * 100
-        figure.add_trace(
-            go.Scatter(
-                x=centers,
-                y=share.astype(np.float32),
-                mode="lines",
-                line={
-                    "color": theme.color(index),
-                    "shape": "hvh",
-                    "width": 2,
-                    "dash": ("solid", "dash", "dot")[index % 3],
-                },
-                fill="tozeroy",
-                fillcolor=translucent(theme.color(index), 0.18),
-                name=stage,
-                hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
-                f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x}}<extra></extra>",
-                xhoverformat=".3f",
-            )
+        figure.add_scatter(
+            x=centers,
+            y=share.astype(np.float32),
+            mode="lines",
+            line={
+                "color": theme.color(index),
+                "shape": "hvh",
+                "width": 2,
+                "dash": ("solid", "dash", "dot")[index % 3],
+            },
+            fill="tozeroy",
+            fillcolor=translucent(theme.color(index), 0.18),
+            name=stage,
+            hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
+            f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x}}<extra></extra>",
+            xhoverformat=".3f",
         )
     figure.update_xaxes(title="value (no unit)")
     figure.update_yaxes(title="share of the values (%)", rangemode="tozero")
@@ -116,16 +112,14 @@ def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "
     figure = make_subplots(rows=len(learned), cols=1, shared_xaxes=True, vertical_spacing=0.08)
     dimensions = np.arange(len(gamma), dtype=np.int32)
     for row, (name, values, start) in enumerate(learned, start=1):
-        figure.add_trace(
-            go.Scatter(
-                x=dimensions,
-                y=values.astype(np.float32),
-                mode="markers",
-                marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
-                name=name,
-                yhoverformat=".4f",
-                hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
-            ),
+        figure.add_scatter(
+            x=dimensions,
+            y=values.astype(np.float32),
+            mode="markers",
+            marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
+            name=name,
+            yhoverformat=".4f",
+            hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
             row=row,
             col=1,
         )
@@ -166,16 +160,14 @@ def growth(
         band(figure, places, least, most, color, name)
         if tokens is not None:
             figure.add_trace(_token_lines(places, values, tokens, name, color))
-        figure.add_trace(
-            go.Scatter(
-                x=places,
-                y=mean.astype(np.float32),
-                mode="lines+markers",
-                line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
-                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-                name=f"{name}: mean over tokens",
-                hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
-            )
+        figure.add_scatter(
+            x=places,
+            y=mean.astype(np.float32),
+            mode="lines+markers",
+            line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            name=f"{name}: mean over tokens",
+            hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
         )
     # Categories: as many are labelled as the width has room for, and hovering names all.
     figure.update_xaxes(

@@ -131,33 +131,29 @@ def _loss(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], 
         low = np.array([losses[group].min() for group in groups])
         high = np.array([losses[group].max() for group in groups])
         band(figure, middles.astype(np.int64), low, high, theme.color(0), "loss")
-    figure.add_trace(
-        go.Scatter(
-            x=middles.astype(np.float32),
-            y=means.astype(np.float32),
-            text=[_updates(updates.steps, group) for group in groups],
-            mode="lines",
-            name="loss",
-            line={"color": theme.color(0), "width": 2},
-            hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
-        ),
+    figure.add_scatter(
+        x=middles.astype(np.float32),
+        y=means.astype(np.float32),
+        text=[_updates(updates.steps, group) for group in groups],
+        mode="lines",
+        name="loss",
+        line={"color": theme.color(0), "width": 2},
+        hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
         row=1,
         col=1,
     )
 
 
 def _rate(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=_means(updates.steps, groups).astype(np.float32),
-            y=_means(updates.learning_rates, groups).astype(np.float32),
-            text=[_updates(updates.steps, group) for group in groups],
-            mode="lines",
-            name="learning rate",
-            line={"color": theme.color(1), "width": 2, "dash": "dash"},
-            yhoverformat=".3e",
-            hovertemplate="%{text}<br>learning rate <b>%{y}</b><extra></extra>",
-        ),
+    figure.add_scatter(
+        x=_means(updates.steps, groups).astype(np.float32),
+        y=_means(updates.learning_rates, groups).astype(np.float32),
+        text=[_updates(updates.steps, group) for group in groups],
+        mode="lines",
+        name="learning rate",
+        line={"color": theme.color(1), "width": 2, "dash": "dash"},
+        yhoverformat=".3e",
+        hovertemplate="%{text}<br>learning rate <b>%{y}</b><extra></extra>",
         row=2,
         col=1,
     )
@@ -176,16 +172,14 @@ def _updates(steps: Sequence[int], group: NDArray[np.int64]) -> str:
 
 
 def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=[1, last],
-            y=[chance, chance],
-            mode="lines",
-            name="mere chance",
-            line={"color": theme.muted, "width": 2, "dash": "dot"},
-            hovertemplate="every token equally probable: loss <b>%{y:.3f}</b> nats<extra></extra>",
-            meta=DECORATION,
-        ),
+    figure.add_scatter(
+        x=[1, last],
+        y=[chance, chance],
+        mode="lines",
+        name="mere chance",
+        line={"color": theme.muted, "width": 2, "dash": "dot"},
+        hovertemplate="every token equally probable: loss <b>%{y:.3f}</b> nats<extra></extra>",
+        meta=DECORATION,
         row=1,
         col=1,
     )
@@ -203,16 +197,14 @@ def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
 
 
 def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=np.asarray(checks.steps, np.int32),
-            y=np.asarray(checks.shares, np.float32) * 100,
-            mode="lines+markers",
-            name="right",
-            line={"color": theme.color(2), "width": 2},
-            marker={"symbol": "square", "size": 7},
-            hovertemplate="after %{x:,} updates<br><b>%{y:.0f} %</b> come out right<extra></extra>",
-        ),
+    figure.add_scatter(
+        x=np.asarray(checks.steps, np.int32),
+        y=np.asarray(checks.shares, np.float32) * 100,
+        mode="lines+markers",
+        name="right",
+        line={"color": theme.color(2), "width": 2},
+        marker={"symbol": "square", "size": 7},
+        hovertemplate="after %{x:,} updates<br><b>%{y:.0f} %</b> come out right<extra></extra>",
         row=3,
         col=1,
     )
@@ -222,22 +214,20 @@ def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
 def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme: Theme) -> None:
     """Marks on the curve of the loss, the chosen one large with a line through both panels."""
     sizes = [16 if step == marks.chosen else 9 for step in marks.steps]
-    figure.add_trace(
-        go.Scatter(
-            x=[step + 1 for step in marks.steps],
-            y=heights.astype(np.float32),
-            text=[f"after {step:,} updates" for step in marks.steps],
-            mode="markers",
-            name="snapshot",
-            marker={
-                "color": [theme.accent if step == marks.chosen else theme.background for step in marks.steps],
-                "size": sizes,
-                "symbol": "diamond",
-                "line": {"color": theme.accent, "width": 2},
-            },
-            hovertemplate="snapshot %{text}<extra></extra>",
-            meta=DECORATION,
-        ),
+    figure.add_scatter(
+        x=[step + 1 for step in marks.steps],
+        y=heights.astype(np.float32),
+        text=[f"after {step:,} updates" for step in marks.steps],
+        mode="markers",
+        name="snapshot",
+        marker={
+            "color": [theme.accent if step == marks.chosen else theme.background for step in marks.steps],
+            "size": sizes,
+            "symbol": "diamond",
+            "line": {"color": theme.accent, "width": 2},
+        },
+        hovertemplate="snapshot %{text}<extra></extra>",
+        meta=DECORATION,
         row=1,
         col=1,
     )
