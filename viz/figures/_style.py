@@ -21,24 +21,25 @@ def color_bar(title: str) -> dict[str, object]:
     return {"title": heading, "thickness": 16, "outlinewidth": 0}
 
 
-def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
-    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it.
+def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: bool = False) -> go.Figure:
+    """Put theme, title (plain text, may be empty), height in pixels and a legend on a figure; return it.
 
     The toolbar has a strip above the plot, or beside it where a legend lies above: the title is then the
     legend's, so that they never lie over each other, however many lines the legend takes.
     """
+    if legend:
+        legend_above(figure)
     toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
     figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
     figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
-    has_legend = bool(figure.layout.showlegend)
-    if title and has_legend:
+    if title and legend:
         heading = {"text": escape(title, 120), "side": "top", "font": {"size": TITLE_SIZE}}
         figure.update_layout(legend={"title": heading}, margin={"t": 24})
     elif title:
         place = {"yref": "paper", "y": 1, "yanchor": "bottom", "pad": {"b": 12}}
         figure.update_layout(title={"text": escape(title, 120), **place}, margin={"t": TOOLBAR + 36})
     else:
-        figure.update_layout(margin={"t": 24 if has_legend else TOOLBAR})
+        figure.update_layout(margin={"t": 24 if legend else TOOLBAR})
     return figure
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import color_bar, finish, legend_above
+from viz.figures._style import color_bar, finish
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
 from viz.theme import Theme, color_scale
 
@@ -135,8 +135,7 @@ def token_by_token(
             font={"color": theme.warning},
         )
     _axes(figure, list(targets.values()))
-    legend_above(figure)
-    return finish(figure, theme, title, 600)
+    return finish(figure, theme, title, 600, legend=True)
 
 
 def _line(

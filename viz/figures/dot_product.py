@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._style import finish, legend_above
+from viz.figures._style import finish
 from viz.figures.numbers import written
 from viz.theme import Theme
 
@@ -53,5 +53,4 @@ def dot_product_terms(
     )
     figure.update_xaxes(title="dimension of the head", showgrid=False)
     figure.update_yaxes(title="part of the score (no unit)")
-    legend_above(figure)
-    return finish(figure, theme, title, 340)
+    return finish(figure, theme, title, 340, legend=True)

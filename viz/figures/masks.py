@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from viz.figures._closed import Closed, add_closed, any_closed
-from viz.figures._style import bar_marker, finish, legend_above
+from viz.figures._style import bar_marker, finish
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
 from viz.figures.labels import (
@@ -208,8 +208,7 @@ def softmax_with_without(
     figure.update_yaxes(range=span, row=2, col=1)
     figure.update_yaxes(rangemode="tozero", row=3, col=1)
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 680)
+    return finish(figure, theme, title, 680, legend=True)
 
 
 def _bars(

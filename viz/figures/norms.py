@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import band, finish, legend_above, translucent
+from viz.figures._style import band, finish, translucent
 from viz.figures.labels import escape, numbered
 from viz.theme import DASHES, Theme
 
@@ -61,8 +61,7 @@ def norm_statistics(
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
     figure.update_yaxes(title=f"{spread} (no unit)", rangemode="tozero", row=2, col=1)
-    legend_above(figure)
-    return finish(figure, theme, title, 560)
+    return finish(figure, theme, title, 560, legend=True)
 
 
 def value_distribution(
@@ -99,8 +98,7 @@ def value_distribution(
         )
     figure.update_xaxes(title="value (no unit)")
     figure.update_yaxes(title="share of the values (%)", rangemode="tozero")
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "") -> go.Figure:
@@ -126,8 +124,7 @@ def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "
         figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
     figure.update_xaxes(title=f"dimension (0 to {len(gamma) - 1:,})", row=len(learned), col=1)
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def growth(
@@ -177,8 +174,7 @@ def growth(
         autotickangles=[0, -45, -90],
     )
     figure.update_yaxes(title=quantity, rangemode="tozero")
-    legend_above(figure)
-    return finish(figure, theme, title, 480)
+    return finish(figure, theme, title, 480, legend=True)
 
 
 def _token_lines(

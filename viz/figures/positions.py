@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._style import band, bar_marker, color_bar, finish, legend_above
+from viz.figures._style import band, bar_marker, color_bar, finish
 from viz.figures.labels import numbered, set_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme, color_scale
@@ -42,8 +42,7 @@ def encoding_curves(
         figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
     figure.update_xaxes(title="position (token index)", range=[-0.5, len(encoding) - 0.5])
     figure.update_yaxes(title="value (no unit)", range=[-1.08, 1.08] if np.abs(encoding).max() <= 1 else None)
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)
 
 
 def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int | None = None) -> go.Figure:
@@ -109,8 +108,7 @@ def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> g
     figure.update_yaxes(
         title="cosine similarity (1: the same direction)", range=[min(0, low.min()) - 0.02, 1.05]
     )
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
@@ -213,5 +211,4 @@ def embedding_vs_position_norms(
     set_ticks(figure, "x", numbered(tokens), title="token, with its position")
     figure.update_yaxes(title="Euclidean length (no unit)", rangemode="tozero")
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)

@@ -42,8 +42,7 @@ def bias_by_distance(
         figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
     figure.update_xaxes(title="key's position minus query's")
     figure.update_yaxes(title="added to the score (no unit)")
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)
 
 
 def rotary_angles(
@@ -134,5 +133,4 @@ def rotary_products(
     set_ticks(figure, "x", numbered(key_tokens), title="key, with its position")
     figure.update_yaxes(title="q·k (no unit)")
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 380)
+    return finish(figure, theme, title, 380, legend=True)

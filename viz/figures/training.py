@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import band, finish, legend_above
+from viz.figures._style import band, finish
 from viz.figures.labels import DECORATION
 from viz.theme import Theme
 
@@ -107,10 +107,9 @@ def training_course(
     figure.update_yaxes(title="loss (nats)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", row=2, col=1)
     if checks is None:
-        legend_above(figure)
-    else:
-        figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
-    return finish(figure, theme, title, 360 if checks is None else 440)
+        return finish(figure, theme, title, 360, legend=True)
+    figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
+    return finish(figure, theme, title, 440)
 
 
 def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int64]]:
