@@ -48,7 +48,6 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
     Args:
         figure: the figure with the heatmap.
         closed: reasons and where they hold; a cell with two reasons is drawn once, for the first.
-        theme: the look.
         hover: first lines of the hover text, as a plotly template.
         place: row and col of the subplot, where there are several.
     """

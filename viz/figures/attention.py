@@ -88,11 +88,9 @@ def attention_heatmap(
         values: (Q, K) weights or scores.
         query_tokens: Q tokens, as typed.
         key_tokens: K tokens, as typed.
-        theme: the look.
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
         value_range: the ends of the colour scale; None: `color_range` of these values.
-        title: of the figure; plain text.
 
     Raises:
         ValueError: the values are not a matrix of these tokens.

@@ -31,8 +31,6 @@ def next_words(
         words: k tokens, best first.
         probabilities: (k,) of the softmax over the whole vocabulary.
         chosen: which of them was taken; None when it is not among them.
-        theme: the look.
-        title: of the figure.
     """
     colors = [theme.accent if index == chosen else theme.muted for index in range(len(words))]
     labels = [f"{escape(word)}{' ← chosen' if index == chosen else ''}" for index, word in enumerate(words)]
@@ -66,8 +64,6 @@ def step_probabilities(
         candidates: N steps of k tokens, best first.
         probabilities: (N, k).
         chosen: N tokens, the one taken at each step.
-        theme: the look.
-        title: of the figure.
     """
     ranks = probabilities.shape[1]
     figure = go.Figure().add_heatmap(
@@ -111,8 +107,6 @@ def token_by_token(
     Args:
         targets: name -> target; two of them, step by step over each other.
         parting: the first step, from 0, at which they differ; None where they don't.
-        theme: the look.
-        title: of the figure.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07)
     for index, (name, target) in enumerate(targets.items()):

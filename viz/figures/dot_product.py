@@ -21,8 +21,6 @@ def dot_product_terms(
     Args:
         q: (d_head,) the query's vector in one head.
         k: (d_head,) the key's.
-        theme: the look.
-        title: of the figure; plain text.
         scaled: whether the model divides by sqrt(d_head).
     """
     dimension = np.arange(len(q), dtype=np.int32)

@@ -53,8 +53,6 @@ def mask_matrix(
         closed: reason -> (Q, K) True where the mask closes the cell.
         query_tokens: Q tokens, as typed.
         key_tokens: K tokens, as typed.
-        theme: the look.
-        title: of the figure.
         marked: a query whose row is framed.
     """
     shape = (len(query_tokens), len(key_tokens))
@@ -100,8 +98,6 @@ def batch_layout(
     Args:
         tokens: B sequences of T tokens, padding included.
         padding: (B, T), True where a token is padding.
-        theme: the look.
-        title: of the figure.
         columns: room for so many tokens, so that cells have the size of another batch's; None: for T.
     """
     hover = "%{y}, position %{x}"
@@ -176,8 +172,6 @@ def softmax_with_without(
         without_mask: (K,) softmax over all keys.
         closed: reason -> (K,) True where the mask closes the key for this query.
         key_tokens: K tokens as typed.
-        theme: the look.
-        title: of the figure.
     """
     shut = np.zeros(len(key_tokens), dtype=bool)
     for where in closed.values():

@@ -34,8 +34,6 @@ def norm_statistics(
         means: stage ("before", "after", ...) -> (T,).
         spreads: the same stages -> (T,).
         tokens: T tokens as typed.
-        theme: the look.
-        title: of the figure.
         spread: what the spreads are.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
@@ -141,10 +139,8 @@ def growth(
     Args:
         points: P names of places along the forward, in its order.
         series: name -> (P, T); several models or stacks to compare.
-        theme: the look.
         quantity: what the numbers are, for the y axis.
         tokens: T tokens: a thin line for each is drawn too. None draws the mean and the band alone.
-        title: of the figure.
     """
     figure = go.Figure()
     places = [escape(point, 40) for point in points]

@@ -22,8 +22,6 @@ def encoding_curves(
     Args:
         encoding: (L, D).
         dimensions: which of the D to draw; of a sinusoidal encoding the even ones are sines, the odd cosines.
-        theme: the look.
-        title: of the figure.
         marked: a position to mark with a vertical line.
     """
     figure = go.Figure()
@@ -142,8 +140,6 @@ def wavelengths(
     Args:
         lengths: (D / 2,) positions until the pair repeats.
         sentence_length: positions in use; pairs above the line turn less than once over the whole sentence.
-        theme: the look.
-        title: of the figure.
         roles: what the first and the second dimension of a pair are.
         width: name of D.
     """
@@ -193,9 +189,7 @@ def embedding_vs_position_norms(
         token_norms: (T,) Euclidean length of what the embedding gives.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
-        theme: the look.
         scaled: whether that is the embedding times sqrt(d_model).
-        title: of the figure.
     """
     figure = go.Figure()
     embedding = "embedding · √d_model" if scaled else "embedding"

@@ -22,9 +22,7 @@ def bias_by_distance(
     Args:
         distances: (N,) key's position minus query's.
         biases: (H, N).
-        theme: the look.
         marked: a distance to mark with a vertical line.
-        title: of the figure.
     """
     figure = go.Figure()
     for head, own in enumerate(biases):
@@ -52,9 +50,7 @@ def rotary_angles(
 
     Args:
         turns: (T, pairs) in whole turns; the colour is the cosine of the angle.
-        theme: the look.
         marked: a position and a pair that are framed.
-        title: of the figure.
     """
     figure = go.Figure().add_heatmap(
         z=np.cos(2 * np.pi * turns).astype(np.float32),
@@ -91,8 +87,6 @@ def rotary_wavelengths(
         lengths: (d_head / 2,) as the model turns.
         trained: (d_head / 2,) before stretching; the same where nothing is stretched, and then not drawn.
         sentence_length: positions in use.
-        theme: the look.
-        title: of the figure.
     """
     figure = wavelengths(
         lengths, sentence_length, theme=theme, title=title, roles=("", " of the head"), width="d_head"

@@ -78,13 +78,11 @@ def training_course(
 
     Args:
         updates: of the training run, so far; may be empty.
-        theme: the look.
         n_steps: updates of the whole training: the axis is that long from the beginning.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
         checks: tries on other sentences; they get a panel of their own.
         marks: moments to mark. Their place is that of the next update, whose loss is that of their weights.
         logarithmic: whether the updates stand on a logarithmic axis.
-        title: of the figure.
     """
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
     rows = len(heights)

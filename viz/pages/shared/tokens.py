@@ -1,4 +1,7 @@
-"""A run's tokens in the views that the browser draws: what was read, and what came out step by step."""
+"""A run's tokens in the views that the browser draws: what was read, and what came out step by step.
+
+A view's `key` is its identity on the page, its `title` is for screen readers.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,6 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
     Args:
         run: of the sentence.
         coder: that encoded it.
-        key: the view's identity on the page.
-        title: for screen readers.
         looks: what else `token_strip` takes.
     """
     unknown = coder.special_tokens.unk
@@ -44,8 +45,6 @@ def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = F
     Args:
         run: of the sentence.
         coder: of the target.
-        key: the view's identity on the page.
-        title: for screen readers.
         forced: whether the user gave the tokens.
     """
     decoding_steps(
