@@ -51,24 +51,13 @@ WEIGHTS = Quantity(
 )
 
 
-def scores_as(formula: str) -> Quantity:
-    """Scores before the mask, of a model that computes them so."""
-    return Quantity(f"score {formula} (no unit)", f"= {formula}, before the mask and the softmax", True)
-
-
-def masked_scores_as(formula: str) -> Quantity:
-    """Scores after the mask, of a model that computes them so."""
-    return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
-
-
 def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:
     """What the numbers are of a measure, in a model that computes its scores by the formula."""
     if measure == "weights":
         return WEIGHTS
-    return scores_as(formula) if measure == "scores" else masked_scores_as(formula)
-
-
-SCORES, MASKED_SCORES = scores_as("q·k / √d_head"), masked_scores_as("q·k / √d_head")
+    if measure == "scores":
+        return Quantity(f"score {formula} (no unit)", f"= {formula}, before the mask and the softmax", True)
+    return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
 
 
 def attention_heatmap(
