@@ -21,7 +21,7 @@ MAX_HATCHED = 64
 """Rows or columns up to which every diagonal gets a hatch line; of longer matrices every n-th does."""
 
 
-def any_closed(closed: Closed | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def any_closed(closed: Closed | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Where any reason closes a cell.
 
     Raises:

@@ -89,20 +89,13 @@ class Tiles:
             meta=DECORATION,
         )
 
-    def row_labels(self, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
-        """Label each cell row with its tile row and its token; empty in a gap."""
-        labels = [""] * self.height
-        for row, tile in enumerate(tiles):
+    def labels(self, axis: str, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
+        """Label each cell column ("x") or row ("y") with its tile and its token; empty in a gap."""
+        length, start = (self.width, self.left) if axis == "x" else (self.height, self.top)
+        labels = [""] * length
+        for number, tile in enumerate(tiles):
             for position, token in enumerate(tokens):
-                labels[self.top(row) + position] = f"{tile}{token}"
-        return labels
-
-    def column_labels(self, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
-        """Label each cell column with its tile column and its token; empty in a gap."""
-        labels = [""] * self.width
-        for column, tile in enumerate(tiles):
-            for position, token in enumerate(tokens):
-                labels[self.left(column) + position] = f"{tile}{token}"
+                labels[start(number) + position] = f"{tile}{token}"
         return labels
 
 

@@ -10,10 +10,8 @@ from plotly.subplots import make_subplots
 
 from viz.figures._style import color_bar, finish
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
-from viz.theme import Theme, color_scale
+from viz.theme import DASHES, SYMBOLS, Theme, color_scale
 
-SYMBOLS = ("circle", "diamond")
-DASHES = ("solid", "dash")
 MOST_TICKS = 20
 
 

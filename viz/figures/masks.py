@@ -173,9 +173,7 @@ def softmax_with_without(
         closed: reason -> (K,) True where the mask closes the key for this query.
         key_tokens: K tokens as typed.
     """
-    shut = np.zeros(len(key_tokens), dtype=bool)
-    for where in closed.values():
-        shut |= where
+    shut = any_closed(closed, (len(key_tokens),))
     figure = make_subplots(
         rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[0.3, 0.3, 0.4]
     )

@@ -13,10 +13,9 @@ from plotly.subplots import make_subplots
 
 from viz.figures._style import band, finish, translucent
 from viz.figures.labels import escape, numbered
-from viz.theme import DASHES, Theme
+from viz.theme import DASHES, SYMBOLS, Theme
 
 Array = NDArray[np.floating]
-SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 
 def norm_statistics(
@@ -83,9 +82,9 @@ def value_distribution(
             mode="lines",
             line={
                 "color": theme.color(index),
-                "shape": "hvh",
+                "dash": DASHES[index % len(DASHES)],
                 "width": 2,
-                "dash": ("solid", "dash", "dot")[index % 3],
+                "shape": "hvh",
             },
             fill="tozeroy",
             fillcolor=translucent(theme.color(index), 0.18),
