@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import torch
 
@@ -22,19 +22,8 @@ from transformer.errors import CheckpointError
 PREFIX = "opened "
 """How the names of opened models begin, in choices and keys of caches; no folder is called so."""
 _INDEX = ".index.json"
-
-
-class Upload(Protocol):
-    """A file that came through the browser."""
-
-    @property
-    def name(self) -> str:
-        """As it was called where it came from."""
-        ...
-
-    def getbuffer(self) -> Any:
-        """What is in it."""
-        ...
+Upload: TypeAlias = tuple[str, bytes | memoryview]
+"""A file that came through the browser: as it was called where it came from, and what is in it."""
 
 
 @dataclass
@@ -173,13 +162,13 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
     Raises:
         CheckpointError: for none that could be read, two of one name, or a disk that is full.
     """
-    for upload in uploads:
-        name = Path(upload.name.replace("\\", "/")).name
-        if not _is_read(name):
+    for path, content in uploads:
+        name = Path(path.replace("\\", "/")).name
+        if name not in (*TEXTS, *BINARIES) and not name.endswith((*SUFFIXES, _INDEX)):
             continue
         try:
             with (folder / name).open("xb") as file:
-                file.write(upload.getbuffer())
+                file.write(content)
         except FileExistsError as error:
             raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.") from error
         except (OSError, ValueError) as error:
@@ -193,7 +182,3 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
             f"Choose a file of weights ({', '.join(SUFFIXES)}), or all files of a model's folder."
         )
     return stored[0] if len(stored) == 1 and stored[0].name.endswith(SUFFIXES) else folder
-
-
-def _is_read(name: str) -> bool:
-    return name in (*TEXTS, *BINARIES) or name.endswith((*SUFFIXES, _INDEX))
