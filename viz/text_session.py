@@ -16,7 +16,7 @@ from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
-from viz.session import current_choice, current_model
+from viz.session import current_model
 
 EXAMPLES = ASSETS / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
@@ -131,13 +131,8 @@ def current_batch() -> list[str]:
     return [as_typed(line) for line in lines if clean(line)]
 
 
-def examples() -> list[str]:
-    """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
-    return examples_of(current_choice().name)
-
-
 def examples_of(model: str) -> list[str]:
-    """Sentences to try with a shipped model."""
+    """Sentences to try with a shipped model, each with something to see: word order, agreement, elision."""
     return list(right_answers_of(model))
 
 

@@ -21,7 +21,7 @@ from viz.pages.shared.model_words import (
     typing_note,
 )
 from viz.session import current_choice, current_model, run_of
-from viz.text_session import Boxes, boxes_of, current_texts, examples, use_sentence
+from viz.text_session import Boxes, boxes_of, current_texts, examples_of, use_sentence
 
 Result = TypeVar("Result")
 _EXAMPLE = "example"
@@ -51,7 +51,7 @@ def sentence_box(*, with_target: bool = True) -> Run | None:
             _target_input(loaded)
     else:
         source_input(loaded)
-    example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
+    example_pills(examples_of(current_choice().name) or kind_examples(loaded), boxes_of(loaded))
     source, target = current_texts()
     return _run(source, target if with_target else "")
 
