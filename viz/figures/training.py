@@ -88,17 +88,15 @@ def training_course(
     rows = len(heights)
     figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.06, row_heights=heights)
     groups = _groups(np.asarray(updates.steps, np.int64), logarithmic)
-    middles, means = _means(updates.steps, groups), _means(updates.losses, groups)
-    _loss(figure, updates, groups, theme)
-    _rate(figure, updates, groups, theme)
+    middles, means = _curves(figure, updates, groups, theme)
+    longest = max(n_steps, LEAST_STEPS)
     if chance is not None:
-        _chance(figure, chance, max(n_steps, LEAST_STEPS), theme)
+        _chance(figure, chance, longest, theme)
     if checks is not None:
         _checks(figure, checks, theme)
     if marks is not None:
         _marks(figure, marks, np.interp([step + 1 for step in marks.steps], middles, means), theme)
-    last = max(n_steps, LEAST_STEPS) + 1
-    span = [-0.02, float(np.log10(last)) * 1.02] if logarithmic else [0, last]
+    span = [-0.02, float(np.log10(longest + 1)) * 1.02] if logarithmic else [0, longest + 1]
     figure.update_xaxes(type="log" if logarithmic else "linear", range=span)
     name = "number of the update" + (" (logarithmic)" if logarithmic else "")
     figure.update_xaxes(title=name, row=rows, col=1)
@@ -121,39 +119,36 @@ def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int6
     return np.split(np.arange(len(steps)), borders)
 
 
-def _loss(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
-    losses = np.asarray(updates.losses, np.float64)
-    middles, means = _means(updates.steps, groups), _means(losses, groups)
+def _curves(
+    figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the loss and the learning rate, a point per group; returns where the loss's are, (G,) each."""
+    steps, losses = updates.steps, np.asarray(updates.losses, np.float64)
+    middles, means = _means(steps, groups), _means(losses, groups)
     if any(len(group) > 1 for group in groups):
         low = np.array([losses[group].min() for group in groups])
         high = np.array([losses[group].max() for group in groups])
         band(figure, middles.astype(np.int64), low, high, theme.color(0), "loss")
+    texts = [_updates(steps, group) for group in groups]
+    common = {"x": middles.astype(np.float32), "text": texts, "mode": "lines", "col": 1}
     figure.add_scatter(
-        x=middles.astype(np.float32),
         y=means.astype(np.float32),
-        text=[_updates(updates.steps, group) for group in groups],
-        mode="lines",
         name="loss",
         line={"color": theme.color(0), "width": 2},
         hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
         row=1,
-        col=1,
+        **common,
     )
-
-
-def _rate(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
     figure.add_scatter(
-        x=_means(updates.steps, groups).astype(np.float32),
         y=_means(updates.learning_rates, groups).astype(np.float32),
-        text=[_updates(updates.steps, group) for group in groups],
-        mode="lines",
         name="learning rate",
         line={"color": theme.color(1), "width": 2, "dash": "dash"},
         yhoverformat=".3e",
         hovertemplate="%{text}<br>learning rate <b>%{y}</b><extra></extra>",
         row=2,
-        col=1,
+        **common,
     )
+    return middles, means
 
 
 def _means(
