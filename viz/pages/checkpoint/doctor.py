@@ -25,12 +25,7 @@ _LONGEST = 2_000
 
 
 def doctor(name: str, imported: Imported) -> None:
-    """Examine a checkpoint and draw what was found.
-
-    Args:
-        name: of the model, as choices have it.
-        imported: as it was opened.
-    """
+    """Examine a checkpoint and draw what was found; its name is that which choices have."""
     typed = st.text_area(
         "Sentences to look with, one per line",
         key="checkpoint_text",

@@ -50,8 +50,7 @@ def grid(
 
     Args:
         maps: of all layers, or of some.
-        layer: the chosen one.
-        head: the chosen one.
+        layer, head: the chosen ones.
         choose: called with the layer and head that were clicked.
         value_range: the ends of the colour scale.
         side: pixels that a map is pooled to.
@@ -90,9 +89,6 @@ def matrix(
     """Draw one head large.
 
     Args:
-        maps: of all layers and heads.
-        layer: of the head.
-        head: which.
         formula: how the model computes a score.
         value_range: the ends of the colour scale.
         beside: the maps that it is compared with in columns of the same width: all have cells of one size.

@@ -35,12 +35,9 @@ PATIENCE_SECONDS = 0.3
 
 
 def sentence_box(*, with_target: bool = True) -> Run | None:
-    """Draw the box, run what is in it, and return the run.
+    """Draw the box, run what is in it, and return the run; without a target box the model writes its own.
 
     None, with a sentence on the page that says why, if it can't be run.
-
-    Args:
-        with_target: whether a target may be typed too; without, the model writes its own.
     """
     loaded = current_model()
     if with_target and loaded.model.config.n_decoder_layers:

@@ -52,11 +52,7 @@ def live_tab() -> None:
 
 @st.fragment
 def _watch(plan: TrainingPlan) -> None:
-    """One look at the training; while it runs, a clock calls this again and again.
-
-    Args:
-        plan: what the pickers say: of the next training.
-    """
+    """One look at the training; while it runs, a clock calls this again and again. `plan` is of the next."""
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)
