@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
@@ -147,23 +148,9 @@ def example_ids(loaded: LoadedModel, n: int) -> str:
     config = loaded.model.config
     rows = config.src_vocab_size or config.tgt_vocab_size
     special = {*loaded.source.special_tokens.ids, *loaded.start_ids, *loaded.end_ids}
-    left_out, ordinary = _most_left_out(rows, special)
-    places = (int(ordinary * (place * _GOLDEN % 1)) for place in range(1, n + 1))
-    return " ".join(str(_skipping(left_out, place)) for place in places)
-
-
-def _most_left_out(rows: int, special: set[int]) -> tuple[list[int], int]:
-    """The ids to leave out, in order, and how many remain: at least one."""
-    for candidates in (special | _OFTEN_SPECIAL, special):
-        left_out = sorted(index for index in candidates if 0 <= index < rows)
-        if len(left_out) < rows:
-            return left_out, rows - len(left_out)
-    return [], rows
-
-
-def _skipping(left_out: list[int], place: int) -> int:
-    """The id at a place (from 0) among those that are not left out."""
-    index = place
-    for skipped in left_out:
-        index += skipped <= index
-    return index
+    for left_out in (special | _OFTEN_SPECIAL, special, set()):
+        ordinary = np.delete(np.arange(rows), [index for index in left_out if 0 <= index < rows])
+        if len(ordinary):
+            break
+    places = (int(len(ordinary) * (place * _GOLDEN % 1)) for place in range(1, n + 1))
+    return " ".join(str(ordinary[place]) for place in places)
