@@ -157,7 +157,7 @@ def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column
     cells = [
         (_title(figure, trace, "y"), rows, "y"),
         (_title(figure, trace, "x"), columns, "x"),
-        (_plain(_value_title(figure, trace)) or "value", values[rows, columns], ""),
+        (_plain(trace.colorbar.title.text or "") or "value", values[rows, columns], ""),
     ]
     if trace.text is None:
         return cells, []
@@ -185,12 +185,6 @@ def _axis(figure: go.Figure, trace: BaseTraceType, axis: str) -> BaseLayoutHiera
 
 def _title(figure: go.Figure, trace: BaseTraceType, axis: str) -> str:
     return _plain(_axis(figure, trace, axis).title.text or axis_title(figure, axis)) or axis
-
-
-def _value_title(figure: go.Figure, trace: BaseTraceType) -> str:
-    """Find the title of the colour bar, the trace's own or the one it shares."""
-    holder = figure.layout[trace.coloraxis] if trace.coloraxis else trace
-    return holder.colorbar.title.text or ""
 
 
 def _tick_labels(figure: go.Figure, trace: BaseTraceType, axis: str) -> dict[float, str]:

@@ -191,14 +191,10 @@ def softmax_with_without(
         showticklabels=False,
     )
     figure.update_xaxes(showticklabels=True, title=KEY_AXIS, row=3, col=1, autotickangles=[0, -45, -90])
-    for row, name in enumerate(
-        ("score before<br>the mask", "score after<br>the mask", "softmax<br>(share, 0 to 1)"), 1
-    ):
-        figure.update_yaxes(title=name, row=row, col=1)
     span = _span(scores)
-    figure.update_yaxes(range=span, row=1, col=1)
-    figure.update_yaxes(range=span, row=2, col=1)
-    figure.update_yaxes(rangemode="tozero", row=3, col=1)
+    figure.update_yaxes(title="score before<br>the mask", range=span, row=1, col=1)
+    figure.update_yaxes(title="score after<br>the mask", range=span, row=2, col=1)
+    figure.update_yaxes(title="softmax<br>(share, 0 to 1)", rangemode="tozero", row=3, col=1)
     figure.update_layout(barmode="group")
     return finish(figure, theme, title, 680, legend=True)
 

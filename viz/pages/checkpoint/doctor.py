@@ -93,14 +93,5 @@ def _not_made(diagnosis: Diagnosis) -> str:
 
 
 def _listed(finding: Finding) -> ListedFinding:
-    def shown(text: str) -> str:
-        return visible(text, _LONGEST) if text else ""
-
-    return ListedFinding(
-        finding.severity,
-        shown(finding.title),
-        shown(finding.number),
-        shown(finding.meaning),
-        shown(finding.advice),
-        shown(finding.where),
-    )
+    texts = (finding.title, finding.number, finding.meaning, finding.advice, finding.where)
+    return ListedFinding(finding.severity, *(visible(text, _LONGEST) if text else "" for text in texts))
