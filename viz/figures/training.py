@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -37,40 +36,15 @@ class Updates(Protocol):
         """(N,), of the updates."""
 
 
-@dataclass(frozen=True)
-class Checks:
-    """Tries on sentences that the training never sees.
-
-    Attributes:
-        steps: updates that had been made at each.
-        shares: of the sentences that came out right, 0 to 1.
-    """
-
-    steps: Sequence[int]
-    shares: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Moments of a training run at which there is something to see.
-
-    Attributes:
-        steps: updates that had been made at each.
-        chosen: the one that is looked at.
-    """
-
-    steps: Sequence[int]
-    chosen: int
-
-
 def training_course(
     updates: Updates,
     *,
     theme: Theme,
     n_steps: int,
     chance: float | None = None,
-    checks: Checks | None = None,
-    marks: Marks | None = None,
+    checks: tuple[Sequence[int], Sequence[float]] | None = None,
+    marks: Sequence[int] = (),
+    chosen: int = 0,
     logarithmic: bool = False,
     title: str = "",
 ) -> go.Figure:
@@ -80,8 +54,11 @@ def training_course(
         updates: of the training run, so far; may be empty.
         n_steps: updates of the whole training: the axis is that long from the beginning.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
-        checks: tries on other sentences; they get a panel of their own.
-        marks: moments to mark. Their place is that of the next update, whose loss is that of their weights.
+        checks: tries on sentences that the training never sees, in a panel of their own: the updates that
+            had been made at each, and the shares of the sentences that came out right, 0 to 1.
+        marks: moments to mark, by the updates that had been made. Their place is that of the next update,
+            whose loss is that of their weights.
+        chosen: the one of them that is looked at.
         logarithmic: whether the updates stand on a logarithmic axis.
     """
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
@@ -93,9 +70,9 @@ def training_course(
     if chance is not None:
         _chance(figure, chance, longest, theme)
     if checks is not None:
-        _checks(figure, checks, theme)
-    if marks is not None:
-        _marks(figure, marks, np.interp([step + 1 for step in marks.steps], middles, means), theme)
+        _checks(figure, *checks, theme)
+    if marks:
+        _marks(figure, marks, chosen, np.interp(np.asarray(marks) + 1, middles, means), theme)
     span = [-0.02, float(np.log10(longest + 1)) * 1.02] if logarithmic else [0, longest + 1]
     figure.update_xaxes(type="log" if logarithmic else "linear", range=span)
     name = "number of the update" + (" (logarithmic)" if logarithmic else "")
@@ -188,10 +165,10 @@ def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
     )
 
 
-def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
+def _checks(figure: go.Figure, steps: Sequence[int], shares: Sequence[float], theme: Theme) -> None:
     figure.add_scatter(
-        x=np.asarray(checks.steps, np.int32),
-        y=np.asarray(checks.shares, np.float32) * 100,
+        x=np.asarray(steps, np.int32),
+        y=np.asarray(shares, np.float32) * 100,
         mode="lines+markers",
         name="right",
         line={"color": theme.color(2), "width": 2},
@@ -203,17 +180,19 @@ def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
     figure.update_yaxes(title="right (%)", range=[-4, 104], row=3, col=1)
 
 
-def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme: Theme) -> None:
+def _marks(
+    figure: go.Figure, steps: Sequence[int], chosen: int, heights: NDArray[np.float64], theme: Theme
+) -> None:
     """Marks on the curve of the loss, the chosen one large with a line through both panels."""
-    sizes = [16 if step == marks.chosen else 9 for step in marks.steps]
+    sizes = [16 if step == chosen else 9 for step in steps]
     figure.add_scatter(
-        x=[step + 1 for step in marks.steps],
+        x=[step + 1 for step in steps],
         y=heights.astype(np.float32),
-        text=[f"after {step:,} updates" for step in marks.steps],
+        text=[f"after {step:,} updates" for step in steps],
         mode="markers",
         name="snapshot",
         marker={
-            "color": [theme.accent if step == marks.chosen else theme.background for step in marks.steps],
+            "color": [theme.accent if step == chosen else theme.background for step in steps],
             "size": sizes,
             "symbol": "diamond",
             "line": {"color": theme.accent, "width": 2},
@@ -224,4 +203,4 @@ def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme:
         col=1,
     )
     line = {"color": theme.accent, "width": 2, "dash": "dot"}
-    figure.add_vline(x=marks.chosen + 1, line=line, row="all", col=1)
+    figure.add_vline(x=chosen + 1, line=line, row="all", col=1)

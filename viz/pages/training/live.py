@@ -11,7 +11,7 @@ from transformer.training.live.run import ACTIVE, LiveTraining, Status
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import TaskName, TrainingPlan
 from viz.components.clock import clock
-from viz.figures.training import Checks, training_course
+from viz.figures.training import training_course
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, show_text
@@ -142,7 +142,7 @@ def _course(training: LiveTraining) -> None:
             theme=current_theme(),
             n_steps=training.n_steps,
             chance=None if n_tokens is None else math.log(n_tokens),
-            checks=Checks(curves.checked_steps, curves.exact),
+            checks=(curves.checked_steps, curves.exact),
         ),
         name="training",
         caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "

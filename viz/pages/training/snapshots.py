@@ -8,7 +8,7 @@ from transformer.errors import CheckpointError, SentenceError
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.snapshots import Snapshots
 from viz.components.clock import clock
-from viz.figures.training import Marks, training_course
+from viz.figures.training import training_course
 from viz.pages.shared.attention_words import look_for
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
@@ -125,7 +125,8 @@ def _curve(snapshots: Snapshots, step: int) -> None:
         snapshots.history,
         theme=current_theme(),
         n_steps=snapshots.steps[-1],
-        marks=Marks(snapshots.steps, step),
+        marks=snapshots.steps,
+        chosen=step,
         logarithmic=True,
     )
     show(
