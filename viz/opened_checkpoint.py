@@ -31,20 +31,20 @@ class OpenedCheckpoint:
     """A checkpoint that was opened.
 
     Attributes:
-        name: names it in choices and caches: nobody can guess it.
         label: what users see: the file's or folder's own name.
         path: that was opened.
         answers: to what the files don't tell.
         imported: the model and the report.
         uploads: where uploaded files lie; None for a path.
+        name: names it in choices and caches: nobody can guess it.
     """
 
-    name: str
     label: str
     path: Path
     answers: dict[str, Any]
     imported: Imported
     uploads: tempfile.TemporaryDirectory[str] | None = None
+    name: str = field(default_factory=lambda: PREFIX + secrets.token_hex(16))
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
 
     def model(self, device: torch.device) -> LoadedModel:
@@ -99,7 +99,7 @@ class CheckpointSlot:
             raise CheckpointError("Type the path of a file or folder.")
         chosen = Path(path.strip())
         imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
-        return self._put(OpenedCheckpoint(_new_name(), chosen.name or str(chosen), chosen, {}, imported))
+        return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported))
 
     def open_uploads(self, uploads: Iterable[Upload]) -> OpenedCheckpoint:
         """Open uploaded files in the place of what was open before.
@@ -115,7 +115,7 @@ class CheckpointSlot:
             folder.cleanup()
             raise
         label = path.name if path.is_file() else "uploaded folder"
-        return self._put(OpenedCheckpoint(_new_name(), label, path, {}, imported, folder))
+        return self._put(OpenedCheckpoint(label, path, {}, imported, folder))
 
     def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
         """Open it again with these answers to what the files don't tell.
@@ -127,7 +127,7 @@ class CheckpointSlot:
         assert old is not None
         limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
         imported = open_checkpoint(old.path, answers=answers, limits=limits)
-        self.opened = OpenedCheckpoint(_new_name(), old.label, old.path, dict(answers), imported, old.uploads)
+        self.opened = OpenedCheckpoint(old.label, old.path, dict(answers), imported, old.uploads)
         self._forget(old.name)
         return self.opened
 
@@ -148,10 +148,6 @@ class CheckpointSlot:
 def is_opened(name: str) -> bool:
     """Whether a name is that of an opened model, someone's or nobody's."""
     return name.startswith(PREFIX)
-
-
-def _new_name() -> str:
-    return PREFIX + secrets.token_hex(16)
 
 
 def _store(uploads: Iterable[Upload], folder: Path) -> Path:
