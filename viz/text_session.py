@@ -116,14 +116,9 @@ def current_texts() -> tuple[str, str]:
     return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
 
 
-def current_sentence() -> str:
-    """The sentence in words as typed, whatever the current model reads."""
-    return clean(st.session_state[WORDS.text])
-
-
-def current_symbols() -> str:
-    """The digits and letters of the Training page as typed."""
-    return clean(st.session_state[SYMBOLS])
+def cleaned_text(key: str) -> str:
+    """What was typed into a box, whatever the current model reads; see `clean`."""
+    return clean(st.session_state[key])
 
 
 def current_batch() -> list[str]:

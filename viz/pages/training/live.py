@@ -32,7 +32,7 @@ from viz.pages.training.live_session import (
 )
 from viz.pages.training.runs import mean_probability
 from viz.session import current_theme
-from viz.text_session import SYMBOLS, WORDS, current_sentence, current_symbols, examples_of, texts_to_address
+from viz.text_session import SYMBOLS, WORDS, cleaned_text, examples_of, texts_to_address
 from viz.widgets import clamp_choice
 
 LOOK_EVERY = 1.5
@@ -208,9 +208,10 @@ def _heads(task: TaskName, seen: LiveRuns) -> None:
 
 def _sentence_box(task: TaskName) -> str:
     is_translation = task == "toy-en-it"
+    key = WORDS.text if is_translation else SYMBOLS
     st.text_input(
         "English sentence" if is_translation else "Digits and letters",
-        key=WORDS.text if is_translation else SYMBOLS,
+        key=key,
         persist_state="session",
         placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
         help=None if is_translation else SYMBOLS_NOTE,
@@ -218,7 +219,7 @@ def _sentence_box(task: TaskName) -> str:
     if is_translation:
         example_pills(examples_of(task), WORDS)
     texts_to_address()
-    return current_sentence() if is_translation else current_symbols()
+    return cleaned_text(key)
 
 
 def _pick_moment(training: LiveTraining) -> int | None:

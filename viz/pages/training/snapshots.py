@@ -29,7 +29,7 @@ from viz.pages.training.snapshot_session import (
     stop_playing,
 )
 from viz.session import current_choice, current_theme
-from viz.text_session import WORDS, current_sentence, examples_of
+from viz.text_session import WORDS, cleaned_text, examples_of
 from viz.widgets import pick
 
 TARGETS = {"given": "The finished model's translation", "own": "What it writes at this step"}
@@ -73,7 +73,7 @@ def _moment(snapshots: Snapshots) -> None:
     step = _pick_step(snapshots)
     try:
         with st.spinner("Running the model of this step …", show_time=True):
-            text = current_sentence()
+            text = cleaned_text(WORDS.text)
             check_length(snapshot_model(snapshots, step), text)
             runs = snapshot_runs(snapshots, step, text)
     except SentenceError as error:
