@@ -240,9 +240,8 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
             f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some."
         )
     loaded = load_model(choice)
-    sources = []
-    for number, text in enumerate(texts, start=1):
-        sources.append(encode_sentence(loaded, "source", text, f"sentence {number}"))
+    named = ((text, f"sentence {number}") for number, text in enumerate(texts, start=1))
+    sources = [encode_sentence(loaded, "source", text, name) for text, name in named]
     if not sources:
         raise SentenceError("Type at least one sentence.")
     return run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))
