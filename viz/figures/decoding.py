@@ -165,9 +165,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
 
 def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
     """The token of a step; of each target, in their order, where they are not the same."""
-    tokens = [_token(target, position) for target in targets]
+    tokens = [
+        escape(target.tokens[position], 12) if position < len(target.tokens) else "–" for target in targets
+    ]
     return tokens[0] if len(set(tokens)) == 1 else " | ".join(tokens)
-
-
-def _token(target: ScoredTokens, position: int) -> str:
-    return escape(target.tokens[position], 12) if position < len(target.tokens) else "–"

@@ -31,10 +31,7 @@ def dot_product_terms(
         x=dimension,
         y=terms,
         name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
-        marker={
-            "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
-            "line": {"width": 0},
-        },
+        marker={"color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]), "line": {"width": 0}},
         customdata=written(np.stack((q, k), axis=-1)),
         hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
         f"{by}<br>= <b>%{{y}}</b><extra></extra>",

@@ -76,16 +76,12 @@ def value_distribution(
     figure = go.Figure()
     for index, (stage, values) in enumerate(finite.items()):
         share = np.histogram(values, edges)[0] / max(1, values.size) * 100
+        dash = DASHES[index % len(DASHES)]
         figure.add_scatter(
             x=centers,
             y=share.astype(np.float32),
             mode="lines",
-            line={
-                "color": theme.color(index),
-                "dash": DASHES[index % len(DASHES)],
-                "width": 2,
-                "shape": "hvh",
-            },
+            line={"color": theme.color(index), "dash": dash, "width": 2, "shape": "hvh"},
             fill="tozeroy",
             fillcolor=translucent(theme.color(index), 0.18),
             name=stage,
@@ -176,9 +172,8 @@ def _token_lines(
     places: Sequence[str], values: Array, tokens: Sequence[str], name: str, color: str
 ) -> go.Scatter:
     """A thin line for each token, all in one trace with gaps: a browser is slow with hundreds of traces."""
-    lines = np.vstack(
-        [values, np.full(len(tokens), np.nan)]
-    ).T  # (T, P + 1), the last of each line is its gap
+    gaps = np.full(len(tokens), np.nan)
+    lines = np.vstack([values, gaps]).T  # (T, P + 1)
     return go.Scatter(
         x=[*places, places[-1]] * len(tokens),
         y=lines.ravel().astype(np.float32),
