@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz.figures._style import thin_lines
 from viz.figures.labels import DECORATION
 from viz.theme import Theme
 
@@ -88,12 +89,4 @@ def hatching(closed: NDArray[np.bool_], theme: Theme) -> go.Scatter:
         for start, stop in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
             x += [first_column + start - 0.5, first_column + stop - 0.5, np.nan]
             y += [first_row + start - 0.5, first_row + stop - 0.5, np.nan]
-    return go.Scatter(
-        x=np.array(x, dtype=np.float32),
-        y=np.array(y, dtype=np.float32),
-        mode="lines",
-        line={"color": theme.hatch, "width": 1},
-        hoverinfo="skip",
-        showlegend=False,
-        meta=DECORATION,
-    )
+    return thin_lines(x, y, theme.hatch)

@@ -1,4 +1,4 @@
-"""What figures have in common: theme, title and height, legends, colour bars, bars and bands."""
+"""What figures have in common: theme, title and height, legends, colour bars, bars, lines and bands."""
 
 from __future__ import annotations
 
@@ -59,6 +59,19 @@ def legend_above(figure: go.Figure) -> None:
         modebar={"orientation": "v"},
         margin={"r": TOOLBAR},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def thin_lines(x: Sequence[float], y: Sequence[float], color: str) -> go.Scatter:
+    """Lines that carry no numbers, all in one trace: after each of them x and y are NaN."""
+    return go.Scatter(
+        x=np.array(x, dtype=np.float32),
+        y=np.array(y, dtype=np.float32),
+        mode="lines",
+        line={"color": color, "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+        meta=DECORATION,
     )
 
 
