@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import torch
 
@@ -22,19 +22,8 @@ from transformer.errors import CheckpointError
 PREFIX = "opened "
 """How the names of opened models begin, in choices and keys of caches; no folder is called so."""
 _INDEX = ".index.json"
-
-
-class Upload(Protocol):
-    """A file that came through the browser."""
-
-    @property
-    def name(self) -> str:
-        """As it was called where it came from."""
-        ...
-
-    def getbuffer(self) -> Any:
-        """What is in it."""
-        ...
+Upload: TypeAlias = tuple[str, bytes | memoryview]
+"""A file that came through the browser: as it was called where it came from, and what is in it."""
 
 
 @dataclass
@@ -42,20 +31,20 @@ class OpenedCheckpoint:
     """A checkpoint that was opened.
 
     Attributes:
-        name: names it in choices and caches: nobody can guess it.
         label: what users see: the file's or folder's own name.
         path: that was opened.
         answers: to what the files don't tell.
         imported: the model and the report.
         uploads: where uploaded files lie; None for a path.
+        name: names it in choices and caches: nobody can guess it.
     """
 
-    name: str
     label: str
     path: Path
     answers: dict[str, Any]
     imported: Imported
     uploads: tempfile.TemporaryDirectory[str] | None = None
+    name: str = field(default_factory=lambda: PREFIX + secrets.token_hex(16))
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
 
     def model(self, device: torch.device) -> LoadedModel:
@@ -110,7 +99,7 @@ class CheckpointSlot:
             raise CheckpointError("Type the path of a file or folder.")
         chosen = Path(path.strip())
         imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
-        return self._put(OpenedCheckpoint(_new_name(), chosen.name or str(chosen), chosen, {}, imported))
+        return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported))
 
     def open_uploads(self, uploads: Iterable[Upload]) -> OpenedCheckpoint:
         """Open uploaded files in the place of what was open before.
@@ -126,7 +115,7 @@ class CheckpointSlot:
             folder.cleanup()
             raise
         label = path.name if path.is_file() else "uploaded folder"
-        return self._put(OpenedCheckpoint(_new_name(), label, path, {}, imported, folder))
+        return self._put(OpenedCheckpoint(label, path, {}, imported, folder))
 
     def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
         """Open it again with these answers to what the files don't tell.
@@ -138,7 +127,7 @@ class CheckpointSlot:
         assert old is not None
         limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
         imported = open_checkpoint(old.path, answers=answers, limits=limits)
-        self.opened = OpenedCheckpoint(_new_name(), old.label, old.path, dict(answers), imported, old.uploads)
+        self.opened = OpenedCheckpoint(old.label, old.path, dict(answers), imported, old.uploads)
         self._forget(old.name)
         return self.opened
 
@@ -161,10 +150,6 @@ def is_opened(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def _new_name() -> str:
-    return PREFIX + secrets.token_hex(16)
-
-
 def _store(uploads: Iterable[Upload], folder: Path) -> Path:
     """Write uploaded files under their plain names; what is to be opened: the one file, or their folder.
 
@@ -173,13 +158,13 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
     Raises:
         CheckpointError: for none that could be read, two of one name, or a disk that is full.
     """
-    for upload in uploads:
-        name = Path(upload.name.replace("\\", "/")).name
-        if not _is_read(name):
+    for path, content in uploads:
+        name = Path(path.replace("\\", "/")).name
+        if name not in (*TEXTS, *BINARIES) and not name.endswith((*SUFFIXES, _INDEX)):
             continue
         try:
             with (folder / name).open("xb") as file:
-                file.write(upload.getbuffer())
+                file.write(content)
         except FileExistsError as error:
             raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.") from error
         except (OSError, ValueError) as error:
@@ -193,7 +178,3 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
             f"Choose a file of weights ({', '.join(SUFFIXES)}), or all files of a model's folder."
         )
     return stored[0] if len(stored) == 1 and stored[0].name.endswith(SUFFIXES) else folder
-
-
-def _is_read(name: str) -> bool:
-    return name in (*TEXTS, *BINARIES) or name.endswith((*SUFFIXES, _INDEX))

@@ -131,17 +131,6 @@ def random_model(config: TransformerConfig, seed: int, device: torch.device) -> 
     return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
 
 
-def load_random_twin(
-    choice: ModelChoice, seed: int, norm_position: NormPosition | None = None
-) -> LoadedModel:
-    """A model with a choice's configuration and random weights, and the other norm position if one is given.
-
-    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
-    """
-    loaded = load_model(choice)
-    return replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
-
-
 @st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
 def _twin(
     config: TransformerConfig, seed: int, device: str, norm_position: NormPosition | None
@@ -228,9 +217,13 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
-    """The same input as in `run_of`, its target forced, in a random model of the same configuration."""
-    original = run_of(choice, text, target)
-    twin = load_random_twin(choice, seed, norm_position)
+    """The same input as in `run_of`, its target forced, in a random model of the same configuration.
+
+    It has the other norm position if one is given: pre-norm gets its final norm, which the sum of the
+    sublayers needs; post-norm has none.
+    """
+    original, loaded = run_of(choice, text, target), load_model(choice)
+    twin = replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
     return run_cache().get(
         ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )
@@ -247,9 +240,8 @@ def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
             f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some."
         )
     loaded = load_model(choice)
-    sources = []
-    for number, text in enumerate(texts, start=1):
-        sources.append(encode_sentence(loaded, "source", text, f"sentence {number}"))
+    named = ((text, f"sentence {number}") for number, text in enumerate(texts, start=1))
+    sources = [encode_sentence(loaded, "source", text, name) for text, name in named]
     if not sources:
         raise SentenceError("Type at least one sentence.")
     return run_cache().get(("batch", choice, tuple(texts)), lambda: trace_batch(loaded, sources))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
@@ -16,7 +17,7 @@ from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
-from viz.session import current_choice, current_model
+from viz.session import current_model
 
 EXAMPLES = ASSETS / "examples.tsv"
 """A line each, with tabs between: a shipped model, a sentence, its right translations."""
@@ -115,14 +116,9 @@ def current_texts() -> tuple[str, str]:
     return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
 
 
-def current_sentence() -> str:
-    """The sentence in words as typed, whatever the current model reads."""
-    return clean(st.session_state[WORDS.text])
-
-
-def current_symbols() -> str:
-    """The digits and letters of the Training page as typed."""
-    return clean(st.session_state[SYMBOLS])
+def cleaned_text(key: str) -> str:
+    """What was typed into a box, whatever the current model reads; see `clean`."""
+    return clean(st.session_state[key])
 
 
 def current_batch() -> list[str]:
@@ -131,13 +127,8 @@ def current_batch() -> list[str]:
     return [as_typed(line) for line in lines if clean(line)]
 
 
-def examples() -> list[str]:
-    """Sentences to try with the current model, each with something to see: word order, agreement, elision."""
-    return examples_of(current_choice().name)
-
-
 def examples_of(model: str) -> list[str]:
-    """Sentences to try with a shipped model."""
+    """Sentences to try with a shipped model, each with something to see: word order, agreement, elision."""
     return list(right_answers_of(model))
 
 
@@ -152,23 +143,9 @@ def example_ids(loaded: LoadedModel, n: int) -> str:
     config = loaded.model.config
     rows = config.src_vocab_size or config.tgt_vocab_size
     special = {*loaded.source.special_tokens.ids, *loaded.start_ids, *loaded.end_ids}
-    left_out, ordinary = _most_left_out(rows, special)
-    places = (int(ordinary * (place * _GOLDEN % 1)) for place in range(1, n + 1))
-    return " ".join(str(_skipping(left_out, place)) for place in places)
-
-
-def _most_left_out(rows: int, special: set[int]) -> tuple[list[int], int]:
-    """The ids to leave out, in order, and how many remain: at least one."""
-    for candidates in (special | _OFTEN_SPECIAL, special):
-        left_out = sorted(index for index in candidates if 0 <= index < rows)
-        if len(left_out) < rows:
-            return left_out, rows - len(left_out)
-    return [], rows
-
-
-def _skipping(left_out: list[int], place: int) -> int:
-    """The id at a place (from 0) among those that are not left out."""
-    index = place
-    for skipped in left_out:
-        index += skipped <= index
-    return index
+    for left_out in (special | _OFTEN_SPECIAL, special, set()):
+        ordinary = np.delete(np.arange(rows), [index for index in left_out if 0 <= index < rows])
+        if len(ordinary):
+            break
+    places = (int(len(ordinary) * (place * _GOLDEN % 1)) for place in range(1, n + 1))
+    return " ".join(str(ordinary[place]) for place in places)

@@ -26,6 +26,8 @@ FONT_SIZE = 14
 TITLE_SIZE = 17
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 """Line styles that go with the categorical colours, so that no line is told apart by colour alone."""
+SYMBOLS = ("circle", "diamond", "square", "triangle-up")
+"""Markers, for the same reason."""
 FAINT = 0.5
 """Weights that all stay below it would be pale on a scale up to 1: theirs ends sooner."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from transformer.training.snapshots import open_snapshots
-from viz.figures.training import Marks, training_course
+from viz.figures.training import training_course
 from viz.theme import ThemeName, palette
 
 
@@ -20,7 +20,8 @@ def plot_training(name_or_path: str, *, theme: ThemeName = "light") -> go.Figure
         snapshots.history,
         theme=palette(theme),
         n_steps=snapshots.steps[-1],
-        marks=Marks(snapshots.steps, snapshots.steps[-1]),
+        marks=snapshots.steps,
+        chosen=snapshots.steps[-1],
         logarithmic=True,
         title=f"Training of {snapshots.folder.name}",
     )

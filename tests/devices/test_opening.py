@@ -66,7 +66,7 @@ def test_somebody_elses_file_is_opened_onto_the_device(device: torch.device, tmp
 
 def test_an_opened_model_is_copied_to_the_device_and_stays_on_the_cpu(device: torch.device) -> None:
     loaded = tiny_model()
-    opened = OpenedCheckpoint("name", "label", Path(), {}, imported(loaded))
+    opened = OpenedCheckpoint("label", Path(), {}, imported(loaded))
     there = opened.model(device)
     assert_is_on(there, device)
     assert_is_on(loaded, torch.device("cpu"))

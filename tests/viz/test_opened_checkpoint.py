@@ -11,18 +11,6 @@ from transformer.errors import CheckpointError
 from viz.opened_checkpoint import CheckpointSlot
 
 
-class Upload:
-    """A file as the browser sends it."""
-
-    def __init__(self, name: str, content: bytes = b"x") -> None:
-        self.name = name
-        self._content = content
-
-    def getbuffer(self) -> memoryview:
-        """What is in it."""
-        return memoryview(self._content)
-
-
 @pytest.fixture(autouse=True)
 def uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where they are stored."""
@@ -49,13 +37,13 @@ def slot() -> CheckpointSlot:
 )
 def test_what_is_refused_leaves_nothing(uploads: Path, names: list[str], message: str) -> None:
     with pytest.raises(CheckpointError, match=message):
-        slot().open_uploads([Upload(name) for name in names])
+        slot().open_uploads((name, b"x") for name in names)
     assert not list(uploads.iterdir())
 
 
 @pytest.mark.parametrize("name", ["../../mine.pt", "/etc/mine.pt", "C:\\Users\\me\\mine.pt", "mine.pt"])
 def test_a_name_is_no_path(uploads: Path, tmp_path: Path, name: str) -> None:
-    opened = slot().open_uploads([Upload(name, torch_file(tmp_path / "x.pt").read_bytes())])
+    opened = slot().open_uploads([(name, torch_file(tmp_path / "x.pt").read_bytes())])
     assert opened.label == "mine.pt"
     assert opened.path.parent.parent == uploads
     assert opened.imported.loaded is not None
@@ -65,8 +53,8 @@ def test_one_takes_the_place_of_the_other(uploads: Path, tmp_path: Path) -> None
     content = torch_file(tmp_path / "x.pt").read_bytes()
     forgotten: list[str] = []
     mine = CheckpointSlot(forgotten.append)
-    first = mine.open_uploads([Upload("first.pt", content)])
-    second = mine.open_uploads([Upload("second.pt", content)])
+    first = mine.open_uploads([("first.pt", content)])
+    second = mine.open_uploads([("second.pt", content)])
     assert forgotten == [first.name]
     assert [path.name for path in uploads.glob("headlight-upload-*/*")] == ["second.pt"]
     with pytest.raises(CheckpointError, match="not open any more"):

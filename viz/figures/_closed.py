@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz.figures._style import thin_lines
 from viz.figures.labels import DECORATION
 from viz.theme import Theme
 
@@ -21,7 +22,7 @@ MAX_HATCHED = 64
 """Rows or columns up to which every diagonal gets a hatch line; of longer matrices every n-th does."""
 
 
-def any_closed(closed: Closed | None, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def any_closed(closed: Closed | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Where any reason closes a cell.
 
     Raises:
@@ -48,7 +49,6 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
     Args:
         figure: the figure with the heatmap.
         closed: reasons and where they hold; a cell with two reasons is drawn once, for the first.
-        theme: the look.
         hover: first lines of the hover text, as a plotly template.
         place: row and col of the subplot, where there are several.
     """
@@ -59,16 +59,14 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
         mine = where & ~taken
         taken |= mine
         if mine.any():
-            figure.add_trace(
-                go.Heatmap(
-                    z=np.where(mine, np.float32(1), np.float32(np.nan)),
-                    colorscale=[[0, theme.masked], [1, theme.masked]],
-                    showscale=False,
-                    hoverongaps=False,
-                    hovertemplate=f"{hover}<br><b>masked</b>: {reason}<extra></extra>",
-                    name=f"masked: {reason}",
-                    meta=DECORATION,
-                ),
+            figure.add_heatmap(
+                z=np.where(mine, np.float32(1), np.float32(np.nan)),
+                colorscale=[[0, theme.masked], [1, theme.masked]],
+                showscale=False,
+                hoverongaps=False,
+                hovertemplate=f"{hover}<br><b>masked</b>: {reason}<extra></extra>",
+                name=f"masked: {reason}",
+                meta=DECORATION,
                 **place,
             )
     figure.add_trace(hatching(taken, theme), **place)
@@ -91,12 +89,4 @@ def hatching(closed: NDArray[np.bool_], theme: Theme) -> go.Scatter:
         for start, stop in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
             x += [first_column + start - 0.5, first_column + stop - 0.5, np.nan]
             y += [first_row + start - 0.5, first_row + stop - 0.5, np.nan]
-    return go.Scatter(
-        x=np.array(x, dtype=np.float32),
-        y=np.array(y, dtype=np.float32),
-        mode="lines",
-        line={"color": theme.hatch, "width": 1},
-        hoverinfo="skip",
-        showlegend=False,
-        meta=DECORATION,
-    )
+    return thin_lines(x, y, theme.hatch)

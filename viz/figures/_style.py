@@ -1,4 +1,4 @@
-"""What figures have in common: theme, title and height, legends, colour bars, bars and bands."""
+"""What figures have in common: theme, title and height, legends, colour bars, bars, lines and bands."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ def color_bar(title: str) -> dict[str, object]:
     return {"title": heading, "thickness": 16, "outlinewidth": 0}
 
 
-def finish(figure: go.Figure, theme: Theme, title: str, height: int) -> go.Figure:
-    """Put the theme, the title (plain text, may be empty) and the height in pixels on a figure; return it.
+def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: bool = False) -> go.Figure:
+    """Put theme, title (plain text, may be empty), height in pixels and a legend on a figure; return it.
 
     The toolbar has a strip above the plot, or beside it where a legend lies above: the title is then the
     legend's, so that they never lie over each other, however many lines the legend takes.
     """
+    if legend:
+        legend_above(figure)
     toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
     figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
     figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
-    has_legend = bool(figure.layout.showlegend)
-    if title and has_legend:
+    if title and legend:
         heading = {"text": escape(title, 120), "side": "top", "font": {"size": TITLE_SIZE}}
         figure.update_layout(legend={"title": heading}, margin={"t": 24})
     elif title:
         place = {"yref": "paper", "y": 1, "yanchor": "bottom", "pad": {"b": 12}}
         figure.update_layout(title={"text": escape(title, 120), **place}, margin={"t": TOOLBAR + 36})
     else:
-        figure.update_layout(margin={"t": 24 if has_legend else TOOLBAR})
+        figure.update_layout(margin={"t": 24 if legend else TOOLBAR})
     return figure
 
 
@@ -61,6 +62,19 @@ def legend_above(figure: go.Figure) -> None:
     )
 
 
+def thin_lines(x: Sequence[float], y: Sequence[float], color: str) -> go.Scatter:
+    """Lines that carry no numbers, all in one trace: after each of them x and y are NaN."""
+    return go.Scatter(
+        x=np.array(x, dtype=np.float32),
+        y=np.array(y, dtype=np.float32),
+        mode="lines",
+        line={"color": color, "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+        meta=DECORATION,
+    )
+
+
 def translucent(color: str, opacity: float) -> str:
     """#rrggbb with an opacity from 0 to 1, as CSS writes it."""
     red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
@@ -78,28 +92,24 @@ def band(
     """Fill between two curves over the same x, under one entry of the legend: the name, "least to most"."""
     fill = translucent(color, 0.2)
     for end, y, filling in (("least", low, None), ("most", high, "tonexty")):
-        figure.add_trace(
-            go.Scatter(
-                x=x,
-                y=y.astype(np.float32),
-                mode="lines",
-                line={"width": 0},
-                fill=filling,
-                fillcolor=fill,
-                name=f"{name}: {end}",
-                legendgroup=name,
-                showlegend=False,
-                hoverinfo="skip",
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=[None],
-            y=[None],
+        figure.add_scatter(
+            x=x,
+            y=y.astype(np.float32),
             mode="lines",
-            line={"width": 12, "color": fill},
-            name=f"{name}: least to most",
+            line={"width": 0},
+            fill=filling,
+            fillcolor=fill,
+            name=f"{name}: {end}",
             legendgroup=name,
-            meta=DECORATION,
+            showlegend=False,
+            hoverinfo="skip",
         )
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="lines",
+        line={"width": 12, "color": fill},
+        name=f"{name}: least to most",
+        legendgroup=name,
+        meta=DECORATION,
     )

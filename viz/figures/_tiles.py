@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._closed import Closed, any_closed
-from viz.figures.labels import DECORATION
+from viz.figures._style import thin_lines
 from viz.theme import Theme
 
 MAX_CELLS = 100_000
@@ -79,30 +79,15 @@ class Tiles:
             right, bottom = left + self.keys, top + self.queries
             x += [left, right, right, left, left, np.nan]
             y += [top, top, bottom, bottom, top, np.nan]
-        return go.Scatter(
-            x=np.array(x, dtype=np.float32),
-            y=np.array(y, dtype=np.float32),
-            mode="lines",
-            line={"color": theme.muted, "width": 1},
-            hoverinfo="skip",
-            showlegend=False,
-            meta=DECORATION,
-        )
+        return thin_lines(x, y, theme.muted)
 
-    def row_labels(self, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
-        """Label each cell row with its tile row and its token; empty in a gap."""
-        labels = [""] * self.height
-        for row, tile in enumerate(tiles):
+    def labels(self, axis: str, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
+        """Label each cell column ("x") or row ("y") with its tile and its token; empty in a gap."""
+        length, start = (self.width, self.left) if axis == "x" else (self.height, self.top)
+        labels = [""] * length
+        for number, tile in enumerate(tiles):
             for position, token in enumerate(tokens):
-                labels[self.top(row) + position] = f"{tile}{token}"
-        return labels
-
-    def column_labels(self, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
-        """Label each cell column with its tile column and its token; empty in a gap."""
-        labels = [""] * self.width
-        for column, tile in enumerate(tiles):
-            for position, token in enumerate(tokens):
-                labels[self.left(column) + position] = f"{tile}{token}"
+                labels[start(number) + position] = f"{tile}{token}"
         return labels
 
 

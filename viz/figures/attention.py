@@ -51,24 +51,13 @@ WEIGHTS = Quantity(
 )
 
 
-def scores_as(formula: str) -> Quantity:
-    """Scores before the mask, of a model that computes them so."""
-    return Quantity(f"score {formula} (no unit)", f"= {formula}, before the mask and the softmax", True)
-
-
-def masked_scores_as(formula: str) -> Quantity:
-    """Scores after the mask, of a model that computes them so."""
-    return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
-
-
 def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:
     """What the numbers are of a measure, in a model that computes its scores by the formula."""
     if measure == "weights":
         return WEIGHTS
-    return scores_as(formula) if measure == "scores" else masked_scores_as(formula)
-
-
-SCORES, MASKED_SCORES = scores_as("q·k / √d_head"), masked_scores_as("q·k / √d_head")
+    if measure == "scores":
+        return Quantity(f"score {formula} (no unit)", f"= {formula}, before the mask and the softmax", True)
+    return Quantity("score after the mask (no unit)", f"= {formula}; closed cells are −∞", True)
 
 
 def attention_heatmap(
@@ -88,11 +77,9 @@ def attention_heatmap(
         values: (Q, K) weights or scores.
         query_tokens: Q tokens, as typed.
         key_tokens: K tokens, as typed.
-        theme: the look.
         quantity: what the values are.
         closed: reason -> (Q, K) True where the mask closes the cell.
         value_range: the ends of the colour scale; None: `color_range` of these values.
-        title: of the figure; plain text.
 
     Raises:
         ValueError: the values are not a matrix of these tokens.
@@ -180,8 +167,8 @@ def attention_grid(
     tiles = Tiles(layers, heads, len(queries), len(keys), ceil(len(queries) / 12), ceil(len(keys) / 12))
     shut = pool_closed(closed or {}, side)
     figure = _tiled(tiles, maps, shut, "%{y}<br>%{x}", theme, quantity, value_range)
-    columns = tiles.column_labels([f"head {head}, key: " for head in range(heads)], keys)
-    rows = tiles.row_labels([f"layer {layer}, query: " for layer in range(layers)], queries)
+    columns = tiles.labels("x", [f"head {head}, key: " for head in range(heads)], keys)
+    rows = tiles.labels("y", [f"layer {layer}, query: " for layer in range(layers)], queries)
     drawn_columns = {tiles.left(head) + (tiles.keys - 1) / 2: str(head) for head in range(heads)}
     drawn_rows = {tiles.top(layer) + (tiles.queries - 1) / 2: str(layer) for layer in range(layers)}
     set_ticks(figure, "x", columns, title="head (in each tile a column is a key)", drawn=drawn_columns)
@@ -210,7 +197,7 @@ def _tiled(
     numbers = tiles.assemble(maps)
     low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
-    heatmap = go.Heatmap(
+    figure = go.Figure().add_heatmap(
         z=numbers,
         zmin=low,
         zmax=high,
@@ -224,7 +211,6 @@ def _tiled(
         meta=REPEATED,
         name=quantity.name,
     )
-    figure = go.Figure(heatmap)
     add_closed(figure, tiles.repeat(closed, len(maps)), theme, hover)
     figure.add_trace(tiles.frames(len(maps), theme))
     return figure
@@ -234,19 +220,14 @@ def _label_tiles(
     figure: go.Figure, tiles: Tiles, query_tokens: Sequence[str], key_tokens: Sequence[str], side: int
 ) -> None:
     """Draw token ticks along every tile row and column, as many as can be read."""
-    columns = tiles.column_labels([""] * tiles.columns, pool_labels(numbered(key_tokens), side))
-    rows = tiles.row_labels([""] * tiles.rows, pool_labels(numbered(query_tokens), side))
-    column_step = tick_step(tiles.keys * tiles.columns)
-    row_step = tick_step(tiles.queries * tiles.rows)
-    drawn_columns: dict[float, str] = {
-        tiles.left(column) + position: escape(key_tokens[position * side])
-        for column in range(tiles.columns)
-        for position in range(0, tiles.keys, column_step)
-    }
-    drawn_rows: dict[float, str] = {
-        tiles.top(row) + position: escape(query_tokens[position * side])
-        for row in range(tiles.rows)
-        for position in range(0, tiles.queries, row_step)
-    }
-    set_ticks(figure, "x", columns, title=KEY_AXIS, drawn=drawn_columns)
-    set_ticks(figure, "y", rows, title=QUERY_AXIS, drawn=drawn_rows)
+    lefts = [tiles.left(column) for column in range(tiles.columns)]
+    tops = [tiles.top(row) for row in range(tiles.rows)]
+    axes = (("x", lefts, key_tokens, KEY_AXIS), ("y", tops, query_tokens, QUERY_AXIS))
+    for axis, starts, tokens, title in axes:
+        cells = pool_labels(numbered(tokens), side)
+        drawn: dict[float, str] = {
+            start + position: escape(tokens[position * side])
+            for start in starts
+            for position in range(0, len(cells), tick_step(len(cells) * len(starts)))
+        }
+        set_ticks(figure, axis, tiles.labels(axis, [""] * len(starts), cells), title=title, drawn=drawn)

@@ -8,12 +8,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import color_bar, finish, legend_above
+from viz.figures._style import color_bar, finish
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
-from viz.theme import Theme, color_scale
+from viz.theme import DASHES, SYMBOLS, Theme, color_scale
 
-SYMBOLS = ("circle", "diamond")
-DASHES = ("solid", "dash")
 MOST_TICKS = 20
 
 
@@ -31,23 +29,19 @@ def next_words(
         words: k tokens, best first.
         probabilities: (k,) of the softmax over the whole vocabulary.
         chosen: which of them was taken; None when it is not among them.
-        theme: the look.
-        title: of the figure.
     """
     colors = [theme.accent if index == chosen else theme.muted for index in range(len(words))]
     labels = [f"{escape(word)}{' ← chosen' if index == chosen else ''}" for index, word in enumerate(words)]
-    figure = go.Figure(
-        go.Bar(
-            x=np.asarray(probabilities, dtype=np.float32) * 100,
-            y=np.arange(len(words), dtype=np.int32),
-            orientation="h",
-            marker={"color": colors, "line": {"width": 0}},
-            texttemplate="%{x:.1f} %",
-            textposition="outside",
-            cliponaxis=False,
-            name="next token",
-            hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all tokens)<extra></extra>",
-        )
+    figure = go.Figure().add_bar(
+        x=np.asarray(probabilities, dtype=np.float32) * 100,
+        y=np.arange(len(words), dtype=np.int32),
+        orientation="h",
+        marker={"color": colors, "line": {"width": 0}},
+        texttemplate="%{x:.1f} %",
+        textposition="outside",
+        cliponaxis=False,
+        name="next token",
+        hovertemplate="%{y}<br>probability <b>%{x:.3f} %</b> (softmax over all tokens)<extra></extra>",
     )
     set_ticks(figure, "y", labels, title="next token")
     figure.update_xaxes(title="probability (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
@@ -68,24 +62,20 @@ def step_probabilities(
         candidates: N steps of k tokens, best first.
         probabilities: (N, k).
         chosen: N tokens, the one taken at each step.
-        theme: the look.
-        title: of the figure.
     """
     ranks = probabilities.shape[1]
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.asarray(probabilities, dtype=np.float32).T * 100,
-            text=[[escape(step[rank], 14) for step in candidates] for rank in range(ranks)],
-            texttemplate="%{text}",
-            zmin=0,
-            zmax=100,
-            colorscale=color_scale(theme.sequential),
-            colorbar=color_bar("probability (%)"),
-            hovertemplate="step %{x}, rank %{y}<br><b>%{text}</b>: %{z:.3f} %<extra></extra>",
-            xgap=2,
-            ygap=2,
-            name="candidates",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.asarray(probabilities, dtype=np.float32).T * 100,
+        text=[[escape(step[rank], 14) for step in candidates] for rank in range(ranks)],
+        texttemplate="%{text}",
+        zmin=0,
+        zmax=100,
+        colorscale=color_scale(theme.sequential),
+        colorbar=color_bar("probability (%)"),
+        hovertemplate="step %{x}, rank %{y}<br><b>%{text}</b>: %{z:.3f} %<extra></extra>",
+        xgap=2,
+        ygap=2,
+        name="candidates",
     )
     set_ticks(figure, "x", numbered(chosen), title="step, with the token that was taken")
     set_ticks(figure, "y", [str(rank) for rank in range(1, ranks + 1)], title="rank")
@@ -115,8 +105,6 @@ def token_by_token(
     Args:
         targets: name -> target; two of them, step by step over each other.
         parting: the first step, from 0, at which they differ; None where they don't.
-        theme: the look.
-        title: of the figure.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07)
     for index, (name, target) in enumerate(targets.items()):
@@ -139,8 +127,7 @@ def token_by_token(
             font={"color": theme.warning},
         )
     _axes(figure, list(targets.values()))
-    legend_above(figure)
-    return finish(figure, theme, title, 600)
+    return finish(figure, theme, title, 600, legend=True)
 
 
 def _line(
@@ -178,9 +165,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
 
 def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
     """The token of a step; of each target, in their order, where they are not the same."""
-    tokens = [_token(target, position) for target in targets]
+    tokens = [
+        escape(target.tokens[position], 12) if position < len(target.tokens) else "–" for target in targets
+    ]
     return tokens[0] if len(set(tokens)) == 1 else " | ".join(tokens)
-
-
-def _token(target: ScoredTokens, position: int) -> str:
-    return escape(target.tokens[position], 12) if position < len(target.tokens) else "–"

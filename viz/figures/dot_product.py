@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._style import finish, legend_above
+from viz.figures._style import finish
 from viz.figures.numbers import written
 from viz.theme import Theme
 
@@ -21,41 +21,31 @@ def dot_product_terms(
     Args:
         q: (d_head,) the query's vector in one head.
         k: (d_head,) the key's.
-        theme: the look.
-        title: of the figure; plain text.
         scaled: whether the model divides by sqrt(d_head).
     """
     dimension = np.arange(len(q), dtype=np.int32)
     terms = (q * k / math.sqrt(len(q) if scaled else 1)).astype(np.float32)
     divided, by = (" / √d_head", f" / √{len(q)}") if scaled else ("", "")
     figure = go.Figure()
-    figure.add_trace(
-        go.Bar(
-            x=dimension,
-            y=terms,
-            name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
-            marker={
-                "color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]),
-                "line": {"width": 0},
-            },
-            customdata=written(np.stack((q, k), axis=-1)),
-            hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
-            f"{by}<br>= <b>%{{y}}</b><extra></extra>",
-            yhoverformat=".4f",
-        )
+    figure.add_bar(
+        x=dimension,
+        y=terms,
+        name=f"term q<sub>d</sub> k<sub>d</sub>{divided}",
+        marker={"color": np.where(terms < 0, theme.diverging[1], theme.diverging[-2]), "line": {"width": 0}},
+        customdata=written(np.stack((q, k), axis=-1)),
+        hovertemplate="dimension %{x}<br>q %{customdata[0]} × k %{customdata[1]}"
+        f"{by}<br>= <b>%{{y}}</b><extra></extra>",
+        yhoverformat=".4f",
     )
-    figure.add_trace(
-        go.Scatter(
-            x=dimension,
-            y=terms.cumsum(),
-            name="sum so far",
-            mode="lines",
-            line={"color": theme.text, "width": 2, "shape": "hv"},
-            yhoverformat=".4f",
-            hovertemplate="sum up to dimension %{x}<br><b>%{y}</b><extra></extra>",
-        )
+    figure.add_scatter(
+        x=dimension,
+        y=terms.cumsum(),
+        name="sum so far",
+        mode="lines",
+        line={"color": theme.text, "width": 2, "shape": "hv"},
+        yhoverformat=".4f",
+        hovertemplate="sum up to dimension %{x}<br><b>%{y}</b><extra></extra>",
     )
     figure.update_xaxes(title="dimension of the head", showgrid=False)
     figure.update_yaxes(title="part of the score (no unit)")
-    legend_above(figure)
-    return finish(figure, theme, title, 340)
+    return finish(figure, theme, title, 340, legend=True)

@@ -11,7 +11,6 @@ import html
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,11 +54,6 @@ class NoChromiumError(RuntimeError):
             f"found. Install one (Debian: apt-get install chromium), or set {OVERRIDE} to its program, or "
             "save as HTML."
         )
-
-
-def has_chromium() -> bool:
-    """Whether this machine can draw PNG and SVG."""
-    return find_chromium() is not None
 
 
 def to_html(figure: go.Figure) -> bytes:
@@ -150,7 +144,7 @@ def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
     for title, values, axis in cells:
         column = title if title not in table else f"{title} ({axis})"
         table[column] = values
-        labels = dict(_tick_labels(figure, trace, axis)) if axis else {}
+        labels = _tick_labels(figure, trace, axis) if axis else {}
         if labels:
             table[f"{column} (label)"] = [labels.get(value, "") for value in values.tolist()]
     return pd.DataFrame(table)
@@ -163,12 +157,11 @@ def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column
     cells = [
         (_title(figure, trace, "y"), rows, "y"),
         (_title(figure, trace, "x"), columns, "x"),
-        (_plain(_value_title(figure, trace)) or "value", values[rows, columns], ""),
+        (_plain(trace.colorbar.title.text or "") or "value", values[rows, columns], ""),
     ]
-    texts = trace.text if trace.text is not None else []
-    return cells, [texts[row][column] for row, column in zip(rows, columns, strict=True)] if len(
-        texts
-    ) else []
+    if trace.text is None:
+        return cells, []
+    return cells, [trace.text[row][column] for row, column in zip(rows, columns, strict=True)]
 
 
 def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
@@ -179,10 +172,9 @@ def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list
         x = np.array([_plain(str(label)) for label in x])
     drawn = np.array([value is not None and value == value for value in y], dtype=bool)
     cells = [(_title(figure, trace, "x"), x[drawn], "x"), (_title(figure, trace, "y"), y[drawn], "y")]
-    texts = (
-        [] if trace.text is None or isinstance(trace.text, str) else np.asarray(trace.text)[drawn].tolist()
-    )
-    return cells, texts
+    if trace.text is None or isinstance(trace.text, str):
+        return cells, []
+    return cells, np.asarray(trace.text)[drawn].tolist()
 
 
 def _axis(figure: go.Figure, trace: BaseTraceType, axis: str) -> BaseLayoutHierarchyType:
@@ -195,17 +187,11 @@ def _title(figure: go.Figure, trace: BaseTraceType, axis: str) -> str:
     return _plain(_axis(figure, trace, axis).title.text or axis_title(figure, axis)) or axis
 
 
-def _value_title(figure: go.Figure, trace: BaseTraceType) -> str:
-    """Find the title of the colour bar, the trace's own or the one it shares."""
-    holder = figure.layout[trace.coloraxis] if trace.coloraxis else trace
-    return holder.colorbar.title.text or ""
-
-
-def _tick_labels(figure: go.Figure, trace: BaseTraceType, axis: str) -> Iterator[tuple[float, str]]:
+def _tick_labels(figure: go.Figure, trace: BaseTraceType, axis: str) -> dict[float, str]:
     layout = _axis(figure, trace, axis)
-    if layout.ticktext is not None:
-        for position, text in zip(layout.tickvals, layout.ticktext, strict=True):
-            yield position, _plain(text)
+    if layout.ticktext is None:
+        return {}
+    return dict(zip(layout.tickvals, map(_plain, layout.ticktext), strict=True))
 
 
 def _plain(text: str) -> str:

@@ -128,7 +128,9 @@ def set_ticks(
         "side": "bottom" if axis == "x" else "left",
     }
     _set_axis(figure, f"{axis}axis2", {**common, **second})
-    _hold_second_axes(figure, axis)
+    # An empty trace on the second axis: plotly draws an axis only where a trace uses it.
+    place = {f"{axis}axis": f"{axis}2"}
+    figure.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False, meta=DECORATION, **place)
 
 
 def set_token_ticks(
@@ -144,20 +146,6 @@ def _set_axis(figure: go.Figure, name: str, properties: Mapping[str, object]) ->
     """Give an axis properties: in a quarter of the time of plotly's own update, which looks for each."""
     present = figure.layout[name].to_plotly_json() if name in figure.layout else {}
     figure.layout[name] = {**present, **properties}
-
-
-def _hold_second_axes(figure: go.Figure, axis: str) -> None:
-    """Add an empty trace on the second axis, because plotly draws an axis only where a trace uses it."""
-    figure.add_trace(
-        go.Scatter(
-            x=[None],
-            y=[None],
-            hoverinfo="skip",
-            showlegend=False,
-            meta=DECORATION,
-            **{f"{axis}axis": f"{axis}2"},
-        )
-    )
 
 
 def axis_title(figure: go.Figure, axis: str) -> str:

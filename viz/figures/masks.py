@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from viz.figures._closed import Closed, add_closed, any_closed
-from viz.figures._style import bar_marker, finish, legend_above
+from viz.figures._style import bar_marker, finish
 from viz.figures._tiles import Tiles
 from viz.figures.attention import KEY_AXIS, MAX_NUMBERED
 from viz.figures.labels import (
@@ -53,24 +53,20 @@ def mask_matrix(
         closed: reason -> (Q, K) True where the mask closes the cell.
         query_tokens: Q tokens, as typed.
         key_tokens: K tokens, as typed.
-        theme: the look.
-        title: of the figure.
         marked: a query whose row is framed.
     """
     shape = (len(query_tokens), len(key_tokens))
     free = ~any_closed(closed, shape)
     hover = "query: %{y}<br>key: %{x}"
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(free, np.float32(1), np.float32(np.nan)),
-            colorscale=[[0, theme.sequential[4]], [1, theme.sequential[4]]],
-            showscale=False,
-            hoverongaps=False,
-            hovertemplate=f"{hover}<br><b>open</b>: this query may look at this key<extra></extra>",
-            xgap=1,
-            ygap=1,
-            name="open (1: may attend)",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.where(free, np.float32(1), np.float32(np.nan)),
+        colorscale=[[0, theme.sequential[4]], [1, theme.sequential[4]]],
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=f"{hover}<br><b>open</b>: this query may look at this key<extra></extra>",
+        xgap=1,
+        ygap=1,
+        name="open (1: may attend)",
     )
     add_closed(figure, closed, theme, hover)
     figure.add_trace(Tiles(1, 1, *shape, gap_rows=0, gap_columns=0).frames(1, theme))
@@ -102,24 +98,20 @@ def batch_layout(
     Args:
         tokens: B sequences of T tokens, padding included.
         padding: (B, T), True where a token is padding.
-        theme: the look.
-        title: of the figure.
         columns: room for so many tokens, so that cells have the size of another batch's; None: for T.
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(padding, np.float32(np.nan), np.float32(1)),
-            text=[[escape(token) for token in sentence] for sentence in tokens],
-            colorscale=[[0, theme.surface], [1, theme.surface]],
-            showscale=False,
-            hoverongaps=False,
-            hovertemplate=f"{hover}<br><b>%{{text}}</b><extra></extra>",
-            xgap=2,
-            ygap=2,
-            name="token (1) or padding (empty)",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.where(padding, np.float32(np.nan), np.float32(1)),
+        text=[[escape(token) for token in sentence] for sentence in tokens],
+        colorscale=[[0, theme.surface], [1, theme.surface]],
+        showscale=False,
+        hoverongaps=False,
+        hovertemplate=f"{hover}<br><b>%{{text}}</b><extra></extra>",
+        xgap=2,
+        ygap=2,
+        name="token (1) or padding (empty)",
     )
     add_closed(figure, {"padding: no word of the sentence": padding}, theme, hover)
     longest = 0
@@ -180,12 +172,8 @@ def softmax_with_without(
         without_mask: (K,) softmax over all keys.
         closed: reason -> (K,) True where the mask closes the key for this query.
         key_tokens: K tokens as typed.
-        theme: the look.
-        title: of the figure.
     """
-    shut = np.zeros(len(key_tokens), dtype=bool)
-    for where in closed.values():
-        shut |= where
+    shut = any_closed(closed, (len(key_tokens),))
     figure = make_subplots(
         rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[0.3, 0.3, 0.4]
     )
@@ -203,17 +191,12 @@ def softmax_with_without(
         showticklabels=False,
     )
     figure.update_xaxes(showticklabels=True, title=KEY_AXIS, row=3, col=1, autotickangles=[0, -45, -90])
-    for row, name in enumerate(
-        ("score before<br>the mask", "score after<br>the mask", "softmax<br>(share, 0 to 1)"), 1
-    ):
-        figure.update_yaxes(title=name, row=row, col=1)
     span = _span(scores)
-    figure.update_yaxes(range=span, row=1, col=1)
-    figure.update_yaxes(range=span, row=2, col=1)
-    figure.update_yaxes(rangemode="tozero", row=3, col=1)
+    figure.update_yaxes(title="score before<br>the mask", range=span, row=1, col=1)
+    figure.update_yaxes(title="score after<br>the mask", range=span, row=2, col=1)
+    figure.update_yaxes(title="softmax<br>(share, 0 to 1)", rangemode="tozero", row=3, col=1)
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 680)
+    return finish(figure, theme, title, 680, legend=True)
 
 
 def _bars(
@@ -227,22 +210,20 @@ def _bars(
     striped: bool = False,
 ) -> None:
     fits = len(values) <= MAX_NUMBERED_BARS
-    figure.add_trace(
-        go.Bar(
-            x=np.arange(len(values), dtype=np.int32),
-            y=values.astype(np.float32),
-            name=name,
-            marker=bar_marker(color, theme, striped=striped),
-            showlegend=row == 3,
-            text=written(values, 2) if fits else None,
-            texttemplate="%{text}" if fits else None,
-            textposition="outside",
-            textangle=0,
-            cliponaxis=False,
-            yhoverformat=".4f",
-            hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
-            meta=REPEATED,
-        ),
+    figure.add_bar(
+        x=np.arange(len(values), dtype=np.int32),
+        y=values.astype(np.float32),
+        name=name,
+        marker=bar_marker(color, theme, striped=striped),
+        showlegend=row == 3,
+        text=written(values, 2) if fits else None,
+        texttemplate="%{text}" if fits else None,
+        textposition="outside",
+        textangle=0,
+        cliponaxis=False,
+        yhoverformat=".4f",
+        hovertemplate=f"key: %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
+        meta=REPEATED,
         row=row,
         col=1,
     )
@@ -253,18 +234,16 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
     for reason, where in closed.items():
         keys = np.flatnonzero(where)
         if len(keys):
-            figure.add_trace(
-                go.Scatter(
-                    x=keys.astype(np.int32),
-                    y=np.zeros(len(keys), dtype=np.float32),
-                    mode="markers+text",
-                    text=["−∞"] * len(keys),
-                    textposition="top center",
-                    marker={"symbol": "x", "size": 9, "color": theme.hatch},
-                    name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
-                    hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
-                    f"<br>masked: {reason}<extra></extra>",
-                ),
+            figure.add_scatter(
+                x=keys.astype(np.int32),
+                y=np.zeros(len(keys), dtype=np.float32),
+                mode="markers+text",
+                text=["−∞"] * len(keys),
+                textposition="top center",
+                marker={"symbol": "x", "size": 9, "color": theme.hatch},
+                name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
+                hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
+                f"<br>masked: {reason}<extra></extra>",
                 row=2,
                 col=1,
             )

@@ -11,12 +11,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import band, finish, legend_above, translucent
+from viz.figures._style import band, finish, translucent
 from viz.figures.labels import escape, numbered
-from viz.theme import DASHES, Theme
+from viz.theme import DASHES, SYMBOLS, Theme
 
 Array = NDArray[np.floating]
-SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 
 def norm_statistics(
@@ -34,27 +33,23 @@ def norm_statistics(
         means: stage ("before", "after", ...) -> (T,).
         spreads: the same stages -> (T,).
         tokens: T tokens as typed.
-        theme: the look.
-        title: of the figure.
         spread: what the spreads are.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     labels = numbered(tokens)
     for row, (what, stages) in enumerate((("mean", means), (spread, spreads)), start=1):
         for index, (stage, values) in enumerate(stages.items()):
-            figure.add_trace(
-                go.Scatter(
-                    x=labels,
-                    y=values.astype(np.float32),
-                    mode="lines+markers",
-                    name=stage,
-                    legendgroup=stage,
-                    showlegend=row == 1,
-                    marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-                    line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
-                    yhoverformat=".4f",
-                    hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",
-                ),
+            figure.add_scatter(
+                x=labels,
+                y=values.astype(np.float32),
+                mode="lines+markers",
+                name=stage,
+                legendgroup=stage,
+                showlegend=row == 1,
+                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+                line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
+                yhoverformat=".4f",
+                hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",
                 row=row,
                 col=1,
             )
@@ -63,8 +58,7 @@ def norm_statistics(
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
     figure.update_yaxes(title=f"{spread} (no unit)", rangemode="tozero", row=2, col=1)
-    legend_above(figure)
-    return finish(figure, theme, title, 560)
+    return finish(figure, theme, title, 560, legend=True)
 
 
 def value_distribution(
@@ -82,29 +76,22 @@ def value_distribution(
     figure = go.Figure()
     for index, (stage, values) in enumerate(finite.items()):
         share = np.histogram(values, edges)[0] / max(1, values.size) * 100
-        figure.add_trace(
-            go.Scatter(
-                x=centers,
-                y=share.astype(np.float32),
-                mode="lines",
-                line={
-                    "color": theme.color(index),
-                    "shape": "hvh",
-                    "width": 2,
-                    "dash": ("solid", "dash", "dot")[index % 3],
-                },
-                fill="tozeroy",
-                fillcolor=translucent(theme.color(index), 0.18),
-                name=stage,
-                hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
-                f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x}}<extra></extra>",
-                xhoverformat=".3f",
-            )
+        dash = DASHES[index % len(DASHES)]
+        figure.add_scatter(
+            x=centers,
+            y=share.astype(np.float32),
+            mode="lines",
+            line={"color": theme.color(index), "dash": dash, "width": 2, "shape": "hvh"},
+            fill="tozeroy",
+            fillcolor=translucent(theme.color(index), 0.18),
+            name=stage,
+            hovertemplate=f"{stage}: <b>%{{y:.2f}} %</b> of the values<br>"
+            f"within ±{(edges[1] - edges[0]) / 2:.3g} of %{{x}}<extra></extra>",
+            xhoverformat=".3f",
         )
     figure.update_xaxes(title="value (no unit)")
     figure.update_yaxes(title="share of the values (%)", rangemode="tozero")
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "") -> go.Figure:
@@ -116,24 +103,21 @@ def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "
     figure = make_subplots(rows=len(learned), cols=1, shared_xaxes=True, vertical_spacing=0.08)
     dimensions = np.arange(len(gamma), dtype=np.int32)
     for row, (name, values, start) in enumerate(learned, start=1):
-        figure.add_trace(
-            go.Scatter(
-                x=dimensions,
-                y=values.astype(np.float32),
-                mode="markers",
-                marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
-                name=name,
-                yhoverformat=".4f",
-                hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
-            ),
+        figure.add_scatter(
+            x=dimensions,
+            y=values.astype(np.float32),
+            mode="markers",
+            marker={"color": theme.color(row - 1), "symbol": SYMBOLS[row - 1], "size": 6},
+            name=name,
+            yhoverformat=".4f",
+            hovertemplate=f"dimension %{{x}}<br>{name}: <b>%{{y}}</b><extra></extra>",
             row=row,
             col=1,
         )
         figure.add_hline(y=start, line={"color": theme.muted, "dash": "dash", "width": 1}, row=row, col=1)
         figure.update_yaxes(title=f"{name}<br>starts at {start}", row=row, col=1)
     figure.update_xaxes(title=f"dimension (0 to {len(gamma) - 1:,})", row=len(learned), col=1)
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def growth(
@@ -150,10 +134,8 @@ def growth(
     Args:
         points: P names of places along the forward, in its order.
         series: name -> (P, T); several models or stacks to compare.
-        theme: the look.
         quantity: what the numbers are, for the y axis.
         tokens: T tokens: a thin line for each is drawn too. None draws the mean and the band alone.
-        title: of the figure.
     """
     figure = go.Figure()
     places = [escape(point, 40) for point in points]
@@ -166,16 +148,14 @@ def growth(
         band(figure, places, least, most, color, name)
         if tokens is not None:
             figure.add_trace(_token_lines(places, values, tokens, name, color))
-        figure.add_trace(
-            go.Scatter(
-                x=places,
-                y=mean.astype(np.float32),
-                mode="lines+markers",
-                line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
-                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
-                name=f"{name}: mean over tokens",
-                hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
-            )
+        figure.add_scatter(
+            x=places,
+            y=mean.astype(np.float32),
+            mode="lines+markers",
+            line={"color": color, "width": 3, "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            name=f"{name}: mean over tokens",
+            hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
         )
     # Categories: as many are labelled as the width has room for, and hovering names all.
     figure.update_xaxes(
@@ -185,17 +165,15 @@ def growth(
         autotickangles=[0, -45, -90],
     )
     figure.update_yaxes(title=quantity, rangemode="tozero")
-    legend_above(figure)
-    return finish(figure, theme, title, 480)
+    return finish(figure, theme, title, 480, legend=True)
 
 
 def _token_lines(
     places: Sequence[str], values: Array, tokens: Sequence[str], name: str, color: str
 ) -> go.Scatter:
     """A thin line for each token, all in one trace with gaps: a browser is slow with hundreds of traces."""
-    lines = np.vstack(
-        [values, np.full(len(tokens), np.nan)]
-    ).T  # (T, P + 1), the last of each line is its gap
+    gaps = np.full(len(tokens), np.nan)
+    lines = np.vstack([values, gaps]).T  # (T, P + 1)
     return go.Scatter(
         x=[*places, places[-1]] * len(tokens),
         y=lines.ravel().astype(np.float32),

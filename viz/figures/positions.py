@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._style import band, bar_marker, color_bar, finish, legend_above
+from viz.figures._style import band, bar_marker, color_bar, finish
 from viz.figures.labels import numbered, set_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme, color_scale
@@ -22,46 +22,39 @@ def encoding_curves(
     Args:
         encoding: (L, D).
         dimensions: which of the D to draw; of a sinusoidal encoding the even ones are sines, the odd cosines.
-        theme: the look.
-        title: of the figure.
         marked: a position to mark with a vertical line.
     """
     figure = go.Figure()
     positions = np.arange(len(encoding), dtype=np.int32)
     for index, dimension in enumerate(dimensions):
-        figure.add_trace(
-            go.Scatter(
-                x=positions,
-                y=encoding[:, dimension].astype(np.float32),
-                mode="lines+markers" if len(encoding) <= 64 else "lines",
-                name=f"dimension {dimension}",
-                line={"color": theme.color(index), "dash": theme.dash(index), "width": 2.5},
-                yhoverformat=".4f",
-                hovertemplate=f"position %{{x}}, dimension {dimension}<br><b>%{{y}}</b><extra></extra>",
-            )
+        figure.add_scatter(
+            x=positions,
+            y=encoding[:, dimension].astype(np.float32),
+            mode="lines+markers" if len(encoding) <= 64 else "lines",
+            name=f"dimension {dimension}",
+            line={"color": theme.color(index), "dash": theme.dash(index), "width": 2.5},
+            yhoverformat=".4f",
+            hovertemplate=f"position %{{x}}, dimension {dimension}<br><b>%{{y}}</b><extra></extra>",
         )
     if marked is not None:
         figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
     figure.update_xaxes(title="position (token index)", range=[-0.5, len(encoding) - 0.5])
     figure.update_yaxes(title="value (no unit)", range=[-1.08, 1.08] if np.abs(encoding).max() <= 1 else None)
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)
 
 
 def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int | None = None) -> go.Figure:
     """The whole encoding (L, D): a row is a position, a column is a dimension; `marked` is framed."""
     end = float(np.abs(encoding).max()) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=encoding.astype(np.float32),
-            zmin=-end,
-            zmax=end,
-            colorscale=color_scale(theme.diverging),
-            colorbar=color_bar("value (no unit)"),
-            zhoverformat=".4f",
-            hovertemplate="position %{y}, dimension %{x}<br><b>%{z}</b><extra></extra>",
-            name="encoding",
-        )
+    figure = go.Figure().add_heatmap(
+        z=encoding.astype(np.float32),
+        zmin=-end,
+        zmax=end,
+        colorscale=color_scale(theme.diverging),
+        colorbar=color_bar("value (no unit)"),
+        zhoverformat=".4f",
+        hovertemplate="position %{y}, dimension %{x}<br><b>%{z}</b><extra></extra>",
+        name="encoding",
     )
     if marked is not None:
         figure.add_hrect(
@@ -98,40 +91,35 @@ def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> g
     )
     figure = go.Figure()
     band(figure, offsets, low, high, theme.color(0), "all pairs")
-    figure.add_trace(
-        go.Scatter(
-            x=offsets,
-            y=mean,
-            customdata=written(np.column_stack([low, high])),
-            mode="lines+markers" if len(encoding) <= 64 else "lines",
-            line={"color": theme.color(0), "width": 2.5},
-            name="all pairs: mean",
-            yhoverformat=".4f",
-            hovertemplate="%{x} positions apart<br>cosine <b>%{y}</b><br>"
-            "(pairs range from %{customdata[0]} to %{customdata[1]})<extra></extra>",
-        )
+    figure.add_scatter(
+        x=offsets,
+        y=mean,
+        customdata=written(np.column_stack([low, high])),
+        mode="lines+markers" if len(encoding) <= 64 else "lines",
+        line={"color": theme.color(0), "width": 2.5},
+        name="all pairs: mean",
+        yhoverformat=".4f",
+        hovertemplate="%{x} positions apart<br>cosine <b>%{y}</b><br>"
+        "(pairs range from %{customdata[0]} to %{customdata[1]})<extra></extra>",
     )
     figure.update_xaxes(title="offset (positions apart)")
     figure.update_yaxes(
         title="cosine similarity (1: the same direction)", range=[min(0, low.min()) - 0.02, 1.05]
     )
-    legend_above(figure)
-    return finish(figure, theme, title, 400)
+    return finish(figure, theme, title, 400, legend=True)
 
 
 def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
     """Cosine similarity of every two positions, (L, D) in, an (L, L) map out."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=cosine_similarity(encoding).astype(np.float32),
-            zhoverformat=".4f",
-            zmin=-1,
-            zmax=1,
-            colorscale=color_scale(theme.diverging),
-            colorbar=color_bar("cosine similarity"),
-            hovertemplate="positions %{y} and %{x}<br>cosine <b>%{z}</b><extra></extra>",
-            name="similarity",
-        )
+    figure = go.Figure().add_heatmap(
+        z=cosine_similarity(encoding).astype(np.float32),
+        zhoverformat=".4f",
+        zmin=-1,
+        zmax=1,
+        colorscale=color_scale(theme.diverging),
+        colorbar=color_bar("cosine similarity"),
+        hovertemplate="positions %{y} and %{x}<br>cosine <b>%{z}</b><extra></extra>",
+        name="similarity",
     )
     figure.update_xaxes(title="position (token index)", showgrid=False)
     figure.update_yaxes(title="position (token index)", autorange="reversed", showgrid=False)
@@ -152,27 +140,23 @@ def wavelengths(
     Args:
         lengths: (D / 2,) positions until the pair repeats.
         sentence_length: positions in use; pairs above the line turn less than once over the whole sentence.
-        theme: the look.
-        title: of the figure.
         roles: what the first and the second dimension of a pair are.
         width: name of D.
     """
     pairs = np.arange(len(lengths), dtype=np.int32)
     turns = sentence_length / lengths
-    figure = go.Figure(
-        go.Scatter(
-            x=pairs,
-            y=lengths.astype(np.float32),
-            customdata=np.column_stack([turns, 2 * pairs, 2 * pairs + 1]),
-            mode="lines+markers",
-            line={"color": theme.color(0), "width": 2},
-            marker={"size": 7},
-            name="wavelength",
-            hovertemplate=f"pair i = %{{x}}: dimensions %{{customdata[1]}}{roles[0]}, "
-            f"%{{customdata[2]}}{roles[1]}<br>"
-            "repeats every <b>%{y:.4s}</b> positions<br>turns %{customdata[0]:.3f} times within the sentence"
-            "<extra></extra>",
-        )
+    figure = go.Figure().add_scatter(
+        x=pairs,
+        y=lengths.astype(np.float32),
+        customdata=np.column_stack([turns, 2 * pairs, 2 * pairs + 1]),
+        mode="lines+markers",
+        line={"color": theme.color(0), "width": 2},
+        marker={"size": 7},
+        name="wavelength",
+        hovertemplate=f"pair i = %{{x}}: dimensions %{{customdata[1]}}{roles[0]}, "
+        f"%{{customdata[2]}}{roles[1]}<br>"
+        "repeats every <b>%{y:.4s}</b> positions<br>turns %{customdata[0]:.3f} times within the sentence"
+        "<extra></extra>",
     )
     figure.add_hline(y=sentence_length, line={"color": theme.warning, "dash": "dash", "width": 2})
     figure.add_annotation(
@@ -205,25 +189,20 @@ def embedding_vs_position_norms(
         token_norms: (T,) Euclidean length of what the embedding gives.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
-        theme: the look.
         scaled: whether that is the embedding times sqrt(d_model).
-        title: of the figure.
     """
     figure = go.Figure()
     embedding = "embedding · √d_model" if scaled else "embedding"
     series = ((embedding, token_norms, False), ("position encoding", position_norms, True))
     for index, (name, norms, striped) in enumerate(series):
-        figure.add_trace(
-            go.Bar(
-                x=np.arange(len(tokens), dtype=np.int32),
-                y=norms.astype(np.float32),
-                name=name,
-                marker=bar_marker(theme.color(index), theme, striped=striped),
-                hovertemplate=f"%{{x}}<br>length of the {name}: <b>%{{y:.3f}}</b><extra></extra>",
-            )
+        figure.add_bar(
+            x=np.arange(len(tokens), dtype=np.int32),
+            y=norms.astype(np.float32),
+            name=name,
+            marker=bar_marker(theme.color(index), theme, striped=striped),
+            hovertemplate=f"%{{x}}<br>length of the {name}: <b>%{{y:.3f}}</b><extra></extra>",
         )
     set_ticks(figure, "x", numbered(tokens), title="token, with its position")
     figure.update_yaxes(title="Euclidean length (no unit)", rangemode="tozero")
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)

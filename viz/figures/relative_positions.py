@@ -22,30 +22,25 @@ def bias_by_distance(
     Args:
         distances: (N,) key's position minus query's.
         biases: (H, N).
-        theme: the look.
         marked: a distance to mark with a vertical line.
-        title: of the figure.
     """
     figure = go.Figure()
     for head, own in enumerate(biases):
-        figure.add_trace(
-            go.Scatter(
-                x=distances.astype(np.int32),
-                y=own.astype(np.float32),
-                mode="lines",
-                line={"color": theme.color(head), "dash": theme.dash(head), "width": 2, "shape": "hvh"},
-                name=f"head {head}",
-                xhoverformat="+d",
-                yhoverformat=".4f",
-                hovertemplate=f"head {head}, key %{{x}} from the query<br><b>%{{y}}</b><extra></extra>",
-            )
+        figure.add_scatter(
+            x=distances.astype(np.int32),
+            y=own.astype(np.float32),
+            mode="lines",
+            line={"color": theme.color(head), "dash": theme.dash(head), "width": 2, "shape": "hvh"},
+            name=f"head {head}",
+            xhoverformat="+d",
+            yhoverformat=".4f",
+            hovertemplate=f"head {head}, key %{{x}} from the query<br><b>%{{y}}</b><extra></extra>",
         )
     if marked is not None:
         figure.add_vline(x=marked, line={"color": theme.muted, "dash": "dot"})
     figure.update_xaxes(title="key's position minus query's")
     figure.update_yaxes(title="added to the score (no unit)")
-    legend_above(figure)
-    return finish(figure, theme, title, 420)
+    return finish(figure, theme, title, 420, legend=True)
 
 
 def rotary_angles(
@@ -55,23 +50,19 @@ def rotary_angles(
 
     Args:
         turns: (T, pairs) in whole turns; the colour is the cosine of the angle.
-        theme: the look.
         marked: a position and a pair that are framed.
-        title: of the figure.
     """
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.cos(2 * np.pi * turns).astype(np.float32),
-            customdata=turns.astype(np.float32),
-            zhoverformat=".4f",
-            zmin=-1,
-            zmax=1,
-            colorscale=color_scale(theme.diverging),
-            colorbar=color_bar("cosine of the angle"),
-            hovertemplate="position %{y}, pair %{x}<br><b>%{customdata:.4f}</b> turns, cosine %{z}"
-            "<extra></extra>",
-            name="angles",
-        )
+    figure = go.Figure().add_heatmap(
+        z=np.cos(2 * np.pi * turns).astype(np.float32),
+        customdata=turns.astype(np.float32),
+        zhoverformat=".4f",
+        zmin=-1,
+        zmax=1,
+        colorscale=color_scale(theme.diverging),
+        colorbar=color_bar("cosine of the angle"),
+        hovertemplate="position %{y}, pair %{x}<br><b>%{customdata:.4f}</b> turns, cosine %{z}"
+        "<extra></extra>",
+        name="angles",
     )
     if marked is not None:
         position, pair = marked
@@ -96,8 +87,6 @@ def rotary_wavelengths(
         lengths: (d_head / 2,) as the model turns.
         trained: (d_head / 2,) before stretching; the same where nothing is stretched, and then not drawn.
         sentence_length: positions in use.
-        theme: the look.
-        title: of the figure.
     """
     figure = wavelengths(
         lengths, sentence_length, theme=theme, title=title, roles=("", " of the head"), width="d_head"
@@ -105,18 +94,16 @@ def rotary_wavelengths(
     if np.array_equal(lengths, trained):
         return figure
     figure.data[0].name = "as the model turns"
-    figure.add_trace(
-        go.Scatter(
-            x=np.arange(len(trained), dtype=np.int32),
-            y=trained.astype(np.float32),
-            customdata=lengths / trained,
-            mode="lines+markers",
-            line={"color": theme.color(1), "width": 2, "dash": "dot"},
-            marker={"size": 7, "symbol": "circle-open"},
-            name="before stretching",
-            hovertemplate="pair i = %{x}<br>before stretching, every <b>%{y:.4s}</b> positions; made "
-            "%{customdata:.3f} times longer<extra></extra>",
-        )
+    figure.add_scatter(
+        x=np.arange(len(trained), dtype=np.int32),
+        y=trained.astype(np.float32),
+        customdata=lengths / trained,
+        mode="lines+markers",
+        line={"color": theme.color(1), "width": 2, "dash": "dot"},
+        marker={"size": 7, "symbol": "circle-open"},
+        name="before stretching",
+        hovertemplate="pair i = %{x}<br>before stretching, every <b>%{y:.4s}</b> positions; made "
+        "%{customdata:.3f} times longer<extra></extra>",
     )
     legend_above(figure)
     return figure
@@ -129,18 +116,15 @@ def rotary_products(
     positions = np.arange(len(key_tokens), dtype=np.int32)
     figure = go.Figure()
     for index, (name, values) in enumerate((("before turning", before), ("after turning", after))):
-        figure.add_trace(
-            go.Bar(
-                x=positions,
-                y=values.astype(np.float32),
-                name=name,
-                marker=bar_marker(theme.color(index), theme, striped=index == 0),
-                yhoverformat=".4f",
-                hovertemplate=f"%{{x}}<br>q·k {name}: <b>%{{y}}</b><extra></extra>",
-            )
+        figure.add_bar(
+            x=positions,
+            y=values.astype(np.float32),
+            name=name,
+            marker=bar_marker(theme.color(index), theme, striped=index == 0),
+            yhoverformat=".4f",
+            hovertemplate=f"%{{x}}<br>q·k {name}: <b>%{{y}}</b><extra></extra>",
         )
     set_ticks(figure, "x", numbered(key_tokens), title="key, with its position")
     figure.update_yaxes(title="q·k (no unit)")
     figure.update_layout(barmode="group")
-    legend_above(figure)
-    return finish(figure, theme, title, 380)
+    return finish(figure, theme, title, 380, legend=True)

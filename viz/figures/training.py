@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from viz.figures._style import band, finish, legend_above
+from viz.figures._style import band, finish
 from viz.figures.labels import DECORATION
 from viz.theme import Theme
 
@@ -37,40 +36,15 @@ class Updates(Protocol):
         """(N,), of the updates."""
 
 
-@dataclass(frozen=True)
-class Checks:
-    """Tries on sentences that the training never sees.
-
-    Attributes:
-        steps: updates that had been made at each.
-        shares: of the sentences that came out right, 0 to 1.
-    """
-
-    steps: Sequence[int]
-    shares: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Moments of a training run at which there is something to see.
-
-    Attributes:
-        steps: updates that had been made at each.
-        chosen: the one that is looked at.
-    """
-
-    steps: Sequence[int]
-    chosen: int
-
-
 def training_course(
     updates: Updates,
     *,
     theme: Theme,
     n_steps: int,
     chance: float | None = None,
-    checks: Checks | None = None,
-    marks: Marks | None = None,
+    checks: tuple[Sequence[int], Sequence[float]] | None = None,
+    marks: Sequence[int] = (),
+    chosen: int = 0,
     logarithmic: bool = False,
     title: str = "",
 ) -> go.Figure:
@@ -78,39 +52,37 @@ def training_course(
 
     Args:
         updates: of the training run, so far; may be empty.
-        theme: the look.
         n_steps: updates of the whole training: the axis is that long from the beginning.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
-        checks: tries on other sentences; they get a panel of their own.
-        marks: moments to mark. Their place is that of the next update, whose loss is that of their weights.
+        checks: tries on sentences that the training never sees, in a panel of their own: the updates that
+            had been made at each, and the shares of the sentences that came out right, 0 to 1.
+        marks: moments to mark, by the updates that had been made. Their place is that of the next update,
+            whose loss is that of their weights.
+        chosen: the one of them that is looked at.
         logarithmic: whether the updates stand on a logarithmic axis.
-        title: of the figure.
     """
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
     rows = len(heights)
     figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.06, row_heights=heights)
     groups = _groups(np.asarray(updates.steps, np.int64), logarithmic)
-    middles, means = _means(updates.steps, groups), _means(updates.losses, groups)
-    _loss(figure, updates, groups, theme)
-    _rate(figure, updates, groups, theme)
+    middles, means = _curves(figure, updates, groups, theme)
+    longest = max(n_steps, LEAST_STEPS)
     if chance is not None:
-        _chance(figure, chance, max(n_steps, LEAST_STEPS), theme)
+        _chance(figure, chance, longest, theme)
     if checks is not None:
-        _checks(figure, checks, theme)
-    if marks is not None:
-        _marks(figure, marks, np.interp([step + 1 for step in marks.steps], middles, means), theme)
-    last = max(n_steps, LEAST_STEPS) + 1
-    span = [-0.02, float(np.log10(last)) * 1.02] if logarithmic else [0, last]
+        _checks(figure, *checks, theme)
+    if marks:
+        _marks(figure, marks, chosen, np.interp(np.asarray(marks) + 1, middles, means), theme)
+    span = [-0.02, float(np.log10(longest + 1)) * 1.02] if logarithmic else [0, longest + 1]
     figure.update_xaxes(type="log" if logarithmic else "linear", range=span)
     name = "number of the update" + (" (logarithmic)" if logarithmic else "")
     figure.update_xaxes(title=name, row=rows, col=1)
     figure.update_yaxes(title="loss (nats)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", row=2, col=1)
     if checks is None:
-        legend_above(figure)
-    else:
-        figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
-    return finish(figure, theme, title, 360 if checks is None else 440)
+        return finish(figure, theme, title, 360, legend=True)
+    figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
+    return finish(figure, theme, title, 440)
 
 
 def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int64]]:
@@ -124,43 +96,36 @@ def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int6
     return np.split(np.arange(len(steps)), borders)
 
 
-def _loss(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
-    losses = np.asarray(updates.losses, np.float64)
-    middles, means = _means(updates.steps, groups), _means(losses, groups)
+def _curves(
+    figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the loss and the learning rate, a point per group; returns where the loss's are, (G,) each."""
+    steps, losses = updates.steps, np.asarray(updates.losses, np.float64)
+    middles, means = _means(steps, groups), _means(losses, groups)
     if any(len(group) > 1 for group in groups):
         low = np.array([losses[group].min() for group in groups])
         high = np.array([losses[group].max() for group in groups])
         band(figure, middles.astype(np.int64), low, high, theme.color(0), "loss")
-    figure.add_trace(
-        go.Scatter(
-            x=middles.astype(np.float32),
-            y=means.astype(np.float32),
-            text=[_updates(updates.steps, group) for group in groups],
-            mode="lines",
-            name="loss",
-            line={"color": theme.color(0), "width": 2},
-            hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
-        ),
+    texts = [_updates(steps, group) for group in groups]
+    common = {"x": middles.astype(np.float32), "text": texts, "mode": "lines", "col": 1}
+    figure.add_scatter(
+        y=means.astype(np.float32),
+        name="loss",
+        line={"color": theme.color(0), "width": 2},
+        hovertemplate="%{text}<br>loss <b>%{y:.4f}</b> nats<extra></extra>",
         row=1,
-        col=1,
+        **common,
     )
-
-
-def _rate(figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=_means(updates.steps, groups).astype(np.float32),
-            y=_means(updates.learning_rates, groups).astype(np.float32),
-            text=[_updates(updates.steps, group) for group in groups],
-            mode="lines",
-            name="learning rate",
-            line={"color": theme.color(1), "width": 2, "dash": "dash"},
-            yhoverformat=".3e",
-            hovertemplate="%{text}<br>learning rate <b>%{y}</b><extra></extra>",
-        ),
+    figure.add_scatter(
+        y=_means(updates.learning_rates, groups).astype(np.float32),
+        name="learning rate",
+        line={"color": theme.color(1), "width": 2, "dash": "dash"},
+        yhoverformat=".3e",
+        hovertemplate="%{text}<br>learning rate <b>%{y}</b><extra></extra>",
         row=2,
-        col=1,
+        **common,
     )
+    return middles, means
 
 
 def _means(
@@ -176,16 +141,14 @@ def _updates(steps: Sequence[int], group: NDArray[np.int64]) -> str:
 
 
 def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=[1, last],
-            y=[chance, chance],
-            mode="lines",
-            name="mere chance",
-            line={"color": theme.muted, "width": 2, "dash": "dot"},
-            hovertemplate="every token equally probable: loss <b>%{y:.3f}</b> nats<extra></extra>",
-            meta=DECORATION,
-        ),
+    figure.add_scatter(
+        x=[1, last],
+        y=[chance, chance],
+        mode="lines",
+        name="mere chance",
+        line={"color": theme.muted, "width": 2, "dash": "dot"},
+        hovertemplate="every token equally probable: loss <b>%{y:.3f}</b> nats<extra></extra>",
+        meta=DECORATION,
         row=1,
         col=1,
     )
@@ -202,44 +165,42 @@ def _chance(figure: go.Figure, chance: float, last: int, theme: Theme) -> None:
     )
 
 
-def _checks(figure: go.Figure, checks: Checks, theme: Theme) -> None:
-    figure.add_trace(
-        go.Scatter(
-            x=np.asarray(checks.steps, np.int32),
-            y=np.asarray(checks.shares, np.float32) * 100,
-            mode="lines+markers",
-            name="right",
-            line={"color": theme.color(2), "width": 2},
-            marker={"symbol": "square", "size": 7},
-            hovertemplate="after %{x:,} updates<br><b>%{y:.0f} %</b> come out right<extra></extra>",
-        ),
+def _checks(figure: go.Figure, steps: Sequence[int], shares: Sequence[float], theme: Theme) -> None:
+    figure.add_scatter(
+        x=np.asarray(steps, np.int32),
+        y=np.asarray(shares, np.float32) * 100,
+        mode="lines+markers",
+        name="right",
+        line={"color": theme.color(2), "width": 2},
+        marker={"symbol": "square", "size": 7},
+        hovertemplate="after %{x:,} updates<br><b>%{y:.0f} %</b> come out right<extra></extra>",
         row=3,
         col=1,
     )
     figure.update_yaxes(title="right (%)", range=[-4, 104], row=3, col=1)
 
 
-def _marks(figure: go.Figure, marks: Marks, heights: NDArray[np.float64], theme: Theme) -> None:
+def _marks(
+    figure: go.Figure, steps: Sequence[int], chosen: int, heights: NDArray[np.float64], theme: Theme
+) -> None:
     """Marks on the curve of the loss, the chosen one large with a line through both panels."""
-    sizes = [16 if step == marks.chosen else 9 for step in marks.steps]
-    figure.add_trace(
-        go.Scatter(
-            x=[step + 1 for step in marks.steps],
-            y=heights.astype(np.float32),
-            text=[f"after {step:,} updates" for step in marks.steps],
-            mode="markers",
-            name="snapshot",
-            marker={
-                "color": [theme.accent if step == marks.chosen else theme.background for step in marks.steps],
-                "size": sizes,
-                "symbol": "diamond",
-                "line": {"color": theme.accent, "width": 2},
-            },
-            hovertemplate="snapshot %{text}<extra></extra>",
-            meta=DECORATION,
-        ),
+    sizes = [16 if step == chosen else 9 for step in steps]
+    figure.add_scatter(
+        x=[step + 1 for step in steps],
+        y=heights.astype(np.float32),
+        text=[f"after {step:,} updates" for step in steps],
+        mode="markers",
+        name="snapshot",
+        marker={
+            "color": [theme.accent if step == chosen else theme.background for step in steps],
+            "size": sizes,
+            "symbol": "diamond",
+            "line": {"color": theme.accent, "width": 2},
+        },
+        hovertemplate="snapshot %{text}<extra></extra>",
+        meta=DECORATION,
         row=1,
         col=1,
     )
     line = {"color": theme.accent, "width": 2, "dash": "dot"}
-    figure.add_vline(x=marks.chosen + 1, line=line, row="all", col=1)
+    figure.add_vline(x=chosen + 1, line=line, row="all", col=1)

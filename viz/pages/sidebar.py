@@ -24,7 +24,7 @@ from viz.session import (
     take_next,
 )
 from viz.text_session import begin_numbers
-from viz.widgets import clamp_choice, pick, pick_seed
+from viz.widgets import pick, pick_seed
 
 LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
@@ -66,17 +66,8 @@ def sidebar() -> None:
 def _pick_model() -> str:
     take_next()
     options = models()
-    clamp_choice(MODEL, options)
     captions = [_caption(name) for name in options]
-    return st.radio(
-        "Model",
-        options,
-        captions=captions,
-        format_func=_label,
-        key=MODEL,
-        help=MODEL_NOTE,
-        bind="query-params",
-    )
+    return pick(st.radio, "Model", options, key=MODEL, captions=captions, format_func=_label, help=MODEL_NOTE)
 
 
 def _label(name: str) -> str:

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from viz.figures._closed import hatching
 from viz.figures._tiles import MAX_CELLS, Tiles, block_size, pool, pool_closed, pool_labels
 from viz.figures.attention import (
-    MASKED_SCORES,
-    SCORES,
     attention_grid,
     attention_heatmap,
+    quantity_of,
     side_by_side,
 )
 from viz.figures.labels import DECORATION
@@ -82,9 +81,9 @@ def test_closed_cells_of_another_shape_are_refused() -> None:
 
 def test_weights_and_scores_have_their_own_scales() -> None:
     weights = drawn(attention_heatmap(random_weights(5, 7), QUERIES, KEYS, theme=LIGHT))[0]
-    scores = drawn(attention_heatmap(-3 * random_weights(5, 7), QUERIES, KEYS, theme=LIGHT, quantity=SCORES))[
-        0
-    ]
+    quantity = quantity_of("scores")
+    figure = attention_heatmap(-3 * random_weights(5, 7), QUERIES, KEYS, theme=LIGHT, quantity=quantity)
+    scores = drawn(figure)[0]
     assert weights.zmin == 0
     assert scores.zmin == -scores.zmax < 0
     assert scores.colorscale[0][1] == LIGHT.diverging[0]
@@ -93,7 +92,7 @@ def test_weights_and_scores_have_their_own_scales() -> None:
 
 def test_infinite_and_missing_scores_are_drawn_as_nothing() -> None:
     values = np.array([[-np.inf, 1.5], [np.nan, -0.5]])
-    figure = attention_heatmap(values, ["a", "b"], ["a", "b"], theme=LIGHT, quantity=MASKED_SCORES)
+    figure = attention_heatmap(values, ["a", "b"], ["a", "b"], theme=LIGHT, quantity=quantity_of("masked"))
     (trace,) = drawn(figure)
     np.testing.assert_array_equal(trace.z, np.array([[np.nan, 1.5], [np.nan, -0.5]]))
     assert trace.zmax == 1.5

@@ -3,7 +3,7 @@ import pytest
 
 from transformer.training.snapshots import History
 from viz.figures.export import number_table
-from viz.figures.training import MOST_POINTS, Checks, Marks, training_course
+from viz.figures.training import MOST_POINTS, training_course
 from viz.theme import palette
 
 LIGHT = palette("light")
@@ -54,13 +54,13 @@ def test_a_logarithmic_axis_keeps_the_first_updates_apart() -> None:
 
 
 def test_a_course_that_has_not_begun_has_its_axes() -> None:
-    figure = training_course(History(), theme=LIGHT, n_steps=500, checks=Checks([], []))
+    figure = training_course(History(), theme=LIGHT, n_steps=500, checks=([], []))
     assert [len(trace.y) for trace in figure.data] == [0, 0, 0]
     assert figure.layout.xaxis.range == (0, 501)
 
 
 def test_marks_stand_on_the_curve_and_the_chosen_one_is_told_apart() -> None:
-    figure = training_course(SHORT, theme=LIGHT, n_steps=4, marks=Marks([0, 1, 4], chosen=1))
+    figure = training_course(SHORT, theme=LIGHT, n_steps=4, marks=[0, 1, 4], chosen=1)
     (marks,) = (trace for trace in figure.data if trace.name == "snapshot")
     assert marks.x == (1, 2, 5)
     np.testing.assert_allclose(marks.y, [4, 3, 2])
@@ -69,7 +69,7 @@ def test_marks_stand_on_the_curve_and_the_chosen_one_is_told_apart() -> None:
 
 
 def test_chance_and_tries_have_their_places() -> None:
-    checks = Checks([0, 4], [0.0, 0.25])
+    checks = ([0, 4], [0.0, 0.25])
     figure = training_course(SHORT, theme=LIGHT, n_steps=4, chance=3.7, checks=checks)
     named = {trace.name: trace for trace in figure.data}
     assert list(named["mere chance"].y) == [3.7, 3.7]

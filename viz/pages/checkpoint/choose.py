@@ -87,7 +87,7 @@ def _upload() -> None:
         )
         pressed = st.form_submit_button("Open it")
     if pressed:
-        _try(lambda: checkpoint_slot().open_uploads(files))
+        _try(lambda: checkpoint_slot().open_uploads((file.name, file.getbuffer()) for file in files))
 
 
 def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:

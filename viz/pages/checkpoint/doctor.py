@@ -25,12 +25,7 @@ _LONGEST = 2_000
 
 
 def doctor(name: str, imported: Imported) -> None:
-    """Examine a checkpoint and draw what was found.
-
-    Args:
-        name: of the model, as choices have it.
-        imported: as it was opened.
-    """
+    """Examine a checkpoint and draw what was found; its name is that which choices have."""
     typed = st.text_area(
         "Sentences to look with, one per line",
         key="checkpoint_text",
@@ -94,14 +89,5 @@ def _not_made(diagnosis: Diagnosis) -> str:
 
 
 def _listed(finding: Finding) -> ListedFinding:
-    def shown(text: str) -> str:
-        return visible(text, _LONGEST) if text else ""
-
-    return ListedFinding(
-        finding.severity,
-        shown(finding.title),
-        shown(finding.number),
-        shown(finding.meaning),
-        shown(finding.advice),
-        shown(finding.where),
-    )
+    texts = (finding.title, finding.number, finding.meaning, finding.advice, finding.where)
+    return ListedFinding(finding.severity, *(visible(text, _LONGEST) if text else "" for text in texts))

@@ -120,19 +120,14 @@ def parameters(imported: Imported) -> None:
 
 
 def _down(parts: tuple[Part, ...], depth: int) -> Iterator[Part]:
-    """Parts and their parts: stacks, layers, sublayers."""
+    """Parts and their parts: stacks, layers (but not the list that holds them), sublayers."""
     for part in parts:
+        if part.name == "layers":
+            yield from _down(part.parts, depth)
+            continue
         yield part
         if depth > 0:
-            yield from _down(tuple(_unlisted(part)), depth - 1)
-
-
-def _unlisted(part: Part) -> Iterator[Part]:
-    for inner in part.parts:
-        if inner.name == "layers":
-            yield from inner.parts
-        else:
-            yield inner
+            yield from _down(part.parts, depth - 1)
 
 
 def settings(imported: Imported) -> None:

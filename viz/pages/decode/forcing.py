@@ -40,11 +40,7 @@ class Scored:
 
 @st.fragment
 def forcing_section(free_run: Run) -> None:
-    """Draw the section; what is chosen in it draws only this section again.
-
-    Args:
-        free_run: of the source, with the target that the model made itself.
-    """
+    """Draw the section for a run whose target is the model's own; what is chosen draws only this again."""
     st.header("Given words and its own words")
     st.markdown(
         "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "

@@ -85,8 +85,7 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bo
     """The run of a sentence with a target of these ids, from the cache or computed now.
 
     Args:
-        choice: the model.
-        text: the source or prompt.
+        choice, text: the model, and its source or prompt.
         ids: of the target, without what begins and ends it.
         ends: whether the target ends with the last of them.
 

@@ -28,14 +28,7 @@ class DrawnTree:
 
 
 def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> DrawnTree:
-    """Describe a search for its view.
-
-    Args:
-        tree: the search.
-        coder: of the target.
-        beam_size: hypotheses that were followed at a time.
-        limit: the most tokens that a search can start after.
-    """
+    """Describe a search for its view; `limit` is the most tokens that a search can start after."""
     verdicts = Verdicts(tree, coder, beam_size)
     depths = range(1 + tree.nodes[-1].position)
     by_depth = [[node for node in tree.nodes if node.position == depth] for depth in depths]

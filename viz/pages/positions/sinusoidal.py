@@ -129,11 +129,8 @@ def _curves(encoding: Encoding) -> None:
     if not dimensions:
         st.info("Choose at least one dimension.")
         return
-    figure = figures.encoding_curves(
-        encoding.values, dimensions, theme=current_theme(), marked=encoding.position
-    )
     _show(
-        figure,
+        figures.encoding_curves(encoding.values, dimensions, theme=current_theme(), marked=encoding.position),
         "curves",
         "Each point is the value that the dimension has at a position; the dotted line is pos = "
         f"{encoding.position}.",
@@ -143,9 +140,8 @@ def _curves(encoding: Encoding) -> None:
 
 def _map(encoding: Encoding) -> None:
     st.subheader("Every position, every dimension")
-    figure = figures.encoding_map(encoding.values, theme=current_theme(), marked=encoding.position)
     _show(
-        figure,
+        figures.encoding_map(encoding.values, theme=current_theme(), marked=encoding.position),
         "map",
         "A row is what is added to the token at that position: orange is positive, blue negative. "
         f"Position {encoding.position} is framed.",
@@ -192,9 +188,8 @@ def _wavelengths(encoding: Encoding) -> None:
         "pairs above it tell its beginning from its end.",
         computed=encoding_wavelengths,
     )
-    figure = figures.wavelengths(lengths, encoding.length, theme=current_theme())
     _show(
-        figure,
+        figures.wavelengths(lengths, encoding.length, theme=current_theme()),
         "wavelengths",
         "Positions until a pair repeats; the dashed line is the length that is chosen above.",
     )

@@ -1,7 +1,8 @@
 """Attention maps in the views that the browser draws: a grid of heads, a matrix, lines and rows.
 
 The one place that hands a run's maps to them, with their tokens made visible, their closed cells told with
-the reason, and the theme's colours.
+the reason, and the theme's colours. A view's `key` is its identity on the page, its `title` is for screen
+readers.
 """
 
 from __future__ import annotations
@@ -49,11 +50,8 @@ def grid(
 
     Args:
         maps: of all layers, or of some.
-        layer: the chosen one.
-        head: the chosen one.
+        layer, head: the chosen ones.
         choose: called with the layer and head that were clicked.
-        key: the view's identity on the page.
-        title: for screen readers.
         value_range: the ends of the colour scale.
         side: pixels that a map is pooled to.
         first_layer: the number of the maps' first layer.
@@ -91,11 +89,6 @@ def matrix(
     """Draw one head large.
 
     Args:
-        maps: of all layers and heads.
-        layer: of the head.
-        head: which.
-        key: the view's identity on the page.
-        title: for screen readers.
         formula: how the model computes a score.
         value_range: the ends of the colour scale.
         beside: the maps that it is compared with in columns of the same width: all have cells of one size.
@@ -157,8 +150,6 @@ def rows(
         query: the position that looks.
         chosen: the number of a block, a layer and a head.
         choose: called with the three that were clicked.
-        key: the view's identity on the page.
-        title: for screen readers.
     """
     head_rows(
         [

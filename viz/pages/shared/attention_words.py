@@ -60,14 +60,7 @@ CROSS_BY_WORD = (
 
 
 def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "encoder-decoder") -> str:
-    """Say what an attention is.
-
-    Args:
-        attention: which.
-        unit: what a row is.
-        by_words: whether words stand for their sub-words.
-        kind: of the model.
-    """
+    """Say what an attention is of which a row is a unit; `by_words`: words stand for their sub-words."""
     texts = WHAT if kind == "encoder-decoder" else ALONE
     parts = [texts[attention].format(unit=unit)]
     if by_words:
@@ -76,11 +69,5 @@ def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "enco
 
 
 def look_for(attention: Attention, unit: Unit, *, into_italian: bool = True) -> str:
-    """Say what is to be found in it.
-
-    Args:
-        attention: which.
-        unit: what a row is.
-        into_italian: whether the model is one that goes from English to Italian.
-    """
+    """Say what is to be found in it, in a model that goes from English to Italian or in any other."""
     return (LOOK if into_italian else LOOK_ANYWHERE)[attention].format(unit=unit)

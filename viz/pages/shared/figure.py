@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from viz.figures import export
+from viz.figures.chromium import find_chromium
 
-MIME_TYPES = {"png": "image/png", "svg": "image/svg+xml", "html": "text/html", "csv": "text/csv"}
+FILES = {
+    "png": ("PNG image", "image/png", export.to_png),
+    "svg": ("SVG image", "image/svg+xml", export.to_svg),
+    "html": ("HTML page", "text/html", export.to_html),
+    "csv": ("CSV numbers", "text/csv", export.to_csv),
+}
+"""By its extension each file's name in the menu, its MIME type, and what writes it."""
+IMAGES = ("png", "svg")
+"""The files that only a Chromium can draw."""
 
 
 def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
@@ -51,37 +61,23 @@ def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> 
         name: of the files; letters, digits and dashes.
         key: the menu's identity on the page.
     """
-    menu = st.popover(
-        "Save",
-        key=key,
-        width="content",
-        wrap=False,
-        on_change="rerun",
-        help="Save this figure or its numbers",
-    )
+    about = "Save this figure or its numbers"
+    menu = st.popover("Save", key=key, width="content", wrap=False, on_change="rerun", help=about)
     if not menu.open:
         return
-    figure = make_figure()
+    figure, has_chromium = make_figure(), find_chromium() is not None
     with menu:
-        if export.has_chromium():
-            _file("PNG image", export.to_png, figure, name, "png", key)
-            _file("SVG image", export.to_svg, figure, name, "svg", key)
-        else:
+        if not has_chromium:
             st.caption(str(export.NoChromiumError()))
-        _file("HTML page", export.to_html, figure, name, "html", key)
-        _file("CSV numbers", export.to_csv, figure, name, "csv", key)
-
-
-def _file(
-    label: str, write: Callable[[go.Figure], bytes], figure: go.Figure, name: str, extension: str, key: str
-) -> None:
-    """A button that makes its file when it is clicked, and turns a wheel until the file is there."""
-    st.download_button(
-        label,
-        data=lambda: write(figure),
-        file_name=export.file_name(name, extension),
-        mime=MIME_TYPES[extension],
-        on_click="ignore",
-        key=f"{key}_{extension}",
-        width="stretch",
-    )
+        for extension, (label, mime, write) in FILES.items():
+            if has_chromium or extension not in IMAGES:
+                # The button turns a wheel until the file is there.
+                st.download_button(
+                    label,
+                    data=partial(write, figure),
+                    file_name=export.file_name(name, extension),
+                    mime=mime,
+                    on_click="ignore",
+                    key=f"{key}_{extension}",
+                    width="stretch",
+                )

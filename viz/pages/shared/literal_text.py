@@ -12,12 +12,7 @@ _SIGNS = re.compile(r"[\\`*{}\[\]#~|<>$:]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def refused(title: str, error: Exception) -> None:
-    """Say that something can't be done and why.
-
-    Args:
-        title: a sentence of ours; Markdown.
-        error: its message is for users and may hold anything.
-    """
+    """Say that something can't be done (Markdown of ours), and why (a message that may hold anything)."""
     with st.container(border=True):
         st.warning(title)
         literal(str(error))

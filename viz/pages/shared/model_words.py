@@ -65,11 +65,6 @@ def introduction(loaded: LoadedModel) -> str:
     return INTRODUCTIONS[config.kind].format(answer=target_noun(loaded))
 
 
-def is_translator(loaded: LoadedModel) -> bool:
-    """Whether it goes from one known language to another."""
-    return _languages(loaded) is not None
-
-
 def goes_into_italian(loaded: LoadedModel) -> bool:
     """Whether it translates from English to Italian, as those that Headlight comes with."""
     codes = (loaded.source.language, loaded.target.language)
@@ -112,7 +107,7 @@ def target_noun(loaded: LoadedModel) -> str:
     """What the target is."""
     if loaded.model.config.kind == "decoder-only":
         return "continuation"
-    return "translation" if is_translator(loaded) else "target"
+    return "translation" if _languages(loaded) else "target"
 
 
 def source_placeholder(loaded: LoadedModel) -> str:

@@ -21,7 +21,7 @@ from viz.pages.shared.model_words import (
     typing_note,
 )
 from viz.session import current_choice, current_model, run_of
-from viz.text_session import Boxes, boxes_of, current_texts, examples, use_sentence
+from viz.text_session import Boxes, boxes_of, current_texts, examples_of, use_sentence
 
 Result = TypeVar("Result")
 _EXAMPLE = "example"
@@ -35,12 +35,9 @@ PATIENCE_SECONDS = 0.3
 
 
 def sentence_box(*, with_target: bool = True) -> Run | None:
-    """Draw the box, run what is in it, and return the run.
+    """Draw the box, run what is in it, and return the run; without a target box the model writes its own.
 
     None, with a sentence on the page that says why, if it can't be run.
-
-    Args:
-        with_target: whether a target may be typed too; without, the model writes its own.
     """
     loaded = current_model()
     if with_target and loaded.model.config.n_decoder_layers:
@@ -51,7 +48,7 @@ def sentence_box(*, with_target: bool = True) -> Run | None:
             _target_input(loaded)
     else:
         source_input(loaded)
-    example_pills(examples() or kind_examples(loaded), boxes_of(loaded))
+    example_pills(examples_of(current_choice().name) or kind_examples(loaded), boxes_of(loaded))
     source, target = current_texts()
     return _run(source, target if with_target else "")
 

@@ -1,4 +1,7 @@
-"""A run's tokens in the views that the browser draws: what was read, and what came out step by step."""
+"""A run's tokens in the views that the browser draws: what was read, and what came out step by step.
+
+A view's `key` is its identity on the page, its `title` is for screen readers.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,7 @@ from viz.session import current_theme
 
 
 def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -> None:
-    """Draw the tokens of the source or prompt with their ids.
-
-    Args:
-        run: of the sentence.
-        coder: that encoded it.
-        key: the view's identity on the page.
-        title: for screen readers.
-        looks: what else `token_strip` takes.
-    """
+    """Draw the tokens of the source or prompt with their ids; `looks` are what else `token_strip` takes."""
     unknown = coder.special_tokens.unk
     token_strip(
         source_tokens(run),
@@ -39,15 +34,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
 
 
 def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = False) -> None:
-    """Draw the target step by step, each token with the best others.
-
-    Args:
-        run: of the sentence.
-        coder: of the target.
-        key: the view's identity on the page.
-        title: for screen readers.
-        forced: whether the user gave the tokens.
-    """
+    """Draw the target step by step, each token with the best others; forced are tokens that the user gave."""
     decoding_steps(
         [_output_step(coder, step) for step in run.steps],
         colors=current_theme(),

@@ -12,7 +12,7 @@ from transformer.model.config import NormPosition
 from transformer.training.live.choices import D_MODEL, N_HEADS, N_LAYERS, live_plan
 from transformer.training.plan import Schedule, TaskName, TrainingPlan
 from viz.pages.shared.attention_words import look_for
-from viz.widgets import Option, clamp_choice, follow_default, pick, pick_button, pick_seed
+from viz.widgets import Option, follow_default, pick, pick_button, pick_seed
 
 TASKS: dict[TaskName, str] = {"reverse": "Reverse", "copy": "Copy", "sort": "Sort", "toy-en-it": "Translate"}
 NOTES: dict[TaskName, str] = {
@@ -113,7 +113,6 @@ def _pick(
     Of a mapping, the values are what is shown.
     """
     key, choices = f"train_{name}", list(options)
-    clamp_choice(key, choices)
     follow_default(key, default)
     in_words = options.__getitem__ if isinstance(options, Mapping) else "{:,}".format
     index = choices.index(default)

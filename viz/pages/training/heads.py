@@ -38,7 +38,6 @@ def heads_section(
         own: the run with the target that the model of that moment writes itself.
         given: the run with another target, if there is one.
         targets: the names of both targets: "given" and "own".
-        unit: what a token is.
         look_for: says what there is to be found in an attention, in Markdown of ours.
         note: what the choice between the targets means.
         key: what the keys of the picker and the views begin with.

@@ -11,7 +11,7 @@ from transformer.training.live.run import ACTIVE, LiveTraining, Status
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import TaskName, TrainingPlan
 from viz.components.clock import clock
-from viz.figures.training import Checks, training_course
+from viz.figures.training import training_course
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, show_text
@@ -32,7 +32,7 @@ from viz.pages.training.live_session import (
 )
 from viz.pages.training.runs import mean_probability
 from viz.session import current_theme
-from viz.text_session import SYMBOLS, WORDS, current_sentence, current_symbols, examples_of, texts_to_address
+from viz.text_session import SYMBOLS, WORDS, cleaned_text, examples_of, texts_to_address
 from viz.widgets import clamp_choice
 
 LOOK_EVERY = 1.5
@@ -52,11 +52,7 @@ def live_tab() -> None:
 
 @st.fragment
 def _watch(plan: TrainingPlan) -> None:
-    """One look at the training; while it runs, a clock calls this again and again.
-
-    Args:
-        plan: what the pickers say: of the next training.
-    """
+    """One look at the training; while it runs, a clock calls this again and again. `plan` is of the next."""
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)
@@ -146,7 +142,7 @@ def _course(training: LiveTraining) -> None:
             theme=current_theme(),
             n_steps=training.n_steps,
             chance=None if n_tokens is None else math.log(n_tokens),
-            checks=Checks(curves.checked_steps, curves.exact),
+            checks=(curves.checked_steps, curves.exact),
         ),
         name="training",
         caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "
@@ -212,9 +208,10 @@ def _heads(task: TaskName, seen: LiveRuns) -> None:
 
 def _sentence_box(task: TaskName) -> str:
     is_translation = task == "toy-en-it"
+    key = WORDS.text if is_translation else SYMBOLS
     st.text_input(
         "English sentence" if is_translation else "Digits and letters",
-        key=WORDS.text if is_translation else SYMBOLS,
+        key=key,
         persist_state="session",
         placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
         help=None if is_translation else SYMBOLS_NOTE,
@@ -222,7 +219,7 @@ def _sentence_box(task: TaskName) -> str:
     if is_translation:
         example_pills(examples_of(task), WORDS)
     texts_to_address()
-    return current_sentence() if is_translation else current_symbols()
+    return cleaned_text(key)
 
 
 def _pick_moment(training: LiveTraining) -> int | None:

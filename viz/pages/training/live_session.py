@@ -135,12 +135,9 @@ def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns |
 
 
 def right_answer(name: TaskName, text: str, source: EncodedSentence) -> str | None:
-    """What a task's answer to a sentence should be; None where only a human could tell, or nobody.
+    """What a task's answer should be to a sentence, as typed (`text`) and as the model reads it (`source`).
 
-    Args:
-        name: of the task.
-        text: the sentence as typed.
-        source: the same as the model reads it.
+    None where only a human could tell, or nobody.
     """
     task = TASKS[name]
     if isinstance(task, SymbolTask):

@@ -40,15 +40,15 @@ class SnapshotRuns:
     finished: Run
 
 
-def model_with_snapshots() -> str | None:
-    """The chosen model if it has snapshots, else the first shipped one that has; None without one."""
+def current_snapshots() -> Snapshots | None:
+    """Those of the chosen model if it has any, else of the first shipped one that has; None without one."""
     choice = current_choice()
     chosen = [] if choice.random else [choice.name]
-    return next((name for name in (*chosen, *shipped_models()) if snapshots_of(name) is not None), None)
+    return next(filter(None, map(_snapshots_of, (*chosen, *shipped_models()))), None)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def snapshots_of(name: str) -> Snapshots | None:
+def _snapshots_of(name: str) -> Snapshots | None:
     """The snapshots of a shipped model, if it has any that can be read."""
     try:
         return open_snapshots(name)
@@ -56,40 +56,45 @@ def snapshots_of(name: str) -> Snapshots | None:
         return None
 
 
-@st.cache_resource(max_entries=MOST_SNAPSHOTS, show_spinner=False)
-def snapshot_model(name: str, step: int, device: str) -> LoadedModel:
+def snapshot_model(snapshots: Snapshots, step: int) -> LoadedModel:
     """The model of a step, frozen.
 
     Raises:
         CheckpointError: when its files are missing or damaged.
         ValueError: for a step without a snapshot.
     """
-    snapshots = snapshots_of(name)
-    if snapshots is None:
-        raise CheckpointError(f"{name} has no snapshots.")
+    return _model(snapshots, step, current_choice().device)
+
+
+@st.cache_resource(
+    max_entries=MOST_SNAPSHOTS,
+    show_spinner=False,
+    hash_funcs={Snapshots: lambda snapshots: str(snapshots.folder)},
+)
+def _model(snapshots: Snapshots, step: int, device: str) -> LoadedModel:
     return snapshots.open(step, choose_device(device))
 
 
-def snapshot_runs(name: str, snapshots: Snapshots, step: int, text: str) -> SnapshotRuns:
+def snapshot_runs(snapshots: Snapshots, step: int, text: str) -> SnapshotRuns:
     """The runs of a sentence in the model of a step, from the cache or computed now.
 
     Raises:
         CheckpointError: when the snapshot's files are missing or damaged.
         SentenceError: for a sentence that can't be run; the message is for users.
     """
-    finished = _own_run(name, snapshots.steps[-1], text)
-    loaded = snapshot_model(name, step, current_choice().device)
+    finished = _own_run(snapshots, snapshots.steps[-1], text)
+    loaded = snapshot_model(snapshots, step)
     given: Run = run_cache().get(
-        ("snapshot, given", name, step, current_choice().device, text),
+        ("snapshot, given", str(snapshots.folder), step, current_choice().device, text),
         lambda: force(loaded, encode_sentence(loaded, "source", text, "sentence"), finished.target),
     )
-    return SnapshotRuns(own=_own_run(name, step, text), given=given, finished=finished)
+    return SnapshotRuns(own=_own_run(snapshots, step, text), given=given, finished=finished)
 
 
-def _own_run(name: str, step: int, text: str) -> Run:
-    loaded = snapshot_model(name, step, current_choice().device)
+def _own_run(snapshots: Snapshots, step: int, text: str) -> Run:
+    loaded = snapshot_model(snapshots, step)
     run: Run = run_cache().get(
-        ("snapshot, own", name, step, current_choice().device, text),
+        ("snapshot, own", str(snapshots.folder), step, current_choice().device, text),
         lambda: run_sentence(loaded, text, top_k=TOP_K),
     )
     return run

@@ -8,7 +8,7 @@ from transformer.errors import CheckpointError, SentenceError
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.snapshots import Snapshots
 from viz.components.clock import clock
-from viz.figures.training import Marks, training_course
+from viz.figures.training import training_course
 from viz.pages.shared.attention_words import look_for
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
@@ -20,17 +20,16 @@ from viz.pages.training.snapshot_session import (
     SECONDS_A_STEP,
     STEP,
     SnapshotRuns,
+    current_snapshots,
     is_playing,
-    model_with_snapshots,
     play,
     play_on,
     snapshot_model,
     snapshot_runs,
-    snapshots_of,
     stop_playing,
 )
 from viz.session import current_choice, current_theme
-from viz.text_session import WORDS, current_sentence, examples_of
+from viz.text_session import WORDS, cleaned_text, examples_of
 from viz.widgets import pick
 
 TARGETS = {"given": "The finished model's translation", "own": "What it writes at this step"}
@@ -38,22 +37,22 @@ TARGETS = {"given": "The finished model's translation", "own": "What it writes a
 
 def snapshots_tab() -> None:
     """Draw the tab."""
-    name = model_with_snapshots()
-    snapshots = None if name is None else snapshots_of(name)
-    if name is None or snapshots is None:
+    snapshots = current_snapshots()
+    if snapshots is None:
         st.info(
             "None of the models here came with snapshots of its training. Train one with `python -m "
             "transformer train --snapshots 12` into a folder of `assets/models`, or watch a small model "
             "learn under “Train one now”."
         )
         return
-    _which(name, snapshots)
-    _sentence(name)
-    _moment(name, snapshots)
+    _which(snapshots)
+    source_input(snapshot_model(snapshots, 0))
+    example_pills(examples_of(snapshots.folder.name), WORDS)
+    _moment(snapshots)
 
 
-def _which(name: str, snapshots: Snapshots) -> None:
-    choice = current_choice()
+def _which(snapshots: Snapshots) -> None:
+    choice, name = current_choice(), snapshots.folder.name
     st.markdown(
         f"**{name}** was kept at {len(snapshots.steps)} moments of its {snapshots.steps[-1]:,} updates, from "
         "its first random weights to the finished model. Each of them runs your sentence: move the slider, "
@@ -65,13 +64,8 @@ def _which(name: str, snapshots: Snapshots) -> None:
         st.caption(f"{choice.name} came without snapshots of its training, so this is that of {name}.")
 
 
-def _sentence(name: str) -> None:
-    source_input(snapshot_model(name, 0, current_choice().device))
-    example_pills(examples_of(name), WORDS)
-
-
 @st.fragment
-def _moment(name: str, snapshots: Snapshots) -> None:
+def _moment(snapshots: Snapshots) -> None:
     """One moment; while it plays, a clock calls this again and again, for one moment after the other."""
     play_on(snapshots)
     clock(SECONDS_A_STEP if is_playing() else None, key="snapshot_clock")
@@ -79,9 +73,9 @@ def _moment(name: str, snapshots: Snapshots) -> None:
     step = _pick_step(snapshots)
     try:
         with st.spinner("Running the model of this step …", show_time=True):
-            text = current_sentence()
-            check_length(snapshot_model(name, step, current_choice().device), text)
-            runs = snapshot_runs(name, snapshots, step, text)
+            text = cleaned_text(WORDS.text)
+            check_length(snapshot_model(snapshots, step), text)
+            runs = snapshot_runs(snapshots, step, text)
     except SentenceError as error:
         stop_playing()
         st.warning(str(error))
@@ -92,9 +86,9 @@ def _moment(name: str, snapshots: Snapshots) -> None:
         st.text(str(error))
         return
     with chart:
-        _curve(name, snapshots, step)
+        _curve(snapshots, step)
     _translations(runs, step, snapshots.steps[-1])
-    unit = snapshot_model(name, step, current_choice().device).target.unit
+    unit = snapshot_model(snapshots, step).target.unit
     heads_section(
         runs.own,
         runs.given,
@@ -126,17 +120,18 @@ def _pick_step(snapshots: Snapshots) -> int:
     return step
 
 
-def _curve(name: str, snapshots: Snapshots, step: int) -> None:
+def _curve(snapshots: Snapshots, step: int) -> None:
     figure = training_course(
         snapshots.history,
         theme=current_theme(),
         n_steps=snapshots.steps[-1],
-        marks=Marks(snapshots.steps, step),
+        marks=snapshots.steps,
+        chosen=step,
         logarithmic=True,
     )
     show(
         figure,
-        name=f"training-of-{name}",
+        name=f"training-of-{snapshots.folder.name}",
         caption="Above: the loss of each batch before its update, in nats: how surprised the model was by "
         "the right next words. Diamonds are the snapshots, the dotted line is the chosen one. Below: how far "
         "an update went.",
