@@ -38,6 +38,10 @@ class Into:
         self.by = by
         self.names = names
 
+    def renamed(self, *, before: str = "", after: str = "") -> Into:
+        """The same with something before and after each name."""
+        return Into(self.by, *(before + name + after for name in self.names))
+
 
 Renames = Mapping[str, str | Into]
 """Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
@@ -47,6 +51,28 @@ the first of them that a file has counts."""
 def targets(target: str | Into) -> Into:
     """The target of a rename table in its long form."""
     return Into(as_it_is, target) if isinstance(target, str) else target
+
+
+def inside(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
+    """The table of a part with what stands before its foreign names and before ours, where the part is."""
+    return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
+
+
+def of_modules(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
+    """The table of the weights and biases of linear layers and norms.
+
+    Args:
+        modules: foreign name -> ours, which ends with "norm" for a norm.
+        gamma: what foreign norms call it.
+        beta: the same.
+    """
+    table: dict[str, Into] = {}
+    for theirs, target in modules.items():
+        into = targets(target)
+        is_norm = into.names[0].endswith("norm")
+        parts = {gamma: "gamma", beta: "beta"} if is_norm else {"weight": "weight", "bias": "bias"}
+        table |= {f"{theirs}.{part}": into.renamed(after=f".{ours}") for part, ours in parts.items()}
+    return table
 
 
 def _none(raw: RawCheckpoint) -> Mapping[str, StandIn]:

@@ -22,7 +22,14 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    may_be,
+    of_modules,
+    without_first_rows,
+)
 from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -32,15 +39,15 @@ UNUSED_ROWS = 2
 RENAMES: Renames = {
     **LAYERS_AND_WORDS,
     "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
-    "encoder.layernorm_embedding.weight": "src_embedding.norm.gamma",
-    "encoder.layernorm_embedding.bias": "src_embedding.norm.beta",
-    "encoder.layer_norm.weight": "encoder.final_norm.gamma",
-    "encoder.layer_norm.bias": "encoder.final_norm.beta",
     "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
-    "decoder.layernorm_embedding.weight": "tgt_embedding.norm.gamma",
-    "decoder.layernorm_embedding.bias": "tgt_embedding.norm.beta",
-    "decoder.layer_norm.weight": "decoder.final_norm.gamma",
-    "decoder.layer_norm.bias": "decoder.final_norm.beta",
+    **of_modules(
+        {
+            "encoder.layernorm_embedding": "src_embedding.norm",
+            "encoder.layer_norm": "encoder.final_norm",
+            "decoder.layernorm_embedding": "tgt_embedding.norm",
+            "decoder.layer_norm": "decoder.final_norm",
+        }
+    ),
 }
 
 PAD_ID = 1

@@ -18,51 +18,47 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     note_on_lookalikes,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    may_be,
+    of_modules,
+    without_first_rows,
+)
 from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-ENCODER: Renames = {
+_LAYER: Renames = {
+    "attention.self.query": "self_attn.w_q",
+    "attention.self.key": "self_attn.w_k",
+    "attention.self.value": "self_attn.w_v",
+    "attention.output.dense": "self_attn.w_o",
+    "attention.output.LayerNorm": "self_attn_norm",
+    "intermediate.dense": "feed_forward.w_1",
+    "output.dense": "feed_forward.w_2",
+    "output.LayerNorm": "feed_forward_norm",
+}
+_ENCODER: Renames = {
+    "embeddings.LayerNorm": "src_embedding.norm",
+    **inside(_LAYER, "encoder.layer.{}.", "encoder.layers.{}."),
+}
+_EMBEDDINGS: Renames = {
     "embeddings.word_embeddings.weight": "src_embedding.weight",
     "embeddings.token_type_embeddings.weight": "src_embedding.segments",
-    "embeddings.LayerNorm.weight": "src_embedding.norm.gamma",
-    "embeddings.LayerNorm.bias": "src_embedding.norm.beta",
-    "embeddings.LayerNorm.gamma": "src_embedding.norm.gamma",
-    "embeddings.LayerNorm.beta": "src_embedding.norm.beta",
-    "encoder.layer.{}.attention.self.query.weight": "encoder.layers.{}.self_attn.w_q.weight",
-    "encoder.layer.{}.attention.self.query.bias": "encoder.layers.{}.self_attn.w_q.bias",
-    "encoder.layer.{}.attention.self.key.weight": "encoder.layers.{}.self_attn.w_k.weight",
-    "encoder.layer.{}.attention.self.key.bias": "encoder.layers.{}.self_attn.w_k.bias",
-    "encoder.layer.{}.attention.self.value.weight": "encoder.layers.{}.self_attn.w_v.weight",
-    "encoder.layer.{}.attention.self.value.bias": "encoder.layers.{}.self_attn.w_v.bias",
-    "encoder.layer.{}.attention.output.dense.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layer.{}.attention.output.dense.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layer.{}.attention.output.LayerNorm.weight": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layer.{}.attention.output.LayerNorm.bias": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layer.{}.attention.output.LayerNorm.gamma": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layer.{}.attention.output.LayerNorm.beta": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layer.{}.intermediate.dense.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layer.{}.intermediate.dense.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layer.{}.output.dense.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layer.{}.output.dense.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layer.{}.output.LayerNorm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layer.{}.output.LayerNorm.bias": "encoder.layers.{}.feed_forward_norm.beta",
-    "encoder.layer.{}.output.LayerNorm.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layer.{}.output.LayerNorm.beta": "encoder.layers.{}.feed_forward_norm.beta",
+}
+_HEAD: Renames = {
+    "cls.predictions.transform.dense": "generator_transform.dense",
+    "cls.predictions.transform.LayerNorm": "generator_transform.norm",
 }
 
 BERT_RENAMES: Renames = {
-    **ENCODER,
+    **_EMBEDDINGS,
     "embeddings.position_embeddings.weight": "src_embedding.positions.weight",
-    "cls.predictions.transform.dense.weight": "generator_transform.dense.weight",
-    "cls.predictions.transform.dense.bias": "generator_transform.dense.bias",
-    "cls.predictions.transform.LayerNorm.weight": "generator_transform.norm.gamma",
-    "cls.predictions.transform.LayerNorm.bias": "generator_transform.norm.beta",
-    "cls.predictions.transform.LayerNorm.gamma": "generator_transform.norm.gamma",
-    "cls.predictions.transform.LayerNorm.beta": "generator_transform.norm.beta",
-    "cls.predictions.decoder.bias": "generator.bias",
+    **of_modules({**_ENCODER, **_HEAD, "cls.predictions.decoder": "generator"}),
+    **of_modules({**_ENCODER, **_HEAD}, gamma="gamma", beta="beta"),
     "cls.predictions.bias": "generator.bias",
-    "cls.predictions.decoder.weight": "generator.weight",
 }
 
 UNUSED_ROBERTA_ROWS = 2
@@ -71,17 +67,20 @@ UNUSED_ROBERTA_ROWS = 2
 _USUAL_LENGTH = 512
 
 ROBERTA_RENAMES: Renames = {
-    **ENCODER,
+    **_EMBEDDINGS,
     "embeddings.position_embeddings.weight": Into(
         without_first_rows(UNUSED_ROBERTA_ROWS), "src_embedding.positions.weight"
     ),
-    "lm_head.dense.weight": "generator_transform.dense.weight",
-    "lm_head.dense.bias": "generator_transform.dense.bias",
-    "lm_head.layer_norm.weight": "generator_transform.norm.gamma",
-    "lm_head.layer_norm.bias": "generator_transform.norm.beta",
-    "lm_head.decoder.bias": "generator.bias",
+    **of_modules(_ENCODER),
+    **of_modules(_ENCODER, gamma="gamma", beta="beta"),
+    **of_modules(
+        {
+            "lm_head.dense": "generator_transform.dense",
+            "lm_head.layer_norm": "generator_transform.norm",
+            "lm_head.decoder": "generator",
+        }
+    ),
     "lm_head.bias": "generator.bias",
-    "lm_head.decoder.weight": "generator.weight",
 }
 
 _UNUSED_BIAS = "unused.head.bias"

@@ -11,37 +11,31 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     POSITION_IDS,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
 from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
+_LAYER: Renames = {
+    "attention.q_lin": "self_attn.w_q",
+    "attention.k_lin": "self_attn.w_k",
+    "attention.v_lin": "self_attn.w_v",
+    "attention.out_lin": "self_attn.w_o",
+    "sa_layer_norm": "self_attn_norm",
+    "ffn.lin1": "feed_forward.w_1",
+    "ffn.lin2": "feed_forward.w_2",
+    "output_layer_norm": "feed_forward_norm",
+}
+_MODULES: Renames = {
+    "embeddings.LayerNorm": "src_embedding.norm",
+    **inside(_LAYER, "transformer.layer.{}.", "encoder.layers.{}."),
+    "vocab_transform": "generator_transform.dense",
+    "vocab_layer_norm": "generator_transform.norm",
+    "vocab_projector": "generator",
+}
 RENAMES: Renames = {
     "embeddings.word_embeddings.weight": "src_embedding.weight",
     "embeddings.position_embeddings.weight": "src_embedding.positions.weight",
-    "embeddings.LayerNorm.weight": "src_embedding.norm.gamma",
-    "embeddings.LayerNorm.bias": "src_embedding.norm.beta",
-    "transformer.layer.{}.attention.q_lin.weight": "encoder.layers.{}.self_attn.w_q.weight",
-    "transformer.layer.{}.attention.q_lin.bias": "encoder.layers.{}.self_attn.w_q.bias",
-    "transformer.layer.{}.attention.k_lin.weight": "encoder.layers.{}.self_attn.w_k.weight",
-    "transformer.layer.{}.attention.k_lin.bias": "encoder.layers.{}.self_attn.w_k.bias",
-    "transformer.layer.{}.attention.v_lin.weight": "encoder.layers.{}.self_attn.w_v.weight",
-    "transformer.layer.{}.attention.v_lin.bias": "encoder.layers.{}.self_attn.w_v.bias",
-    "transformer.layer.{}.attention.out_lin.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "transformer.layer.{}.attention.out_lin.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "transformer.layer.{}.sa_layer_norm.weight": "encoder.layers.{}.self_attn_norm.gamma",
-    "transformer.layer.{}.sa_layer_norm.bias": "encoder.layers.{}.self_attn_norm.beta",
-    "transformer.layer.{}.ffn.lin1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "transformer.layer.{}.ffn.lin1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "transformer.layer.{}.ffn.lin2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "transformer.layer.{}.ffn.lin2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "transformer.layer.{}.output_layer_norm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
-    "transformer.layer.{}.output_layer_norm.bias": "encoder.layers.{}.feed_forward_norm.beta",
-    "vocab_transform.weight": "generator_transform.dense.weight",
-    "vocab_transform.bias": "generator_transform.dense.bias",
-    "vocab_layer_norm.weight": "generator_transform.norm.gamma",
-    "vocab_layer_norm.bias": "generator_transform.norm.beta",
-    "vocab_projector.weight": "generator.weight",
-    "vocab_projector.bias": "generator.bias",
+    **of_modules(_MODULES),
 }
 
 IGNORED = {

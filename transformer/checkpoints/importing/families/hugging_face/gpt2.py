@@ -20,7 +20,9 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
+    inside,
     may_be,
+    of_modules,
     three_blocks,
     three_blocks_of_columns,
     transposed,
@@ -28,35 +30,32 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.importing.report import DerivedConfig, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-RENAMES: Renames = {
+_LAYER: Renames = {
+    "ln_1": "self_attn_norm",
+    "attn.c_attn": Into(three_blocks, "self_attn.w_q", "self_attn.w_k", "self_attn.w_v"),
+    "attn.c_proj": "self_attn.w_o",
+    "ln_2": "feed_forward_norm",
+    "mlp.c_fc": "feed_forward.w_1",
+    "mlp.c_proj": "feed_forward.w_2",
+}
+OUTPUT_BY_INPUT: Renames = {
     "wte.weight": "tgt_embedding.weight",
     "wpe.weight": "tgt_embedding.positions.weight",
-    "h.{}.ln_1.weight": "decoder.layers.{}.self_attn_norm.gamma",
-    "h.{}.ln_1.bias": "decoder.layers.{}.self_attn_norm.beta",
-    "h.{}.attn.c_attn.weight": Into(
-        three_blocks_of_columns,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "h.{}.attn.c_attn.bias": Into(
-        three_blocks,
-        "decoder.layers.{}.self_attn.w_q.bias",
-        "decoder.layers.{}.self_attn.w_k.bias",
-        "decoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "h.{}.attn.c_proj.weight": Into(transposed, "decoder.layers.{}.self_attn.w_o.weight"),
-    "h.{}.attn.c_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "h.{}.ln_2.weight": "decoder.layers.{}.feed_forward_norm.gamma",
-    "h.{}.ln_2.bias": "decoder.layers.{}.feed_forward_norm.beta",
-    "h.{}.mlp.c_fc.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_1.weight"),
-    "h.{}.mlp.c_fc.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "h.{}.mlp.c_proj.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_2.weight"),
-    "h.{}.mlp.c_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "ln_f.weight": "decoder.final_norm.gamma",
-    "ln_f.bias": "decoder.final_norm.beta",
+    **inside(of_modules(_LAYER), "h.{}.", "decoder.layers.{}."),
+    **of_modules({"ln_f": "decoder.final_norm"}),
     "lm_head.weight": "generator.weight",
 }
+"""The names with torch's linear layers, as programs store them that took GPT-2's names."""
+
+_INPUT_BY_OUTPUT: Renames = {
+    "attn.c_attn.weight": Into(
+        three_blocks_of_columns, "self_attn.w_q.weight", "self_attn.w_k.weight", "self_attn.w_v.weight"
+    ),
+    "attn.c_proj.weight": Into(transposed, "self_attn.w_o.weight"),
+    "mlp.c_fc.weight": Into(transposed, "feed_forward.w_1.weight"),
+    "mlp.c_proj.weight": Into(transposed, "feed_forward.w_2.weight"),
+}
+RENAMES: Renames = {**OUTPUT_BY_INPUT, **inside(_INPUT_BY_OUTPUT, "h.{}.", "decoder.layers.{}.")}
 
 _CLASSIFIERS = {
     "score.weight": CLASSIFIER,

@@ -25,7 +25,9 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
+    inside,
     may_be,
+    of_modules,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -33,38 +35,24 @@ from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
+_ATTENTION: Renames = {
+    "q_proj": Into(rotated_pairs_side_by_side, "w_q"),
+    "k_proj": Into(rotated_pairs_side_by_side, "w_k"),
+    "v_proj": "w_v",
+    "o_proj": "w_o",
+}
+_FEED_FORWARD: Renames = {"gate_proj": "w_1", "up_proj": "w_3", "down_proj": "w_2"}
+_LAYER: Renames = {
+    "input_layernorm.weight": "self_attn_norm.gamma",
+    **inside(of_modules(_ATTENTION), "self_attn.", "self_attn."),
+    "self_attn.q_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.q_norm.gamma"),
+    "self_attn.k_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.k_norm.gamma"),
+    "post_attention_layernorm.weight": "feed_forward_norm.gamma",
+    **inside(of_modules(_FEED_FORWARD), "mlp.", "feed_forward."),
+}
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
-    "layers.{}.input_layernorm.weight": "decoder.layers.{}.self_attn_norm.gamma",
-    "layers.{}.self_attn.q_proj.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.weight"
-    ),
-    "layers.{}.self_attn.q_proj.bias": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.bias"
-    ),
-    "layers.{}.self_attn.k_proj.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.weight"
-    ),
-    "layers.{}.self_attn.k_proj.bias": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.bias"
-    ),
-    "layers.{}.self_attn.q_norm.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.q_norm.gamma"
-    ),
-    "layers.{}.self_attn.k_norm.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.k_norm.gamma"
-    ),
-    "layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
-    "layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
-    "layers.{}.self_attn.o_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "layers.{}.self_attn.o_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "layers.{}.post_attention_layernorm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
-    "layers.{}.mlp.gate_proj.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "layers.{}.mlp.gate_proj.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "layers.{}.mlp.up_proj.weight": "decoder.layers.{}.feed_forward.w_3.weight",
-    "layers.{}.mlp.up_proj.bias": "decoder.layers.{}.feed_forward.w_3.bias",
-    "layers.{}.mlp.down_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "layers.{}.mlp.down_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": "decoder.final_norm.gamma",
     "lm_head.weight": "generator.weight",
 }

@@ -24,77 +24,49 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, interleaved_by_head
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    interleaved_by_head,
+    of_modules,
+)
 from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_NORM = {"gamma": "gamma", "beta": "beta"}
+_SELF_ATTENTION: Renames = {
+    "qkv_layer": Into(interleaved_by_head, "self_attn.w_q", "self_attn.w_k", "self_attn.w_v"),
+    "linear_layer": "self_attn.w_o",
+}
+_CROSS_ATTENTION: Renames = {
+    "q_layer": "cross_attn.w_q",
+    "kv_layer": Into(interleaved_by_head, "cross_attn.w_k", "cross_attn.w_v"),
+    "linear_layer": "cross_attn.w_o",
+}
+_FEED_FORWARD: Renames = {"ffn.linear1": "feed_forward.w_1", "ffn.linear2": "feed_forward.w_2"}
+_ENCODER_LAYER: Renames = {
+    **inside(_SELF_ATTENTION, "attention.", ""),
+    "norm1": "self_attn_norm",
+    **_FEED_FORWARD,
+    "norm2": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **inside(_SELF_ATTENTION, "self_attention.", ""),
+    "norm1": "self_attn_norm",
+    **inside(_CROSS_ATTENTION, "encoder_decoder_attention.", ""),
+    "norm2": "cross_attn_norm",
+    **_FEED_FORWARD,
+    "norm3": "feed_forward_norm",
+}
 
 RENAMES: Renames = {
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
-    "encoder.layers.{}.attention.qkv_layer.weight": Into(
-        interleaved_by_head,
-        "encoder.layers.{}.self_attn.w_q.weight",
-        "encoder.layers.{}.self_attn.w_k.weight",
-        "encoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "encoder.layers.{}.attention.qkv_layer.bias": Into(
-        interleaved_by_head,
-        "encoder.layers.{}.self_attn.w_q.bias",
-        "encoder.layers.{}.self_attn.w_k.bias",
-        "encoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "encoder.layers.{}.attention.linear_layer.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layers.{}.attention.linear_layer.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layers.{}.norm1.gamma": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layers.{}.norm1.beta": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layers.{}.ffn.linear1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layers.{}.ffn.linear1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layers.{}.ffn.linear2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layers.{}.ffn.linear2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layers.{}.norm2.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layers.{}.norm2.beta": "encoder.layers.{}.feed_forward_norm.beta",
-    "decoder.layers.{}.self_attention.qkv_layer.weight": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "decoder.layers.{}.self_attention.qkv_layer.bias": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.self_attn.w_q.bias",
-        "decoder.layers.{}.self_attn.w_k.bias",
-        "decoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "decoder.layers.{}.self_attention.linear_layer.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "decoder.layers.{}.self_attention.linear_layer.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "decoder.layers.{}.norm1.gamma": "decoder.layers.{}.self_attn_norm.gamma",
-    "decoder.layers.{}.norm1.beta": "decoder.layers.{}.self_attn_norm.beta",
-    "decoder.layers.{}.encoder_decoder_attention.q_layer.weight": "decoder.layers.{}.cross_attn.w_q.weight",
-    "decoder.layers.{}.encoder_decoder_attention.q_layer.bias": "decoder.layers.{}.cross_attn.w_q.bias",
-    "decoder.layers.{}.encoder_decoder_attention.kv_layer.weight": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.cross_attn.w_k.weight",
-        "decoder.layers.{}.cross_attn.w_v.weight",
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.kv_layer.bias": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.cross_attn.w_k.bias",
-        "decoder.layers.{}.cross_attn.w_v.bias",
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.linear_layer.weight": (
-        "decoder.layers.{}.cross_attn.w_o.weight"
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.linear_layer.bias": "decoder.layers.{}.cross_attn.w_o.bias",
-    "decoder.layers.{}.norm2.gamma": "decoder.layers.{}.cross_attn_norm.gamma",
-    "decoder.layers.{}.norm2.beta": "decoder.layers.{}.cross_attn_norm.beta",
-    "decoder.layers.{}.ffn.linear1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "decoder.layers.{}.ffn.linear1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "decoder.layers.{}.ffn.linear2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "decoder.layers.{}.ffn.linear2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "decoder.layers.{}.norm3.gamma": "decoder.layers.{}.feed_forward_norm.gamma",
-    "decoder.layers.{}.norm3.beta": "decoder.layers.{}.feed_forward_norm.beta",
-    "generator.weight": "generator.weight",
-    "generator.bias": "generator.bias",
+    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules({"generator": "generator"}),
 }
 
 RENAMED_PARTS = {

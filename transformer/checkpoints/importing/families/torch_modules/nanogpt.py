@@ -12,22 +12,9 @@ from typing import Any
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face import gpt2
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, three_blocks
+from transformer.checkpoints.importing.family import Family, StandIn
 from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
-
-RENAMES: Renames = {
-    **gpt2.RENAMES,
-    "h.{}.attn.c_attn.weight": Into(
-        three_blocks,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "h.{}.attn.c_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "h.{}.mlp.c_fc.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "h.{}.mlp.c_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-}
 
 _ACTIVATIONS = {
     "gelu": "GELU (nn.GELU()), as nanoGPT has it",
@@ -85,7 +72,7 @@ FAMILY = Family(
     label="nanoGPT",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
+    renames=gpt2.OUTPUT_BY_INPUT,
     ignored=gpt2.IGNORED,
     prefixes=("transformer.",),
     stand_ins=stand_ins,

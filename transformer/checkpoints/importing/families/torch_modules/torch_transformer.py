@@ -26,6 +26,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
+    inside,
+    of_modules,
     table_of_positions,
     three_blocks,
 )
@@ -37,74 +39,41 @@ STAND_IN_VOCABULARY = 128
 USUAL_HEADS = 8
 """torch.nn.Transformer's own default, and the paper's."""
 
-_SELF_ATTENTION: Renames = {
-    "{}.self_attn.in_proj_weight": Into(
-        three_blocks, "{}.self_attn.w_q.weight", "{}.self_attn.w_k.weight", "{}.self_attn.w_v.weight"
-    ),
-    "{}.self_attn.in_proj_bias": Into(
-        three_blocks, "{}.self_attn.w_q.bias", "{}.self_attn.w_k.bias", "{}.self_attn.w_v.bias"
-    ),
-    "{}.self_attn.out_proj.weight": "{}.self_attn.w_o.weight",
-    "{}.self_attn.out_proj.bias": "{}.self_attn.w_o.bias",
-    "{}.norm1.weight": "{}.self_attn_norm.gamma",
-    "{}.norm1.bias": "{}.self_attn_norm.beta",
-    "{}.linear1.weight": "{}.feed_forward.w_1.weight",
-    "{}.linear1.bias": "{}.feed_forward.w_1.bias",
-    "{}.linear2.weight": "{}.feed_forward.w_2.weight",
-    "{}.linear2.bias": "{}.feed_forward.w_2.bias",
+_ATTENTION: Renames = {
+    "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
+    "in_proj_bias": Into(three_blocks, "w_q.bias", "w_k.bias", "w_v.bias"),
+    **of_modules({"out_proj": "w_o"}),
 }
-ENCODER_LAYER: Renames = {
-    **_SELF_ATTENTION,
-    "{}.norm2.weight": "{}.feed_forward_norm.gamma",
-    "{}.norm2.bias": "{}.feed_forward_norm.beta",
+_SUBLAYERS: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **of_modules(
+        {"norm1": "self_attn_norm", "linear1": "feed_forward.w_1", "linear2": "feed_forward.w_2"},
+    ),
 }
+ENCODER_LAYER: Renames = {**_SUBLAYERS, **of_modules({"norm2": "feed_forward_norm"})}
 DECODER_LAYER: Renames = {
-    **_SELF_ATTENTION,
-    "{}.multihead_attn.in_proj_weight": Into(
-        three_blocks, "{}.cross_attn.w_q.weight", "{}.cross_attn.w_k.weight", "{}.cross_attn.w_v.weight"
-    ),
-    "{}.multihead_attn.in_proj_bias": Into(
-        three_blocks, "{}.cross_attn.w_q.bias", "{}.cross_attn.w_k.bias", "{}.cross_attn.w_v.bias"
-    ),
-    "{}.multihead_attn.out_proj.weight": "{}.cross_attn.w_o.weight",
-    "{}.multihead_attn.out_proj.bias": "{}.cross_attn.w_o.bias",
-    "{}.norm2.weight": "{}.cross_attn_norm.gamma",
-    "{}.norm2.bias": "{}.cross_attn_norm.beta",
-    "{}.norm3.weight": "{}.feed_forward_norm.gamma",
-    "{}.norm3.bias": "{}.feed_forward_norm.beta",
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "multihead_attn.", "cross_attn."),
+    **of_modules({"norm2": "cross_attn_norm", "norm3": "feed_forward_norm"}),
 }
-
-
-def _in_layers(layer: Renames, theirs: str, ours: str) -> dict[str, str | Into]:
-    """The table of one layer, for each layer of a stack."""
-    table: dict[str, str | Into] = {}
-    for name, target in layer.items():
-        table[theirs + name] = (
-            ours + target
-            if isinstance(target, str)
-            else Into(target.by, *(ours + part for part in target.names))
-        )
-    return table
-
 
 RENAMES: Renames = {
-    **_in_layers(ENCODER_LAYER, "encoder.layers.", "encoder.layers."),
-    **_in_layers(DECODER_LAYER, "decoder.layers.", "decoder.layers."),
-    **_in_layers(ENCODER_LAYER, "causal.layers.", "decoder.layers."),
-    "encoder.norm.weight": "encoder.final_norm.gamma",
-    "encoder.norm.bias": "encoder.final_norm.beta",
-    "decoder.norm.weight": "decoder.final_norm.gamma",
-    "decoder.norm.bias": "decoder.final_norm.beta",
-    "src_norm.weight": "src_embedding.norm.gamma",
-    "src_norm.bias": "src_embedding.norm.beta",
-    "tgt_norm.weight": "tgt_embedding.norm.gamma",
-    "tgt_norm.bias": "tgt_embedding.norm.beta",
+    **inside(ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **inside(ENCODER_LAYER, "causal.layers.{}.", "decoder.layers.{}."),
+    **of_modules(
+        {
+            "encoder.norm": "encoder.final_norm",
+            "decoder.norm": "decoder.final_norm",
+            "src_norm": "src_embedding.norm",
+            "tgt_norm": "tgt_embedding.norm",
+            "generator": "generator",
+        }
+    ),
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-    "generator.weight": "generator.weight",
-    "generator.bias": "generator.bias",
 }
 """Names as `arrange` gives them. A lone stack of encoder layers is under both "encoder" and "causal"."""
 
