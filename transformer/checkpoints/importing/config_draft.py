@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -47,28 +47,29 @@ _YES_OR_NO = re.compile(r"(yes|no)\b")
 class ConfigDraft:
     """The values of a configuration, filled in one after the other.
 
-    Args:
-        raw: the checkpoint.
-        answers: of the user, by the names of questions.
-
     Attributes:
+        raw: the checkpoint, its tensors under the names that the family knows.
         config: the checkpoint's own config.json, None without one.
+        answers: of the user, by the names of questions.
+        settings: what was filled in, by name.
+        questions: that were asked, by name.
+        notes: whole sentences for the report.
     """
 
     def __init__(self, raw: RawCheckpoint, answers: Mapping[str, Any]) -> None:
         self.raw = raw
         self.config = ForeignConfig.of(raw)
-        self._answers = answers
-        self._settings: dict[str, Setting] = {}
-        self._questions: dict[str, Question] = {}
-        self._notes: list[str] = []
+        self.answers = answers
+        self.settings: dict[str, Setting] = {}
+        self.questions: dict[str, Question] = {}
+        self.notes: list[str] = []
 
     def __getitem__(self, name: str) -> Any:
-        return self._settings[name].value
+        return self.settings[name].value
 
     def put(self, name: str, value: Any, source: SettingSource, why: str) -> Any:
         """Fill in a value."""
-        self._settings[name] = Setting(name, value, source, why)
+        self.settings[name] = Setting(name, value, source, why)
         return value
 
     def layout(self, why: str, **values: Any) -> None:
@@ -78,7 +79,7 @@ class ConfigDraft:
 
     def note(self, sentence: str) -> None:
         """Add a sentence to the report."""
-        self._notes.append(sentence)
+        self.notes.append(sentence)
 
     def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
         """Fill in a size: config.json's, or else the length of an axis of a tensor.
@@ -169,9 +170,9 @@ class ConfigDraft:
         if found is not None and any(option.value == found[1] for option in options):
             options = tuple(sorted(options, key=lambda option: option.value != found[1]))
             why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
-        answered = name in self._answers
-        value = self._answer(name, self._answers[name], options) if answered else options[0].value
-        self._questions[name] = Question(name, text, why, options, value, answered)
+        answered = name in self.answers
+        value = self._answer(name, self.answers[name], options) if answered else options[0].value
+        self.questions[name] = Question(name, text, why, options, value, answered)
         return self.put(name, value, "answer" if answered else "assumed", text)
 
     def length(self, tensor: str, axis: int) -> int:
@@ -192,32 +193,25 @@ class ConfigDraft:
         """What the files call a tensor."""
         return self.raw.tensors[tensor].name
 
-    def finish(self) -> DerivedConfig:
+    def finish(self) -> TransformerConfig:
         """What was filled in, as a configuration.
 
         Raises:
             CheckpointError: for values that make no model, and for answers to questions that were not asked.
         """
-        unasked = sorted(set(self._answers) - set(self._questions))
+        unasked = sorted(set(self.answers) - set(self.questions))
         if unasked:
-            asked = ", ".join(self._questions) or "none: everything is told by the files"
+            asked = ", ".join(self.questions) or "none: everything is told by the files"
             raise CheckpointError(
                 f"There is no question {shown(unasked[0])} about this model; there are: {asked}."
             )
-        values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
-        if self._settings.keys() - _FIELDS - self._questions.keys():
-            raise AssertionError(f"No part of a configuration: {self._settings.keys() - _FIELDS}")
+        values = {name: setting.value for name, setting in self.settings.items() if name in _FIELDS}
+        if self.settings.keys() - _FIELDS - self.questions.keys():
+            raise AssertionError(f"No part of a configuration: {self.settings.keys() - _FIELDS}")
         try:
-            config = TransformerConfig.from_dict(values)
+            return TransformerConfig.from_dict(values)
         except ConfigError as error:
             raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
-        return DerivedConfig(
-            config,
-            tuple(self._settings.values()),
-            tuple(self._questions.values()),
-            tuple(self._notes),
-            self.raw,
-        )
 
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:

@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -91,8 +91,7 @@ class Family:
         name: short, without spaces.
         label: for people.
         matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
-        read_config: the configuration from the checkpoint and the user's answers; raises CheckpointError
-            for what our model does not compute.
+        read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
         renames: foreign names to ours; None where the names are ours already.
         ignored: foreign names that the model does without, and why that changes nothing.
         prefixes: that some models of the family have before their names ("bert.", "model."); taken off before
@@ -104,7 +103,7 @@ class Family:
     name: str
     label: str
     matches: Callable[[RawCheckpoint], bool]
-    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]
+    read_config: Callable[[ConfigDraft], None]
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()

@@ -6,9 +6,7 @@ after the sublayers; mBART's before them, with one more after each stack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
@@ -30,7 +28,6 @@ from transformer.checkpoints.importing.family import (
     of_modules,
     without_first_rows,
 )
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
@@ -71,10 +68,9 @@ def _is_pre_norm(raw: RawCheckpoint) -> bool:
     return "encoder.layer_norm.weight" in raw.tensors
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
-    pre_norm = _is_pre_norm(raw)
+    pre_norm = _is_pre_norm(draft.raw)
     read_stacks(draft, activation="gelu")
     why = "whether there is a norm after the encoder"
     draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
@@ -89,13 +85,12 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         draft.put("max_len", rows - UNUSED_ROWS, "shapes", why)
         ask_embedding_scale(draft, likely=pre_norm)
         note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
-        return draft.finish()
+        return
     draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)
     draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
     config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
-    return draft.finish()
 
 
 BART = Family(

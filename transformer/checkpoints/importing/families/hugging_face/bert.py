@@ -7,9 +7,8 @@ weights of norms gamma and beta. RoBERTa's positions begin at row 2 of their tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
@@ -27,7 +26,6 @@ from transformer.checkpoints.importing.family import (
     of_modules,
     without_first_rows,
 )
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -149,46 +147,40 @@ def _has_encoder(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
-def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]:
-    """What reads the configuration of BERT or RoBERTa.
+def read_config(draft: ConfigDraft, *, head: str, unused_rows: int) -> None:
+    """From config.json, or from the shapes and answers.
 
     Args:
+        draft: to be filled in.
         head: name of the dense layer before the generator.
         unused_rows: at the beginning of the table of positions.
     """
-
-    def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
-        """From config.json, or from the shapes and answers."""
-        draft = ConfigDraft(raw, answers)
-        draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
-        draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-        draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
-        draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
-        rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
-        if unused_rows:
-            _check_first_row(draft)
-            why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
-            draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
-        draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
-        draft.heads("num_attention_heads")
-        read_activation(draft, "hidden_act", "gelu")
-        likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
-        if draft.config is None and unused_rows:
-            likely = likely[::-1]
-        draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
-        draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-        draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-        draft.layout("every BERT", positions="learned", final_norm=False)
-        _read_head(draft, head)
-        if unused_rows:
-            _check_head(draft)
-        draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
-        if not draft["has_generator"]:
-            note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
-        _refuse_other_computations(draft)
-        return draft.finish()
-
-    return read_config
+    draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
+    draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+    draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
+    draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
+    rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+    if unused_rows:
+        _check_first_row(draft)
+        why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
+        draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
+    draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
+    draft.heads("num_attention_heads")
+    read_activation(draft, "hidden_act", "gelu")
+    likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
+    if draft.config is None and unused_rows:
+        likely = likely[::-1]
+    draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
+    draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+    draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+    draft.layout("every BERT", positions="learned", final_norm=False)
+    _read_head(draft, head)
+    if unused_rows:
+        _check_head(draft)
+    draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+    if not draft["has_generator"]:
+        note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
+    _refuse_other_computations(draft)
 
 
 def _read_head(draft: ConfigDraft, head: str) -> None:
@@ -236,7 +228,7 @@ BERT = Family(
     name="bert",
     label="BERT",
     matches=is_bert,
-    read_config=reader(head="cls.predictions.transform.dense", unused_rows=0),
+    read_config=partial(read_config, head="cls.predictions.transform.dense", unused_rows=0),
     renames=BERT_RENAMES,
     ignored=IGNORED,
     prefixes=("bert.",),
@@ -247,7 +239,7 @@ ROBERTA = Family(
     name="roberta",
     label="RoBERTa",
     matches=is_roberta,
-    read_config=reader(head="lm_head.dense", unused_rows=UNUSED_ROBERTA_ROWS),
+    read_config=partial(read_config, head="lm_head.dense", unused_rows=UNUSED_ROBERTA_ROWS),
     renames=ROBERTA_RENAMES,
     ignored=IGNORED,
     prefixes=("roberta.",),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
@@ -12,7 +9,6 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
     read_activation,
 )
 from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -54,9 +50,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return "transformer.layer.0.attention.q_lin.weight" in raw.tensors and may_be(raw, "distilbert")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and an answer."""
-    draft = ConfigDraft(raw, answers)
     draft.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
     draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
     draft.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)
@@ -67,7 +62,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
     draft.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
     draft.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
-    has_head = "vocab_transform.weight" in raw.tensors
+    has_head = "vocab_transform.weight" in draft.raw.tensors
     for name in ("has_generator", "generator_transform"):
         draft.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
     draft.pad_id(usual=0)
@@ -79,7 +74,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         draft.note("There is no masked-language-model head in the files: the model proposes no words.")
     if draft.config is not None:
         draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # they only began as sinusoids
-    return draft.finish()
 
 
 FAMILY = Family(

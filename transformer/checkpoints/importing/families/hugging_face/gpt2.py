@@ -6,9 +6,6 @@ A decoder with norms before the sublayers, learned positions, and linear layers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
@@ -27,7 +24,7 @@ from transformer.checkpoints.importing.family import (
     three_blocks_of_columns,
     transposed,
 )
-from transformer.checkpoints.importing.report import DerivedConfig, SettingSource
+from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -82,9 +79,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and an answer."""
-    draft = ConfigDraft(raw, answers)
     d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
     draft.size("max_len", "n_positions", "wpe.weight", 0)
@@ -102,7 +98,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     _read_generator(draft)
     config = draft.config
     if config is None:
-        return draft.finish()
+        return
     draft.put(
         "attention_scale",
         config.flag("scale_attn_weights", True),
@@ -113,7 +109,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
-    return draft.finish()
 
 
 def _read_generator(draft: ConfigDraft) -> None:

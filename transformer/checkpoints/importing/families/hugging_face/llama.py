@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
@@ -31,7 +30,7 @@ from transformer.checkpoints.importing.family import (
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
@@ -93,9 +92,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
     draft.size("d_model", "hidden_size", "embed_tokens.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
     draft.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
@@ -106,8 +104,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     )
     draft.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        draft.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
-    has_norms = _Q_NORM in raw.tensors
+        draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
+    has_norms = _Q_NORM in draft.raw.tensors
     draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
     read_activation(draft, "hidden_act", "silu")
     draft.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
@@ -116,7 +114,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         _ask(draft)
     else:
         _take(draft, draft.config)
-    return draft.finish()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

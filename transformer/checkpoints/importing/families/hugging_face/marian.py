@@ -6,9 +6,6 @@ vocabularies of both sides are usually one, and usually targets begin with the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
@@ -21,7 +18,6 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     refuse_other_computations,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = LAYERS_AND_WORDS
@@ -44,9 +40,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return has_both_stacks(raw) and not others & raw.tensors.keys() and may_be(raw, "marian")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
     read_stacks(draft, activation="swish")
     draft.layout("every Marian", norm_position="post", final_norm=False)
     draft.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
@@ -63,7 +58,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
-    return draft.finish()
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:

@@ -7,9 +7,6 @@ decoder by sqrt(d_model), as its generator is the embedding; 1.1 has a generator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
@@ -19,7 +16,7 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
@@ -89,12 +86,11 @@ def matches(raw: RawCheckpoint) -> bool:
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and an answer."""
-    draft = ConfigDraft(raw, answers)
     draft.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
     draft.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
-    embedding = "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
+    embedding = "shared.weight" if "shared.weight" in draft.raw.tensors else "encoder.embed_tokens.weight"
     draft.size("d_model", "d_model", embedding, 1)
     draft.size("src_vocab_size", "vocab_size", embedding, 0)
     n_heads = draft.size("n_heads", "num_heads", _BIAS, 1)
@@ -103,7 +99,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     else:
         draft.size("d_head", "d_kv", _Q, 0)
     draft.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
-    draft.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
+    draft.size("d_ff", "d_ff", _GATED if _GATED in draft.raw.tensors else _UNGATED, 0)
     _read_feed_forward(draft)
     _read_distances(draft)
     draft.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
@@ -111,7 +107,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     draft.pad_id(usual=0)
     if draft.config is not None:
         _refuse_other_computations(draft.config)
-    return draft.finish()
 
 
 def _read_feed_forward(draft: ConfigDraft) -> None:

@@ -7,9 +7,7 @@ after each stack, are read too; those with norms after the sublayers are saved a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -30,7 +28,6 @@ from transformer.checkpoints.importing.family import (
     of_modules,
     table_of_positions,
 )
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORM = {"gamma": "a_2", "beta": "b_2"}
@@ -98,9 +95,9 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
+    raw = draft.raw
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
         draft.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
     draft.size("d_model", "d_model", "src_embedding", 1)
@@ -117,7 +114,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     ask_embedding_scale(draft, likely=True)
     ask_pad_id(draft, "src_embedding", usual=2)
-    return draft.finish()
 
 
 FAMILY = Family(

@@ -10,9 +10,7 @@ saved alike, so which one it is has to be asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -32,7 +30,7 @@ from transformer.checkpoints.importing.family import (
     interleaved_by_head,
     of_modules,
 )
-from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORM = {"gamma": "gamma", "beta": "beta"}
@@ -93,11 +91,10 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
-    encoder = raw.layer_count("encoder.layers.")
-    decoder = raw.layer_count("decoder.layers.")
+    encoder = draft.raw.layer_count("encoder.layers.")
+    decoder = draft.raw.layer_count("decoder.layers.")
     draft.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
     draft.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
     draft.size("d_model", "d_model", "src_embedding", 1)
@@ -112,7 +109,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_positions(draft, [])
     ask_embedding_scale(draft, likely=False)
     ask_pad_id(draft, None, usual=1)
-    return draft.finish()
 
 
 def _ask_merge(draft: ConfigDraft) -> None:

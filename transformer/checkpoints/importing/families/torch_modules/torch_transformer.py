@@ -7,7 +7,6 @@ activation there is are arguments of the module and not in its state dict: they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -31,7 +30,7 @@ from transformer.checkpoints.importing.family import (
     table_of_positions,
     three_blocks,
 )
-from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
@@ -87,10 +86,9 @@ def matches(raw: RawCheckpoint) -> bool:
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
-    raw = draft.raw = arrange_as_answered(raw, draft.ask)
+    raw = draft.raw = arrange_as_answered(draft.raw, draft.ask)
     depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     draft.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
@@ -112,7 +110,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_pad_id(draft, embedding, usual=0)
     if not draft["has_generator"]:
         draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
-    return draft.finish()
 
 
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
