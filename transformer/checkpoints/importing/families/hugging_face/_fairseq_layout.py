@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
+    classifiers,
     put_no_generator,
     read_activation,
 )
@@ -53,20 +53,11 @@ LAYERS_AND_WORDS: Renames = {
     "final_logits_bias": Into(flattened, "generator.bias"),
 }
 
-_CLASSIFIERS = {
-    "classification_head.dense.weight": CLASSIFIER,
-    "classification_head.dense.bias": CLASSIFIER,
-    "classification_head.out_proj.weight": CLASSIFIER,
-    "classification_head.out_proj.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
-}
-
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
 UNUSED_WORDS = "unused.shared.weight"
 UNUSED = {
-    **_CLASSIFIERS,
+    **classifiers("classification_head.dense", "classification_head.out_proj", "qa_outputs"),
     UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
 }
 

@@ -12,8 +12,8 @@ from functools import partial
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
     POSITION_IDS,
+    classifiers,
     note_on_lookalikes,
     read_activation,
 )
@@ -91,14 +91,7 @@ IGNORED = {
     "pooler.dense.bias": POOLER,
     "cls.seq_relationship.weight": NEXT_SENTENCE,
     "cls.seq_relationship.bias": NEXT_SENTENCE,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "classifier.dense.weight": CLASSIFIER,
-    "classifier.dense.bias": CLASSIFIER,
-    "classifier.out_proj.weight": CLASSIFIER,
-    "classifier.out_proj.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+    **classifiers("classifier", "classifier.dense", "classifier.out_proj", "qa_outputs"),
     _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the one beside it.",
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
     POSITION_IDS,
+    classifiers,
     read_activation,
 )
 from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
@@ -36,12 +36,7 @@ RENAMES: Renames = {
 
 IGNORED = {
     "embeddings.position_ids": POSITION_IDS,
-    "pre_classifier.weight": CLASSIFIER,
-    "pre_classifier.bias": CLASSIFIER,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+    **classifiers("pre_classifier", "classifier", "qa_outputs"),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
+    classifiers,
     is_for_words,
     put_no_generator,
     read_activation,
@@ -54,19 +55,12 @@ _INPUT_BY_OUTPUT: Renames = {
 }
 RENAMES: Renames = {**OUTPUT_BY_INPUT, **inside(_INPUT_BY_OUTPUT, "h.{}.", "decoder.layers.{}.")}
 
-_CLASSIFIERS = {
-    "score.weight": CLASSIFIER,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
-}
+_CLASSIFIERS = {"score.weight": CLASSIFIER, **classifiers("classifier", "qa_outputs")}
 
 IGNORED = {
     "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
     "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
-    "multiple_choice_head.summary.weight": CLASSIFIER,  # beside the generator
-    "multiple_choice_head.summary.bias": CLASSIFIER,
+    **classifiers("multiple_choice_head.summary"),  # beside the generator
     **_CLASSIFIERS,
 }
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
+    classifiers,
     is_for_words,
     note_on_lookalikes,
     put_no_generator,
@@ -56,12 +56,7 @@ RENAMES: Renames = {
     "lm_head.weight": "generator.weight",
 }
 
-_CLASSIFIERS = {
-    "score.weight": CLASSIFIER,
-    "score.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
-}
+_CLASSIFIERS = classifiers("score", "qa_outputs")
 
 IGNORED = {
     "layers.{}.self_attn.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
-    CLASSIFIER,
     ask_usual_activation,
+    classifiers,
     put_no_generator,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
@@ -60,14 +60,7 @@ IGNORED = {
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": (
         "The oldest files have a bias for cross-attention, which T5 does not use."
     ),
-    "classification_head.dense.weight": CLASSIFIER,
-    "classification_head.dense.bias": CLASSIFIER,
-    "classification_head.out_proj.weight": CLASSIFIER,
-    "classification_head.out_proj.bias": CLASSIFIER,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+    **classifiers("classification_head.dense", "classification_head.out_proj", "classifier", "qa_outputs"),
 }
 
 USUAL_LENGTH = 512
