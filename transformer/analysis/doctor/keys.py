@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -122,12 +122,11 @@ def _compared(tied: TiedKey, raw: RawCheckpoint) -> _Compared:
 
 def _misfits(
     problems: Sequence[KeyProblem], severity: Severity, title: str, meaning: str, advice: str
-) -> list[Finding]:
-    if not problems:
-        return []
-    return [
-        Finding(severity, title, f"{len(problems):,}", meaning, advice, places(map(_described, problems)))
-    ]
+) -> Iterator[Finding]:
+    if problems:
+        yield Finding(
+            severity, title, f"{len(problems):,}", meaning, advice, places(map(_described, problems))
+        )
 
 
 def _described(problem: KeyProblem) -> str:
