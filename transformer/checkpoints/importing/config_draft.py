@@ -114,7 +114,7 @@ class ConfigDraft:
         """Fill in a number: config.json's, or else the answer to a question."""
         if self.config is not None:
             return self.put(name, self.config.number(key, likely[0]), "config", f"config.json: {key}")
-        options = tuple(Option(value, f"{value:g}") for value in likely)
+        options = {value: f"{value:g}" for value in likely}
         return self.ask(name, question, "It is not stored with the weights.", options)
 
     def heads(self, key: str) -> int:
@@ -134,7 +134,7 @@ class ConfigDraft:
             "How many attention heads has each layer?",
             "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
             "heads, and every attention picture would be wrong.",
-            tuple(Option(n, f"{n} (each {d_model // n} wide)") for n in likely),
+            {n: f"{n} (each {d_model // n} wide)" for n in likely},
         )
 
     def pad_id(self, usual: int = -1) -> int:
@@ -157,18 +157,23 @@ class ConfigDraft:
             return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
         return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")
 
-    def ask(self, name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
-        """Fill in the answer to a question, or the first option where there is no answer yet.
+    def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
+        """Fill in the answer to a question, or the likely one of the labels where there is no answer yet.
+
+        The first is the likely one unless it is named.
 
         Raises:
             CheckpointError: for an answer that is none.
         """
+        options = tuple(Option(value, label) for value, label in labels.items())
+        if likely is not None:
+            options = _with_first(likely, options)
         found = hint(name, self.raw.extras)
         if found is not None and isinstance(found[1], float) and isinstance(options[0].value, float):
             others = [option for option in options if option.value != found[1]]
             options = (Option(found[1], f"{found[1]:g}"), *others)
         if found is not None and any(option.value == found[1] for option in options):
-            options = tuple(sorted(options, key=lambda option: option.value != found[1]))
+            options = _with_first(found[1], options)
             why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
         answered = name in self.answers
         value = self._answer(name, self.answers[name], options) if answered else options[0].value
@@ -235,6 +240,10 @@ class ConfigDraft:
             if abs(value) <= sys.float_info.max:
                 return value
         raise CheckpointError(f"{shown(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    return tuple(sorted(options, key=lambda option: option.value != value))
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ from transformer.checkpoints.importing.family import (
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
@@ -160,13 +159,13 @@ def _ask(draft: ConfigDraft) -> None:
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
         "The angles are computed and not stored.",
-        (Option(10_000.0, "10,000 (Llama 2)"), Option(500_000.0, "500,000 (Llama 3)")),
+        {10_000.0: "10,000 (Llama 2)", 500_000.0: "500,000 (Llama 3)"},
     )
     draft.ask(
         "max_len",
         "How many tokens may a text have?",
         "Rotary positions have no table whose length could be read.",
-        (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
+        {2048: "2,048", 4096: "4,096", 8192: "8,192"},
     )
     if _HEAD in draft.raw.tensors or _is_language_model(draft.raw):
         draft.put("tie_generator", _HEAD not in draft.raw.tensors, "shapes", f"whether there is {_HEAD}")
@@ -191,7 +190,7 @@ def _put_heads(draft: ConfigDraft) -> None:
             "n_heads",
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
-            tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in possible),
+            {n: f"{n} (each {q_rows // n} wide)" for n in possible},
         )
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:

@@ -16,7 +16,6 @@ from transformer.checkpoints.importing.families.hugging_face._common import (
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
@@ -156,13 +155,12 @@ def _read_generator(draft: ConfigDraft) -> None:
     raw, config = draft.raw, draft.config
     apart = "lm_head.weight" in raw.tensors and not raw.same_numbers("lm_head.weight", "shared.weight")
     if config is None:
-        scaled = Option(value=True, label="yes: version 1.0, whose generator is the embedding")
-        plain = Option(value=False, label="no: version 1.1")
         draft.ask(
             "logits_scale",
             "Are hidden states divided by the square root of d_model before the generator?",
             "It is done in the program and not stored. A wrong answer makes the model too sure or unsure.",
-            (plain, scaled) if apart else (scaled, plain),
+            {True: "yes: version 1.0, whose generator is the embedding", False: "no: version 1.1"},
+            likely=not apart,
         )
         draft.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return

@@ -30,7 +30,6 @@ from transformer.checkpoints.importing.family import (
     interleaved_by_head,
     of_modules,
 )
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORM = {"gamma": "gamma", "beta": "beta"}
@@ -117,10 +116,10 @@ def _ask_merge(draft: ConfigDraft) -> None:
         "Does the attention transpose its heads back before it merges them?",
         "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
         "the values and linear_layer in your code.",
-        (
-            Option("transposed", "yes: values.permute(0, 2, 1, 3).reshape(...)"),
-            Option("untransposed", "no: values.reshape(...) alone"),
-        ),
+        {
+            "transposed": "yes: values.permute(0, 2, 1, 3).reshape(...)",
+            "untransposed": "no: values.reshape(...) alone",
+        },
     )
     if merge == "untransposed":
         draft.note(

@@ -30,7 +30,6 @@ from transformer.checkpoints.importing.family import (
     table_of_positions,
     three_blocks,
 )
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
@@ -115,17 +114,15 @@ def read_config(draft: ConfigDraft) -> None:
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
-        causal = Option(value=True, label="yes: it continues texts")
-        both_ways = Option(value=False, label="no: it sees whole texts")
-        continues = "generator.weight" in draft.raw.tensors
-        if draft.ask(
+        is_causal = draft.ask(
             "causal",
             "Are later tokens hidden from earlier ones?",
             "The mask is given to the module at each call and not stored. Language models are often built of "
             "encoder layers under such a mask.",
-            (causal, both_ways) if continues else (both_ways, causal),
-        ):
-            n_encoder, n_decoder = 0, n_encoder
+            {True: "yes: it continues texts", False: "no: it sees whole texts"},
+            likely="generator.weight" in draft.raw.tensors,
+        )
+        n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
     if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1
         draft.note(
