@@ -75,14 +75,6 @@ def of_modules(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -
     return table
 
 
-def _none(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    return {}
-
-
-def _as_they_are(raw: RawCheckpoint) -> RawCheckpoint:
-    return raw
-
-
 @dataclass(frozen=True)
 class Family:
     """One layout of checkpoints.
@@ -107,8 +99,8 @@ class Family:
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
-    arrange: Callable[[RawCheckpoint], RawCheckpoint] = _as_they_are
-    stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = _none
+    arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
+    stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""
