@@ -6,6 +6,7 @@ its files, is read once and never copied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def measure(name: str, tensor: Tensor) -> TensorSummary:
     low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
     for piece in _pieces(tensor.detach()):
         lowest, highest = (float(end) for end in piece.aminmax())
-        if not _is_finite(lowest) or not _is_finite(highest):
+        if not math.isfinite(lowest) or not math.isfinite(highest):
             n_nan += int(piece.isnan().sum())
             n_infinite += int(piece.isinf().sum())
         low = lowest if lowest < low or lowest != lowest else low
@@ -118,7 +119,3 @@ def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
     if not tensor.dim():
         return (tensor,)
     return tensor.split(max(1, _PIECE * len(tensor) // tensor.numel()))
-
-
-def _is_finite(number: float) -> bool:
-    return number - number == 0
