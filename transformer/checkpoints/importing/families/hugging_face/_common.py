@@ -59,7 +59,7 @@ def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
         ask_usual_activation(draft, ACTIVATIONS[usual])
     else:
         told = draft.config.choice(key, ACTIVATIONS, usual)
-        draft.put("activation", told, "config", f"config.json: {key}")
+        draft.told("activation", told, key)
 
 
 def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:

@@ -88,7 +88,7 @@ def read_config(draft: ConfigDraft) -> None:
         return
     draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)
-    draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+    draft.told("embedding_scale", scaled, "scale_embedding")
     config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
 

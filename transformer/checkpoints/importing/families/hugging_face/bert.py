@@ -182,9 +182,7 @@ def _read_head(draft: ConfigDraft, head: str) -> None:
     draft.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
     draft.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
     tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
-    draft.put(
-        "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
-    )
+    draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
     if not has_head:
         draft.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "

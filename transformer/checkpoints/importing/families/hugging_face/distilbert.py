@@ -62,9 +62,7 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
     draft.pad_id(usual=0)
     tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
-    draft.put(
-        "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
-    )
+    draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
     if not has_head:
         draft.note("There is no masked-language-model head in the files: the model proposes no words.")
     if draft.config is not None:

@@ -93,12 +93,7 @@ def read_config(draft: ConfigDraft) -> None:
     config = draft.config
     if config is None:
         return
-    draft.put(
-        "attention_scale",
-        config.flag("scale_attn_weights", True),
-        "config",
-        "config.json: scale_attn_weights",
-    )
+    draft.told("attention_scale", config.flag("scale_attn_weights", True), "scale_attn_weights")
     config.only("scale_attn_by_inverse_layer_idx", False, why=_UNCOMMON)
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")

@@ -122,14 +122,14 @@ def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
     if draft["query_key_norm"]:
         usual = draft.length(_Q_NORM, 0)
     d_head = config.integer("head_dim", usual)
-    draft.put("d_head", d_head, "config", "config.json: head_dim")
+    draft.told("d_head", d_head, "head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
-    draft.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
+    draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config)
     put_rotary(draft, config)
     tied = config.flag("tie_word_embeddings", False)
     if _HEAD in draft.raw.tensors or (tied and is_for_words(draft.raw, _CLASSIFIERS, *_BARE)):
-        draft.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+        draft.told("tie_generator", tied, "tie_word_embeddings")
     else:
         put_no_generator(draft)
     config.refuse_unknown(_HARMLESS)
@@ -138,7 +138,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
 def _take_length(draft: ConfigDraft, config: ForeignConfig) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", 2048)
-    draft.put("max_len", positions, "config", "config.json: max_position_embeddings")
+    draft.told("max_len", positions, "max_position_embeddings")
     window = config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
@@ -146,9 +146,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig) -> None:
             f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        draft.put(
-            "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
-        )
+        draft.told("max_len", window, "sliding_window; longer texts would need the window")
 
 
 def _ask(draft: ConfigDraft) -> None:

@@ -54,7 +54,7 @@ def read_config(draft: ConfigDraft) -> None:
         ask_embedding_scale(draft, likely=True)
     else:
         scaled = config.flag("scale_embedding", False)
-        draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        draft.told("embedding_scale", scaled, "scale_embedding")
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)

@@ -119,7 +119,7 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
         )
     # "gated-gelu" has always meant the approximation: models were trained so.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
-    draft.put("activation", activation, "config", "config.json: feed_forward_proj")
+    draft.told("activation", activation, "feed_forward_proj")
 
 
 def _read_distances(draft: ConfigDraft) -> None:
@@ -130,9 +130,9 @@ def _read_distances(draft: ConfigDraft) -> None:
         draft.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
         return
     distance = config.integer("relative_attention_max_distance", USUAL_DISTANCE)
-    draft.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
+    draft.told("max_position_distance", distance, "relative_attention_max_distance")
     length = config.integer("n_positions", USUAL_LENGTH)
-    draft.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
+    draft.told("max_len", length, "n_positions, or the length T5 was trained with")
 
 
 def _read_decoder(draft: ConfigDraft) -> None:
@@ -172,14 +172,11 @@ def _read_generator(draft: ConfigDraft) -> None:
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
         put_no_generator(draft)
         return
-    draft.put(
-        "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
-    )
-    draft.put(
+    draft.told("logits_scale", scales, "scale_decoder_outputs or else tie_word_embeddings")
+    draft.told(
         "tie_generator",
         not apart or (tied and scales),
-        "config",
-        "config.json: tie_word_embeddings, and whether there is lm_head.weight of its own",
+        "tie_word_embeddings, and whether there is lm_head.weight of its own",
     )
 
 
