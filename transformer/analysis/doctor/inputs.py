@@ -63,13 +63,6 @@ class Probe:
     src: Side | None
     tgt: Side | None
 
-    @property
-    def last(self) -> Side:
-        """The side that the output belongs to."""
-        side = self.tgt or self.src
-        assert side is not None
-        return side
-
     def run(self, model: Transformer, tap: Tap = NO_TAP) -> Tensor:
         """The model's output for it: (1, T, V)."""
         return model(ids_tensor(model, self.src), ids_tensor(model, self.tgt), tap)

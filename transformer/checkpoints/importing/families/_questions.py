@@ -21,6 +21,9 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Where people put padding."""
 
+SINUSOIDS = "A table of sinusoids; our model computes its own."
+"""Why a table of positions is not needed."""
+
 NOT_STORED = "It is an argument of the module and not stored with its weights."
 _NORM_POSITIONS = {
     "post": "after, as in the paper (norm_first=False)",

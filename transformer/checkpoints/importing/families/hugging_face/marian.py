@@ -7,7 +7,7 @@ vocabularies of both sides are usually one, and usually targets begin with the p
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_embedding_scale
+from transformer.checkpoints.importing.families._questions import SINUSOIDS, ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
     LAYERS_AND_WORDS,
     UNUSED,
@@ -22,11 +22,10 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = LAYERS_AND_WORDS
 
-_SINUSOIDS = "A table of sinusoids; our model computes its own."
 IGNORED = {
     **UNUSED,
-    "encoder.embed_positions.weight": _SINUSOIDS,
-    "decoder.embed_positions.weight": _SINUSOIDS,
+    "encoder.embed_positions.weight": SINUSOIDS,
+    "decoder.embed_positions.weight": SINUSOIDS,
 }
 
 USUAL_LENGTH = 512

@@ -153,7 +153,8 @@ class _Finder:
             names = sure
         if not self.has_sides:
             return self._only("embedding", "Which is the embedding of the words?", names)
-        fitting = [] if generator is None else self._of_rows(names, self._rows(generator))
+        rows = None if generator is None else self._rows(generator)
+        fitting = [name for name in names if self._rows(name) == rows]
         return self._sides("embedding", names, fitting)
 
     def positions(self, tables: list[str]) -> tuple[str | None, str | None]:
@@ -215,9 +216,6 @@ class _Finder:
 
     def _rows(self, name: str) -> int:
         return max(self.tensors[name].shape[:-1])
-
-    def _of_rows(self, names: list[str], rows: int) -> list[str]:
-        return [name for name in names if self._rows(name) == rows]
 
     def _distinct(self, names: Iterable[str]) -> list[str]:
         """Without those that are the same numbers of the file under another name."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
+    SINUSOIDS,
     ask_activation,
     ask_embedding_scale,
     ask_norm_eps,
@@ -67,10 +68,7 @@ RENAMED_PARTS = {
 }
 """Names outside of the stacks -> those that the questions of all people's modules go by."""
 
-IGNORED = {
-    "src_positions": "A table of sinusoids; our model computes its own.",
-    "tgt_positions": "A table of sinusoids; our model computes its own.",
-}
+IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
 _NORM_POSITIONS = {
     "pre": "before, as in the tutorial: x + sublayer(norm(x))",
     "post": "after, as in the paper: norm(x + sublayer(x))",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
+    SINUSOIDS,
     ask_activation,
     ask_embedding_scale,
     ask_norm_eps,
@@ -75,8 +76,7 @@ RENAMES: Renames = {
 }
 """Names as `arrange` gives them. A lone stack of encoder layers is under both "encoder" and "causal"."""
 
-_SINUSOIDS = "A table of sinusoids; our model computes its own."
-IGNORED = {"src_positions": _SINUSOIDS, "tgt_positions": _SINUSOIDS}
+IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
 
 
 def matches(raw: RawCheckpoint) -> bool:
