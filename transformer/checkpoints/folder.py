@@ -18,24 +18,6 @@ from transformer.text.coder import Coder, Unit
 from transformer.text.plain_values import from_plain, to_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
 
-__all__ = [
-    "MODELS",
-    "VOCABULARY",
-    "CheckpointError",
-    "LoadedModel",
-    "ModelSummary",
-    "default_model",
-    "freeze",
-    "load_weights",
-    "model_folder",
-    "open_coders",
-    "open_model",
-    "save_model",
-    "save_only_weights",
-    "shipped_models",
-    "summarize",
-]
-
 MODELS = ASSETS / "models"
 """Where the shipped models lie, a folder each."""
 

@@ -8,11 +8,12 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
 from transformer.checkpoints.importing.family import StandIn
@@ -138,13 +139,13 @@ def fill(plan: ImportPlan) -> Transformer:
     """
     model = plan.skeleton
     tied = ties(model)
-    weights = dict(_stored(model, plan.weights))
-    weights |= dict(_standing_in(model, plan.weights))
+    weights = dict(_stored(model, plan.weights)) | dict(_standing_in(model, plan.weights))
     model.load_state_dict(weights, strict=False, assign=True)
     for name, first in tied.items():
         owner, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(owner), attribute, model.get_parameter(first))
-    empty = [name for name, weight in _all_tensors(model) if weight.is_meta]
+    all_tensors = chain(model.named_parameters(), model.named_buffers())
+    empty = [name for name, weight in all_tensors if weight.is_meta]
     if empty:
         raise AssertionError(f"{', '.join(empty)} got no numbers")
     return model
@@ -178,11 +179,6 @@ def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> T
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
     # The size that embeddings begin training with; sublayers' matrices get about as much.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
-
-
-def _all_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    yield from model.named_parameters()
-    yield from model.named_buffers()
 
 
 def at_home(path: Path | str) -> Path:

@@ -68,22 +68,18 @@ class Coder(Protocol):
     @property
     def unit(self) -> Unit:
         """What a token is."""
-        ...
 
     @property
     def language(self) -> str | None:
         """Two- or three-letter code of the language it is for; None where that is not known."""
-        ...
 
     @property
     def vocabulary(self) -> Sized:
         """The tokens that have ids."""
-        ...
 
     @property
     def special_tokens(self) -> SpecialTokens:
         """The ids that stand for no text."""
-        ...
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Put the special ids around a sentence's that a stack reads it with, as a source or as a prompt.
@@ -91,11 +87,9 @@ class Coder(Protocol):
         What a decoder's input begins with when there is a source is not its coder's but its model's
         (`LoadedModel.start_ids`).
         """
-        ...
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
         """Put the tokens that `frame` adds around a sentence's, each in the place of its id."""
-        ...
 
     def encode(self, sentence: str) -> EncodedSentence:
         """Encode typed text, without the special ones that `frame` adds.
@@ -103,19 +97,15 @@ class Coder(Protocol):
         Raises:
             SentenceError: only where a tokenizer of others fails on it.
         """
-        ...
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
-        ...
 
     def decode(self, ids: Iterable[int]) -> str:
         """Make the sentence of ids: the special ones that stand for no text are left out."""
-        ...
 
     def token(self, index: int) -> str:
         """Name the token of an id."""
-        ...
 
 
 class OwnTokens:

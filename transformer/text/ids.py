@@ -11,19 +11,6 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _BETWEEN = re.compile(r"[\s,;]+")
 
 
-class TokenIds:
-    """The tokens that have ids.
-
-    Its length is the rows that an embedding needs for all of them: the highest id, and one.
-    """
-
-    def __init__(self, ids: Iterable[int]) -> None:
-        self._rows = max(ids, default=-1) + 1
-
-    def __len__(self) -> int:
-        return self._rows
-
-
 class IdCoder:
     """Ids as their own text: "17 4 256" is three tokens.
 
@@ -37,13 +24,12 @@ class IdCoder:
 
     def __init__(self, *, rows: int, special_tokens: SpecialTokens) -> None:
         self.special_tokens = special_tokens
-        self.vocabulary = TokenIds([rows - 1])
-        self._rows = rows
+        self.vocabulary = range(rows)
 
     def encode(self, sentence: str) -> EncodedSentence:
         """Read typed numbers, with spaces, commas or semicolons between them. Never raises."""
         words = [word for word in _BETWEEN.split(sentence) if word]
-        known = [bool(_NUMBER.fullmatch(word)) and int(word) < self._rows for word in words]
+        known = [bool(_NUMBER.fullmatch(word)) and int(word) < len(self.vocabulary) for word in words]
         return EncodedSentence(
             tokens=words,
             ids=[int(word) if is_id else 0 for word, is_id in zip(words, known, strict=True)],

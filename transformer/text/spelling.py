@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
 MARK = "▁"
 SURROGATES = re.compile("[\ud800-\udfff]")
 """Halves of characters, which no library for text takes."""
 
 _SHOWN = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
-
-
-@lru_cache(maxsize=1)
-def _bytes_of_characters() -> dict[str, int]:
-    """GPT-2's alphabet: visible Latin-1 characters are their own bytes, the others follow from U+0100 on."""
-    hidden = [byte for byte in range(256) if byte not in _SHOWN]
-    return {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte in enumerate(hidden)}
+_HIDDEN = sorted(frozenset(range(256)) - _SHOWN)
+_BYTES = {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte in enumerate(_HIDDEN)}
+"""GPT-2's alphabet: visible Latin-1 characters are their own bytes, the others follow from U+0100 on."""
 
 
 def byte_of_character(token: str) -> bytes:
     """What a token of GPT-2's alphabet spells; characters outside of it spell themselves."""
-    table = _bytes_of_characters()
-    if all(character in table for character in token):
-        return bytes(table[character] for character in token)
+    if all(character in _BYTES for character in token):
+        return bytes(_BYTES[character] for character in token)
     return token.encode()
 
 

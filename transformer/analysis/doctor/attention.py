@@ -112,16 +112,14 @@ def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView
 
 def uniform_findings(view: AttentionView) -> list[Finding]:
     """Whether there are heads that look at all open keys alike, whatever they are."""
-    check = "uniform attention"
     entropies = {head: seen.entropy for head, seen in view.heads.items() if seen.entropies}
     even = [head for head, entropy in entropies.items() if entropy > UNIFORM]
     highest = max(entropies.values(), default=0.0)
     number = f"entropy {highest:.4f} of the highest possible at most, uniform from {UNIFORM} on"
     if not even:
-        return fine(check, "No head has uniform attention", number)
+        return fine("No head has uniform attention", number)
     return [
         Finding(
-            check,
             "warning",
             "Heads with uniform attention",
             f"{len(even):,} of {len(entropies):,} heads; {number}",
@@ -136,7 +134,6 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
 
 def collapsed_findings(view: AttentionView) -> list[Finding]:
     """Whether there are heads that look at one word of the sentence only, whichever word asks."""
-    check = "collapsed attention"
     seen = {head: found for head, found in view.heads.items() if found.favourites}
     fixed = {head: found for head, found in seen.items() if found.collapse > COLLAPSED}
     bad = {head: found for head, found in fixed.items() if not found.rests}
@@ -145,11 +142,10 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
         f"one word gets {share(highest)} of a head's attention at most, collapsed from {share(COLLAPSED)} on"
     )
     if not bad:
-        return fine(check, "No head looks at one word only", number)
+        return fine("No head looks at one word only", number)
     words = sorted({name for found in bad.values() for name, *_ in found.favourites})
     return [
         Finding(
-            check,
             "warning",
             "Heads that look at one word only",
             f"{len(bad):,} of {len(seen):,} heads; {number}",
@@ -164,7 +160,6 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
 
 def sink_findings(view: AttentionView) -> list[Finding]:
     """How much attention rests on the first and last tokens and on those that frame a sentence."""
-    check = "sinks"
     sinks = {
         place: found
         for place, found in view.resting.items()
@@ -174,22 +169,19 @@ def sink_findings(view: AttentionView) -> list[Finding]:
     if not sinks:
         highest = max((found.part for found in view.resting.values()), default=0.0)
         return fine(
-            check, "No attention rests on tokens that frame a sentence", f"{share(highest)} of a kind at most"
+            "No attention rests on tokens that frame a sentence", f"{share(highest)} of a kind at most"
         )
     return [
-        _sink(check, kind, name, found, [head for head in resting if _kind(head[0]) == kind])
+        _sink(kind, name, found, [head for head in resting if _kind(head[0]) == kind])
         for (kind, name), found in sinks.items()
     ]
 
 
-def _sink(
-    check: str, kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str, int]]
-) -> Finding:
+def _sink(kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str, int]]) -> Finding:
     title = f"Attention that rests on {name}"
     number = f"{share(found.part)} of the {kind}'s weight, {share(found.even_part)} if it were even"
     if found.part > ONLY_SINK:
         return Finding(
-            check,
             "warning",
             title,
             number,
@@ -199,7 +191,6 @@ def _sink(
             head_places(heads),
         )
     return Finding(
-        check,
         "note",
         title,
         number,

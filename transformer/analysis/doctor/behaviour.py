@@ -41,12 +41,10 @@ def later_difference(loaded: LoadedModel, probe: Probe) -> float:
 
 def causality_findings(difference: float) -> list[Finding]:
     """Whether the `later_difference` is what it must be: exactly nothing."""
-    check = "later tokens"
     if difference == 0:
-        return fine(check, "A later target token changes nothing earlier", "largest difference 0, exactly")
+        return fine("A later target token changes nothing earlier", "largest difference 0, exactly")
     return [
         Finding(
-            check,
             "problem",
             "A later target token changes what comes before it",
             f"largest relative difference {rounded(difference)}, where 0 is due",
@@ -63,7 +61,6 @@ def causality_findings(difference: float) -> list[Finding]:
 @torch.inference_mode()
 def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     """Whether padding after the sentence changes the output for its words."""
-    check = "padding"
     model = loaded.model
     if not any(_pads(words, model.config.pad_id) for words in (source_words(loaded), target_words(loaded))):
         return []  # neither the model nor its tokenizer knows padding
@@ -75,14 +72,13 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     difference = _largest(alone, padded.run(model)[:, : alone.shape[1]])
     number = f"largest relative difference {rounded(difference)}"
     if difference <= ROUNDING:
-        return fine(check, "Padding changes nothing", number)
+        return fine("Padding changes nothing", number)
     closed = model.config.pad_id
     used = sorted(
         {_pad_id(words, closed) for words in (source_words(loaded), target_words(loaded)) if words.rows}
     )
     return [
         _graded(
-            check,
             difference,
             "Padding changes the output",
             f"{number}, {rounded(ROUNDING)} at most is rounding",
@@ -100,7 +96,6 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 
     Of a decoder that sees no later tokens; else the two can't be the same.
     """
-    check = "cached decoding"
     model, tgt = loaded.model, ids_tensor(loaded.model, probe.tgt)
     assert tgt is not None
     state = model.start(ids_tensor(model, probe.src))
@@ -108,10 +103,9 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     difference = _largest(probe.run(model), cached)
     number = f"largest relative difference {rounded(difference)}"
     if difference <= ROUNDING:
-        return fine(check, "Cached and uncached decoding agree", number)
+        return fine("Cached and uncached decoding agree", number)
     return [
         _graded(
-            check,
             difference,
             "Cached and uncached decoding differ",
             f"{number}, {rounded(ROUNDING)} at most is rounding",
@@ -124,7 +118,6 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 @torch.inference_mode()
 def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     """Whether the output depends on the source's words, and on words elsewhere in the sentence."""
-    check = "inputs matter"
     model, output = loaded.model, probe.run(loaded.model)
     moved: dict[str, float] = {}
     if probe.src is not None:
@@ -139,10 +132,9 @@ def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     ignored = [name for name, difference in moved.items() if difference < _UNMOVED]
     numbers = "; ".join(f"{name} move it by {rounded(difference)}" for name, difference in moved.items())
     if not ignored:
-        return fine(check, "The output depends on what is read", numbers)
+        return fine("The output depends on what is read", numbers)
     return [
         Finding(
-            check,
             "problem",
             f"The output does not depend on {' and '.join(ignored)}",
             f"{numbers} (relative to the largest output)",
@@ -166,15 +158,13 @@ def _pads(words: SideVocabulary, closed: int) -> bool:
     return words.rows > 0 and (closed >= 0 or words.pad is not None)
 
 
-def _graded(check: str, difference: float, title: str, number: str, meaning: str, advice: str) -> Finding:
+def _graded(difference: float, title: str, number: str, meaning: str, advice: str) -> Finding:
     if difference > BROKEN:
-        return Finding(check, "problem", title, number, meaning, advice)
+        return Finding("problem", title, number, meaning, advice)
     rounding = (
         "More than rounding in most models, far less than a broken mask: deep models may round this much."
     )
-    return Finding(
-        check, "note", title, number, rounding, "Nothing, if the model is deep or its outputs are large."
-    )
+    return Finding("note", title, number, rounding, "Nothing, if the model is deep or its outputs are large.")
 
 
 def _largest(a: Tensor, b: Tensor) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -262,13 +262,12 @@ def examine(
             not_made.setdefault(why_not, []).append(check.asks)
         elif found := check.find(patient):
             run.append(check.name)
-            findings += found
+            findings += [replace(finding, check=check.name) for finding in found]
     findings += [_not_made(why_not, questions) for why_not, questions in not_made.items()]
     return Diagnosis(tuple(findings), tuple(run), parts_of(imported.report.config))
 
 
 def _not_made(why_not: str, questions: list[str]) -> Finding:
     checks = "1 check was" if len(questions) == 1 else f"{len(questions)} checks were"
-    return Finding(
-        NOT_MADE, "note", f"{checks} not made", "", f"{why_not} Not looked at: {' '.join(questions)}"
-    )
+    meaning = f"{why_not} Not looked at: {' '.join(questions)}"
+    return Finding("note", f"{checks} not made", meaning=meaning, check=NOT_MADE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from transformer.analysis.parts import Part
@@ -22,7 +22,7 @@ class Finding:
     Names of tensors and tokens in the texts are those of the checkpoint, as they are: data, not Markdown.
 
     Attributes:
-        check: the check that found it, a name of `examine.CHECKS`; or `examine.NOT_MADE`.
+        check: filled in by `examine`: a name of its CHECKS, or NOT_MADE.
         severity: how bad it is.
         title: what was found, a few words.
         number: the number that it rests on, with what it is compared with; empty where there is none.
@@ -31,7 +31,7 @@ class Finding:
         where: tensors, layers and heads; empty where it is about the whole model.
     """
 
-    check: str
+    check: str = field(default="", kw_only=True)
     severity: Severity
     title: str
     number: str = ""
@@ -65,9 +65,9 @@ class Diagnosis:
         return not self.of("problem", "warning")
 
 
-def fine(check: str, title: str, number: str = "") -> list[Finding]:
+def fine(title: str, number: str = "") -> list[Finding]:
     """What a check says that found nothing."""
-    return [Finding(check, "ok", title, number)]
+    return [Finding("ok", title, number)]
 
 
 def places(names: Iterable[str]) -> str:

@@ -67,7 +67,6 @@ def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
 
 def dead_findings(model: Transformer) -> list[Finding]:
     """Whether there are heads whose output is nothing beside that of the others."""
-    check = "dead heads"
     strengths = {
         (heads.path, head): strength
         for heads in attentions(model)
@@ -84,10 +83,9 @@ def dead_findings(model: Transformer) -> list[Finding]:
         f"the weakest of {len(strengths):,} heads has {rounded(weakest)} times the strength of the median one"
     )
     if not dead:
-        return fine(check, "All heads move something", number)
+        return fine("All heads move something", number)
     return [
         Finding(
-            check,
             "warning",
             "Dead heads",
             f"{len(dead):,} of {len(strengths):,}; {number}",
@@ -102,7 +100,6 @@ def dead_findings(model: Transformer) -> list[Finding]:
 
 def duplicate_findings(model: Transformer) -> list[Finding]:
     """Whether two heads of one attention look at the same and move the same."""
-    check = "duplicate heads"
     pairs, highest, compared = [], 0.0, False
     for heads in attentions(model):
         looking, moving = _cosines(heads.q, heads.k), _cosines(heads.o.transpose(1, 2), heads.v)
@@ -116,10 +113,9 @@ def duplicate_findings(model: Transformer) -> list[Finding]:
         return []
     number = f"cosine {highest:.2f} at most in both circuits, the same from {DUPLICATE} on"
     if not pairs:
-        return fine(check, "No two heads do the same", number)
+        return fine("No two heads do the same", number)
     return [
         Finding(
-            check,
             "warning",
             "Heads that do the same",
             f"{len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'}; {number}",

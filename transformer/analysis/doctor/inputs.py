@@ -51,10 +51,6 @@ class Side:
         """The places of the words."""
         return [place for place, special in enumerate(self.special) if not special]
 
-    def replaced(self, changes: dict[int, int]) -> Side:
-        """The same with other ids in some places."""
-        return replace(self, ids=tuple(changes.get(place, old) for place, old in enumerate(self.ids)))
-
     def padded(self, n: int, pad_id: int) -> Side:
         """The same with padding after it."""
         return Side((*self.ids, *[pad_id] * n), (*self.special, *[True] * n), (*self.names, *["padding"] * n))
@@ -66,13 +62,6 @@ class Probe:
 
     src: Side | None
     tgt: Side | None
-
-    @property
-    def last(self) -> Side:
-        """The side that the output belongs to."""
-        side = self.tgt or self.src
-        assert side is not None
-        return side
 
     def run(self, model: Transformer, tap: Tap = NO_TAP) -> Tensor:
         """The model's output for it: (1, T, V)."""
@@ -119,14 +108,10 @@ class SideVocabulary:
         pad_id = self.coder.special_tokens.pad
         return pad_id if pad_id is not None and 0 <= pad_id < self.rows else None
 
-    @property
-    def special(self) -> frozenset[int]:
-        """Ids that stand for no text."""
-        return self.coder.special_tokens.ids
-
     @cached_property
     def _words(self) -> Sequence[int]:
-        return [index for index in range(self.rows) if index not in self.special] or [0]
+        special = self.coder.special_tokens.ids
+        return [index for index in range(self.rows) if index not in special] or [0]
 
     def known(self, ids: Sequence[int]) -> list[int]:
         """Those of the ids that have a row."""
@@ -143,7 +128,7 @@ class SideVocabulary:
         for place, drawn in zip(places, self.draw(len(places), seed=len(places)), strict=True):
             other = next((index for index in self._words if index != drawn), drawn)
             changes[place] = drawn if drawn != side.ids[place] else other
-        return side.replaced(changes)
+        return replace(side, ids=tuple(changes.get(place, old) for place, old in enumerate(side.ids)))
 
 
 def read_vocabulary(loaded: LoadedModel) -> SideVocabulary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,7 +24,6 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
         keys: how the files' names fitted.
         n_tensors: that the files hold.
     """
-    check = "keys"
     findings = [
         *_misfits(
             keys.missing,
@@ -53,7 +52,7 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
         ),
     ]
     return findings or fine(
-        check, "Every weight has its tensor, every tensor its place", f"{n_tensors:,} tensors of the files"
+        "Every weight has its tensor, every tensor its place", f"{n_tensors:,} tensors of the files"
     )
 
 
@@ -65,16 +64,14 @@ def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig
         raw: the files.
         config: of the model; it says whether any weights are tied.
     """
-    check = "tied weights"
     differing = [copy for copy in (_compared(tied, raw) for tied in keys.tied) if copy.largest != 0]
     if not differing:
         if not keys.tied and not _ties(config):
-            return fine(check, "No weights are tied")
+            return fine("No weights are tied")
         number = f"{len(keys.tied):,} stored twice, with the same numbers" if keys.tied else "stored once"
-        return fine(check, "Tied weights are tied", number)
+        return fine("Tied weights are tied", number)
     return [
         Finding(
-            check,
             "warning",
             "Tied weights that are not",
             f"largest difference {rounded(max(copy.largest for copy in differing), digits=3)}, the numbers "
@@ -125,14 +122,11 @@ def _compared(tied: TiedKey, raw: RawCheckpoint) -> _Compared:
 
 def _misfits(
     problems: Sequence[KeyProblem], severity: Severity, title: str, meaning: str, advice: str
-) -> list[Finding]:
-    if not problems:
-        return []
-    return [
-        Finding(
-            "keys", severity, title, f"{len(problems):,}", meaning, advice, places(map(_described, problems))
+) -> Iterator[Finding]:
+    if problems:
+        yield Finding(
+            severity, title, f"{len(problems):,}", meaning, advice, places(map(_described, problems))
         )
-    ]
 
 
 def _described(problem: KeyProblem) -> str:

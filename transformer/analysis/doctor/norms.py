@@ -8,7 +8,7 @@ been meant: the shipped models' gammas lie between 0.14 and 2.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -55,29 +55,24 @@ def gammas(model: Transformer) -> list[Gammas]:
 
 def norm_findings(model: Transformer) -> list[Finding]:
     """Whether the norms' gammas are as those of trained models are."""
-    check = "norms"
     norms = gammas(model)
     findings = [
-        *_closed(check, norms),
-        *_zeros(check, norms),
-        *_negative(check, norms),
-        *_huge(check, norms),
+        *_closed(norms),
+        *_zeros(norms),
+        *_negative(norms),
+        *_huge(norms),
     ]
     largest = max((norm.largest for norm in norms), default=0.0)
     return findings or fine(
-        check,
         "All norms have ordinary gammas",
         f"{len(norms):,} norms, |gamma| {rounded(largest, digits=3)} at most, none ≤ 0",
     )
 
 
-def _closed(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+def _closed(norms: Sequence[Gammas]) -> Iterator[Finding]:
     closed = [norm.path for norm in norms if norm.n_zero == norm.n]
-    if not closed:
-        return []
-    return [
-        Finding(
-            check,
+    if closed:
+        yield Finding(
             "problem",
             "Norms that let nothing through",
             f"all gammas of {len(closed):,} of {len(norms):,} norms are 0",
@@ -86,17 +81,13 @@ def _closed(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "gamma and beta were exchanged in a conversion.",
             places(closed),
         )
-    ]
 
 
-def _zeros(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+def _zeros(norms: Sequence[Gammas]) -> Iterator[Finding]:
     some = [norm for norm in norms if 0 < norm.n_zero < norm.n]
-    if not some:
-        return []
-    worst = max(norm.n_zero / norm.n for norm in some)
-    return [
-        Finding(
-            check,
+    if some:
+        worst = max(norm.n_zero / norm.n for norm in some)
+        yield Finding(
             "warning" if worst > MANY_ZERO else "note",
             "Gammas that are zero",
             f"{sum(norm.n_zero for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
@@ -105,17 +96,13 @@ def _zeros(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "loaded.",
             places(f"{norm.path} ({norm.n_zero:,} of {norm.n:,})" for norm in some),
         )
-    ]
 
 
-def _negative(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+def _negative(norms: Sequence[Gammas]) -> Iterator[Finding]:
     some = [norm for norm in norms if norm.n_negative]
-    if not some:
-        return []
-    worst = max(norm.n_negative / norm.n for norm in some)
-    return [
-        Finding(
-            check,
+    if some:
+        worst = max(norm.n_negative / norm.n for norm in some)
+        yield Finding(
             "warning" if worst > MANY_NEGATIVE else "note",
             "Gammas that are negative",
             f"{sum(norm.n_negative for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
@@ -124,16 +111,12 @@ def _negative(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "save the weights.",
             places(f"{norm.path} ({norm.n_negative:,} of {norm.n:,})" for norm in some),
         )
-    ]
 
 
-def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
+def _huge(norms: Sequence[Gammas]) -> Iterator[Finding]:
     some = [norm for norm in norms if norm.largest > HUGE]
-    if not some:
-        return []
-    return [
-        Finding(
-            check,
+    if some:
+        yield Finding(
             "warning",
             "Gammas that are huge",
             f"up to {max(norm.largest for norm in some):,.3g} in {len(some):,} of {len(norms):,} norms",
@@ -141,4 +124,3 @@ def _huge(check: str, norms: Sequence[Gammas]) -> list[Finding]:
             "Look for a learning rate that was too high, and include the norms in gradient clipping.",
             places(f"{norm.path} ({norm.largest:,.3g})" for norm in some),
         )
-    ]

@@ -38,7 +38,6 @@ def coded_sides(loaded: LoadedModel) -> list[CodedSide]:
 
 def size_findings(loaded: LoadedModel) -> list[Finding]:
     """Whether each token of the tokenizer has a row in the embedding, and each row a token."""
-    check = "vocabulary size"
     findings = []
     numbers = []
     for side in coded_sides(loaded):
@@ -46,24 +45,22 @@ def size_findings(loaded: LoadedModel) -> list[Finding]:
         number = f"{n_tokens:,} tokens, {side.rows:,} rows"
         numbers.append(f"{side.name}: {number}")
         if side.coder.unit == "token":
-            findings.append(_no_tokenizer(check, side))
+            findings.append(_no_tokenizer(side))
         elif n_tokens > side.rows:
-            findings.append(_too_few_rows(check, side, number))
+            findings.append(_too_few_rows(side, number))
         elif n_tokens < side.rows:
-            findings.append(_spare_rows(check, side, number))
-    return findings or fine(check, "The tokenizer fits the embedding", "; ".join(numbers))
+            findings.append(_spare_rows(side, number))
+    return findings or fine("The tokenizer fits the embedding", "; ".join(numbers))
 
 
 def special_findings(loaded: LoadedModel) -> list[Finding]:
     """Whether the tokens that begin and end a sentence are there, each with a row in the embedding."""
-    check = "special tokens"
     outside = [
         f"{name} {what} (id {index:,})" for name, what, index, rows in _specials(loaded) if index >= rows
     ]
     if outside:
         return [
             Finding(
-                check,
                 "problem",
                 "Special tokens without a row in the embedding",
                 f"{len(outside):,}",
@@ -76,7 +73,6 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
     if loaded.model.config.n_decoder_layers and not loaded.end_ids:
         return [
             Finding(
-                check,
                 "note",
                 "No token ends a sentence",
                 "",
@@ -86,7 +82,7 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
             )
         ]
     n_ids = len({(name, index) for name, _, index, _ in _specials(loaded)})
-    return fine(check, "Special tokens have their rows", f"{n_ids:,} ids")
+    return fine("Special tokens have their rows", f"{n_ids:,} ids")
 
 
 def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
@@ -111,12 +107,11 @@ def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
 
 def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
     """How much of the user's text the tokenizer does not know; the text is of the side that is read."""
-    check = "unknown tokens"
     side = coded_sides(loaded)[0]
     encoded = side.coder.encode(text)
     n_unknown, n_tokens = sum(encoded.unknown), len(encoded.unknown)
     if not n_unknown:
-        return fine(check, "Every word of the text is known", f"{n_tokens:,} tokens")
+        return fine("Every word of the text is known", f"{n_tokens:,} tokens")
     part = n_unknown / n_tokens
     words = dict.fromkeys(
         encoded.words[word]
@@ -125,7 +120,6 @@ def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
     )
     return [
         Finding(
-            check,
             "warning" if part > MANY_UNKNOWN else "note",
             "Words that the tokenizer does not know",
             f"{n_unknown:,} of the text's {n_tokens:,} tokens, {share(part)}",
@@ -139,9 +133,8 @@ def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
     ]
 
 
-def _no_tokenizer(check: str, side: CodedSide) -> Finding:
+def _no_tokenizer(side: CodedSide) -> Finding:
     return Finding(
-        check,
         "note",
         f"There is no {side.name} tokenizer",
         f"{side.rows:,} rows",
@@ -150,9 +143,8 @@ def _no_tokenizer(check: str, side: CodedSide) -> Finding:
     )
 
 
-def _too_few_rows(check: str, side: CodedSide, number: str) -> Finding:
+def _too_few_rows(side: CodedSide, number: str) -> Finding:
     return Finding(
-        check,
         "problem",
         f"The {side.name} tokenizer has more tokens than the embedding has rows",
         number,
@@ -163,11 +155,10 @@ def _too_few_rows(check: str, side: CodedSide, number: str) -> Finding:
     )
 
 
-def _spare_rows(check: str, side: CodedSide, number: str) -> Finding:
+def _spare_rows(side: CodedSide, number: str) -> Finding:
     spare = side.rows - len(side.coder.vocabulary)
     severity: Severity = "warning" if spare > SPARE_ROWS and spare > SPARE_PART * side.rows else "note"
     return Finding(
-        check,
         severity,
         f"The {side.name} embedding has more rows than the tokenizer has tokens",
         number,

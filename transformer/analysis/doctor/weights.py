@@ -6,6 +6,7 @@ its files, is read once and never copied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def measure(name: str, tensor: Tensor) -> TensorSummary:
     low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
     for piece in _pieces(tensor.detach()):
         lowest, highest = (float(end) for end in piece.aminmax())
-        if not _is_finite(lowest) or not _is_finite(highest):
+        if not math.isfinite(lowest) or not math.isfinite(highest):
             n_nan += int(piece.isnan().sum())
             n_infinite += int(piece.isinf().sum())
         low = lowest if lowest < low or lowest != lowest else low
@@ -61,11 +62,10 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
         numbers: of every tensor.
         whose: tensors they are, the "model" or the "files".
     """
-    check = "finite"
     bad = [tensor for tensor in numbers if not tensor.finite]
     if not bad:
         number = f"{len(numbers):,} tensors of the {whose}, none with NaN or infinite"
-        return fine(check, "All weights are numbers", number)
+        return fine("All weights are numbers", number)
     findings = []
     for kind, counts in (
         ("NaN", {tensor.name: tensor.n_nan for tensor in bad if tensor.n_nan}),
@@ -74,7 +74,6 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
         if counts:
             findings.append(
                 Finding(
-                    check,
                     "problem",
                     f"Weights that are {kind}",
                     f"{sum(counts.values()):,} of them in {len(counts):,} of {len(numbers):,} tensors",
@@ -93,7 +92,6 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
 
     Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.
     """
-    check = "constant"
     matrices = [tensor for tensor in numbers if len(tensor.shape) > 1 and max(tensor.shape) > 1]
     same = [tensor for tensor in matrices if tensor.low == tensor.high]
     findings = []
@@ -102,7 +100,6 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
         if names:
             findings.append(
                 Finding(
-                    check,
                     "warning",
                     "Matrices of zeros" if zero else "Matrices of one number throughout",
                     f"{len(names):,} of {len(matrices):,} matrices",
@@ -114,7 +111,7 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
                     places(names),
                 )
             )
-    return findings or fine(check, "No matrix is constant", f"{len(matrices):,} matrices")
+    return findings or fine("No matrix is constant", f"{len(matrices):,} matrices")
 
 
 def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
@@ -122,7 +119,3 @@ def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
     if not tensor.dim():
         return (tensor,)
     return tensor.split(max(1, _PIECE * len(tensor) // tensor.numel()))
-
-
-def _is_finite(number: float) -> bool:
-    return number - number == 0

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -47,29 +47,34 @@ _YES_OR_NO = re.compile(r"(yes|no)\b")
 class ConfigDraft:
     """The values of a configuration, filled in one after the other.
 
-    Args:
-        raw: the checkpoint.
-        answers: of the user, by the names of questions.
-
     Attributes:
+        raw: the checkpoint, its tensors under the names that the family knows.
         config: the checkpoint's own config.json, None without one.
+        answers: of the user, by the names of questions.
+        settings: what was filled in, by name.
+        questions: that were asked, by name.
+        notes: whole sentences for the report.
     """
 
     def __init__(self, raw: RawCheckpoint, answers: Mapping[str, Any]) -> None:
         self.raw = raw
         self.config = ForeignConfig.of(raw)
-        self._answers = answers
-        self._settings: dict[str, Setting] = {}
-        self._questions: dict[str, Question] = {}
-        self._notes: list[str] = []
+        self.answers = answers
+        self.settings: dict[str, Setting] = {}
+        self.questions: dict[str, Question] = {}
+        self.notes: list[str] = []
 
     def __getitem__(self, name: str) -> Any:
-        return self._settings[name].value
+        return self.settings[name].value
 
     def put(self, name: str, value: Any, source: SettingSource, why: str) -> Any:
         """Fill in a value."""
-        self._settings[name] = Setting(name, value, source, why)
+        self.settings[name] = Setting(name, value, source, why)
         return value
+
+    def told(self, name: str, value: Any, attribute: str) -> Any:
+        """Fill in what an attribute of config.json says; after its name there may be more words."""
+        return self.put(name, value, "config", f"config.json: {attribute}")
 
     def layout(self, why: str, **values: Any) -> None:
         """Fill in what is the same in every model of a family."""
@@ -78,7 +83,7 @@ class ConfigDraft:
 
     def note(self, sentence: str) -> None:
         """Add a sentence to the report."""
-        self._notes.append(sentence)
+        self.notes.append(sentence)
 
     def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
         """Fill in a size: config.json's, or else the length of an axis of a tensor.
@@ -88,7 +93,7 @@ class ConfigDraft:
         """
         if self.config is not None and (key in self.config or default is not None):
             told = _checked_size(name, self.config.integer(key, default))
-            return self.put(name, told, "config", f"config.json: {key}")
+            return self.told(name, told, key)
         length = _checked_size(name, self.length(tensor, axis))
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
@@ -107,19 +112,19 @@ class ConfigDraft:
                 f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
                 "belong to two different models."
             )
-        return self.put(name, told, "config", f"config.json: {key}")
+        return self.told(name, told, key)
 
     def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
         """Fill in a number: config.json's, or else the answer to a question."""
         if self.config is not None:
-            return self.put(name, self.config.number(key, likely[0]), "config", f"config.json: {key}")
-        options = tuple(Option(value, f"{value:g}") for value in likely)
+            return self.told(name, self.config.number(key, likely[0]), key)
+        options = {value: f"{value:g}" for value in likely}
         return self.ask(name, question, "It is not stored with the weights.", options)
 
     def heads(self, key: str) -> int:
         """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
         if self.config is not None:
-            return self.put("n_heads", self.config.integer(key), "config", f"config.json: {key}")
+            return self.told("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
     def ask_heads(self, usual: int = 0) -> int:
@@ -133,7 +138,7 @@ class ConfigDraft:
             "How many attention heads has each layer?",
             "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
             "heads, and every attention picture would be wrong.",
-            tuple(Option(n, f"{n} (each {d_model // n} wide)") for n in likely),
+            {n: f"{n} (each {d_model // n} wide)" for n in likely},
         )
 
     def pad_id(self, usual: int = -1) -> int:
@@ -153,25 +158,30 @@ class ConfigDraft:
         if pad is None:
             return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
         if pad != usual and pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
-            return self.put("pad_id", -1, "config", "config.json: pad_token_id also begins or ends texts")
-        return self.put("pad_id", self.config.integer("pad_token_id"), "config", "config.json: pad_token_id")
+            return self.told("pad_id", -1, "pad_token_id also begins or ends texts")
+        return self.told("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
 
-    def ask(self, name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
-        """Fill in the answer to a question, or the first option where there is no answer yet.
+    def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
+        """Fill in the answer to a question, or the likely one of the labels where there is no answer yet.
+
+        The first is the likely one unless it is named.
 
         Raises:
             CheckpointError: for an answer that is none.
         """
+        options = tuple(Option(value, label) for value, label in labels.items())
+        if likely is not None:
+            options = _with_first(likely, options)
         found = hint(name, self.raw.extras)
         if found is not None and isinstance(found[1], float) and isinstance(options[0].value, float):
             others = [option for option in options if option.value != found[1]]
             options = (Option(found[1], f"{found[1]:g}"), *others)
         if found is not None and any(option.value == found[1] for option in options):
-            options = tuple(sorted(options, key=lambda option: option.value != found[1]))
+            options = _with_first(found[1], options)
             why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
-        answered = name in self._answers
-        value = self._answer(name, self._answers[name], options) if answered else options[0].value
-        self._questions[name] = Question(name, text, why, options, value, answered)
+        answered = name in self.answers
+        value = self._answer(name, self.answers[name], options) if answered else options[0].value
+        self.questions[name] = Question(name, text, why, options, value, answered)
         return self.put(name, value, "answer" if answered else "assumed", text)
 
     def length(self, tensor: str, axis: int) -> int:
@@ -192,32 +202,25 @@ class ConfigDraft:
         """What the files call a tensor."""
         return self.raw.tensors[tensor].name
 
-    def finish(self) -> DerivedConfig:
+    def finish(self) -> TransformerConfig:
         """What was filled in, as a configuration.
 
         Raises:
             CheckpointError: for values that make no model, and for answers to questions that were not asked.
         """
-        unasked = sorted(set(self._answers) - set(self._questions))
+        unasked = sorted(set(self.answers) - set(self.questions))
         if unasked:
-            asked = ", ".join(self._questions) or "none: everything is told by the files"
+            asked = ", ".join(self.questions) or "none: everything is told by the files"
             raise CheckpointError(
                 f"There is no question {shown(unasked[0])} about this model; there are: {asked}."
             )
-        values = {name: setting.value for name, setting in self._settings.items() if name in _FIELDS}
-        if self._settings.keys() - _FIELDS - self._questions.keys():
-            raise AssertionError(f"No part of a configuration: {self._settings.keys() - _FIELDS}")
+        values = {name: setting.value for name, setting in self.settings.items() if name in _FIELDS}
+        if self.settings.keys() - _FIELDS - self.questions.keys():
+            raise AssertionError(f"No part of a configuration: {self.settings.keys() - _FIELDS}")
         try:
-            config = TransformerConfig.from_dict(values)
+            return TransformerConfig.from_dict(values)
         except ConfigError as error:
             raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
-        return DerivedConfig(
-            config,
-            tuple(self._settings.values()),
-            tuple(self._questions.values()),
-            tuple(self._notes),
-            self.raw,
-        )
 
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
@@ -241,6 +244,10 @@ class ConfigDraft:
             if abs(value) <= sys.float_info.max:
                 return value
         raise CheckpointError(f"{shown(given)} is no answer to {name}: choose one of {offered}.")
+
+
+def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    return tuple(sorted(options, key=lambda option: option.value != value))
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:

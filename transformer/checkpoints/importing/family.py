@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from torch import Tensor
 
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -38,6 +38,10 @@ class Into:
         self.by = by
         self.names = names
 
+    def renamed(self, *, before: str = "", after: str = "") -> Into:
+        """The same with something before and after each name."""
+        return Into(self.by, *(before + name + after for name in self.names))
+
 
 Renames = Mapping[str, str | Into]
 """Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
@@ -49,12 +53,26 @@ def targets(target: str | Into) -> Into:
     return Into(as_it_is, target) if isinstance(target, str) else target
 
 
-def _none(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    return {}
+def inside(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
+    """The table of a part with what stands before its foreign names and before ours, where the part is."""
+    return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
 
 
-def _as_they_are(raw: RawCheckpoint) -> RawCheckpoint:
-    return raw
+def of_modules(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
+    """The table of the weights and biases of linear layers and norms.
+
+    Args:
+        modules: foreign name -> ours, which ends with "norm" for a norm.
+        gamma: what foreign norms call it.
+        beta: the same.
+    """
+    table: dict[str, Into] = {}
+    for theirs, target in modules.items():
+        into = targets(target)
+        is_norm = into.names[0].endswith("norm")
+        parts = {gamma: "gamma", beta: "beta"} if is_norm else {"weight": "weight", "bias": "bias"}
+        table |= {f"{theirs}.{part}": into.renamed(after=f".{ours}") for part, ours in parts.items()}
+    return table
 
 
 @dataclass(frozen=True)
@@ -65,8 +83,7 @@ class Family:
         name: short, without spaces.
         label: for people.
         matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
-        read_config: the configuration from the checkpoint and the user's answers; raises CheckpointError
-            for what our model does not compute.
+        read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
         renames: foreign names to ours; None where the names are ours already.
         ignored: foreign names that the model does without, and why that changes nothing.
         prefixes: that some models of the family have before their names ("bert.", "model."); taken off before
@@ -78,12 +95,12 @@ class Family:
     name: str
     label: str
     matches: Callable[[RawCheckpoint], bool]
-    read_config: Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]
+    read_config: Callable[[ConfigDraft], None]
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
-    arrange: Callable[[RawCheckpoint], RawCheckpoint] = _as_they_are
-    stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = _none
+    arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
+    stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""

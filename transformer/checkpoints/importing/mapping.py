@@ -25,11 +25,11 @@ _LONGEST_SEARCH = 4_000
 """Other names that a name is compared with at most."""
 
 
-@dataclass(frozen=True)
-class Assignment:
-    """One stored tensor, and our weights that it becomes."""
+class Assignment(NamedTuple):
+    """One stored tensor, the name in the table that it fits, and our weights that it becomes."""
 
     stored: StoredTensor
+    pattern: str
     names: tuple[str, ...]
     transform: Transform
 
@@ -68,15 +68,6 @@ def ties(model: nn.Module) -> dict[str, str]:
 def plan_weights(raw: RawCheckpoint, family: Family, model: Transformer) -> WeightPlan:
     """Compare a checkpoint, its tensors arranged by the family, with the model's skeleton."""
     return _Planner(raw, family, model).plan()
-
-
-class _Match(NamedTuple):
-    """Where a stored tensor belongs: the name in the table that it fits, and our weights."""
-
-    stored: StoredTensor
-    pattern: str
-    transform: Transform
-    names: tuple[str, ...]
 
 
 class _Planner:
@@ -119,7 +110,7 @@ class _Planner:
         )
         return self.result
 
-    def _matches(self) -> Iterator[_Match]:
+    def _matches(self) -> Iterator[Assignment]:
         """Stored tensors with their targets, as far as the model has them; the others are written down."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
         for name, stored in self.raw.tensors.items():
@@ -136,11 +127,12 @@ class _Planner:
                 detail = "no part of this model" if match is None else "no part of it in this configuration"
                 self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {detail}"))
 
-    def _match(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> _Match:
+    def _match(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> Assignment:
         into = targets(self.renames[pattern])
-        return _Match(stored, pattern, into.by, tuple(name.format(*numbers) for name in into.names))
+        names = tuple(name.format(*numbers) for name in into.names)
+        return Assignment(stored, pattern, names, into.by)
 
-    def _assign(self, match: _Match) -> None:
+    def _assign(self, match: Assignment) -> None:
         stored, wrong = match.stored, self._misfit(match)
         names = tuple(self.tied.get(name, name) for name in match.names)
         if names[0] in self.filled:
@@ -151,10 +143,10 @@ class _Planner:
             self.misshaped.append(KeyProblem(stored.name, wrong))
             self.filled |= dict.fromkeys(names, stored)
         else:
-            self.result.assignments.append(Assignment(stored, names, match.transform))
+            self.result.assignments.append(match._replace(names=names))
             self.filled |= dict.fromkeys(names, stored)
 
-    def _misfit(self, match: _Match) -> str:
+    def _misfit(self, match: Assignment) -> str:
         """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
         stored, names = match.stored, match.names
         if stored.dtype not in FLOATS:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -50,18 +50,20 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
     family, arranged = recognise(raw)
-    derived = family.read_config(arranged, answers)
-    _check_cost(derived.config)
-    model = skeleton(derived.config)
-    weights = plan_weights(derived.raw or arranged, family, model)
+    draft = ConfigDraft(arranged, answers)
+    family.read_config(draft)
+    config = draft.finish()
+    _check_cost(config)
+    model = skeleton(config)
+    weights = plan_weights(draft.raw, family, model)
     report = ImportReport(
         family=family.name,
         family_label=family.label,
-        config=derived.config,
-        settings=derived.settings,
-        questions=derived.questions,
+        config=config,
+        settings=tuple(draft.settings.values()),
+        questions=tuple(draft.questions.values()),
         keys=weights.keys,
-        notes=(*_notes_on_config(raw), *derived.notes, *_notes_on_stand_ins(weights)),
+        notes=(*_notes_on_config(raw), *draft.notes, *_notes_on_stand_ins(weights)),
     )
     return ImportPlan(report, weights, model)
 

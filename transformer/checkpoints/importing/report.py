@@ -54,17 +54,6 @@ class Question:
 
 
 @dataclass(frozen=True)
-class DerivedConfig:
-    """A configuration, how it came about, whole sentences about it, and the tensors as answers name them."""
-
-    config: TransformerConfig
-    settings: tuple[Setting, ...]
-    questions: tuple[Question, ...]
-    notes: tuple[str, ...] = ()
-    raw: RawCheckpoint | None = None
-
-
-@dataclass(frozen=True)
 class KeyProblem:
     """A tensor that is missing, not expected, or of another shape; names are those of the files.
 

@@ -7,6 +7,7 @@ them. All is as in Hugging Face's library 5.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -104,9 +105,7 @@ def frame_with_language(
         frame_with(built.tokenizer, [source], [end])
     else:
         frame_with(built.tokenizer, [], [end, source])
-    return LibraryTokenizer(
-        built.tokenizer, built.spelling, built.named, built.clean_up, languages=(source, target)
-    )
+    return replace(built, languages=(source, target))
 
 
 def _tokens(settings: TokenizerSettings) -> dict[str, str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from transformer.checkpoints.tokenizers.words import words_of_pieces, words_of_text
 from transformer.text.coder import EncodedSentence, SpecialTokens, Unit
-from transformer.text.ids import TokenIds
 from transformer.text.spelling import SURROGATES
 
 
@@ -38,7 +37,7 @@ class ForeignCoder(ABC):
         special_tokens: SpecialTokens,
         language: str | None,
     ) -> None:
-        self.vocabulary = TokenIds(ids)
+        self.vocabulary = range(max(ids, default=-1) + 1)  # the rows that all its ids need
         self.special_tokens = special_tokens
         self.language = language
         self._unknown = unknown

@@ -11,7 +11,7 @@ from sentencepiece import SentencePieceProcessor
 from transformer.checkpoints.reading.raw import Texts, json_object
 from transformer.checkpoints.tokenizers.foreign_coder import ForeignCoder
 from transformer.checkpoints.tokenizers.piece_model import read_piece_model
-from transformer.checkpoints.tokenizers.settings import NAMED, TokenizerSettings
+from transformer.checkpoints.tokenizers.settings import TokenizerSettings, by_role
 from transformer.checkpoints.tokenizers.vocabulary_files import check_vocabulary
 from transformer.errors import CheckpointError, shown
 from transformer.text.coder import SpecialTokens
@@ -86,15 +86,11 @@ def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide,
     source_ids = _vocabulary(texts, "vocab.json")
     target_ids = _vocabulary(texts, "target_vocab.json") if separate else source_ids
     source, target = (_open(texts, name) for name in ("source.spm", "target.spm"))
-    sides = (
-        (source, source_ids, settings.text("source_lang")),
-        (target, target_ids, settings.text("target_lang")),
+    joiner = target if separate else source
+    return (
+        _side(source, joiner, source_ids, settings, settings.text("source_lang")),
+        _side(target, joiner, target_ids, settings, settings.text("target_lang")),
     )
-    first, second = (
-        _side(pieces, target if separate else source, ids, settings, language)
-        for pieces, ids, language in sides
-    )
-    return first, second
 
 
 def _side(
@@ -105,8 +101,7 @@ def _side(
     language: str,
 ) -> MarianSide:
     named = DEFAULTS | {name: token.content for name, token in settings.named.items()}
-    roles = [named[name] for name in NAMED if name in named]
-    roles += [token for name, token in named.items() if name not in NAMED]
+    roles = by_role(named)
     ids = dict(vocabulary) | {token.content: index for index, token in settings.added.items()}
     for token in (*roles, *(extra.content for extra in settings.extra)):
         ids.setdefault(token, len(ids))

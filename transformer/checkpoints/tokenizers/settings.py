@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from tokenizers import AddedToken, Tokenizer, processors
 
@@ -25,6 +25,7 @@ FAIRSEQ_TOKENS = {
 """What fairseq's models, RoBERTa and those after it, call their special tokens."""
 MAX_TOKENS = 2_000_000
 MAX_ADDED = 100_000
+Token = TypeVar("Token", AddedToken, str)
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 
@@ -162,9 +163,7 @@ def add_special_tokens(
         name: existing.get(token.content, token) if _is_plain(token) else token
         for name, token in named.items()
     }
-    roles = [*(named[name] for name in NAMED if name in named)]
-    roles += [token for name, token in named.items() if name not in NAMED]
-    special_tokens = [token for token in (*roles, *settings.extra, *extra) if token.content]
+    special_tokens = [token for token in (*by_role(named), *settings.extra, *extra) if token.content]
     known = set(map(repr, existing.values()))
     never_cut = [token for _, token in sorted(settings.added.items(), key=lambda item: item[0])]
     tokenizer.add_tokens([token for token in never_cut if token.content and repr(token) not in known])
@@ -172,6 +171,12 @@ def add_special_tokens(
     tokenizer.add_tokens([token for token in special_tokens if token.content not in present])
     tokenizer.add_special_tokens(special_tokens)
     return {name: token.content for name, token in named.items()}
+
+
+def by_role(named: Mapping[str, Token]) -> list[Token]:
+    """The tokens in the order in which they get ids: NAMED, then those with roles of the model's own."""
+    first = [named[name] for name in NAMED if name in named]
+    return first + [token for name, token in named.items() if name not in NAMED]
 
 
 def _is_plain(token: AddedToken) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
 from transformer.model.positions import sinusoidal_encoding
@@ -21,6 +20,9 @@ _COMPARED_ROWS = 2_048
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Where people put padding."""
+
+SINUSOIDS = "A table of sinusoids; our model computes its own."
+"""Why a table of positions is not needed."""
 
 NOT_STORED = "It is an argument of the module and not stored with its weights."
 _NORM_POSITIONS = {
@@ -41,8 +43,7 @@ def ask_norm_position(
     why: str = f"{NOT_STORED} torch calls it norm_first.",
 ) -> None:
     """Whether norms come before or after the sublayers; arguments as of `ask_activation`."""
-    options = tuple(Option(name, label) for name, label in labels.items())
-    draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, options)
+    draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, labels)
 
 
 def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
@@ -51,7 +52,7 @@ def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
         "norm_eps",
         "What is added to the variance in a norm?",
         f"{NOT_STORED} It matters little unless yours is far from the usual ones.",
-        tuple(Option(eps, f"{eps:g}") for eps in likely),
+        {eps: f"{eps:g}" for eps in likely},
     )
 
 
@@ -81,20 +82,18 @@ def ask_activation(
         labels: our name of each -> what the user reads, the likeliest first.
         why: it can't be read from the files.
     """
-    options = tuple(Option(name, label) for name, label in labels.items())
-    draft.ask("activation", "Which activation does the feed-forward have?", why, options)
+    draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
     """Whether embeddings are multiplied by sqrt(d_model)."""
-    scaled = Option(value=True, label="yes, as in the paper (section 3.4)")
-    plain = Option(value=False, label="no")
     draft.ask(
         "embedding_scale",
         "Are embeddings multiplied by the square root of d_model?",
         "It is done in the program and not stored. A wrong answer makes words too loud or too quiet beside "
         "their positions.",
-        (scaled, plain) if likely else (plain, scaled),
+        {True: "yes, as in the paper (section 3.4)", False: "no"},
+        likely=likely,
     )
 
 
@@ -108,15 +107,14 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
     lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
-        options = (
-            Option("sinusoidal", "sines and cosines, as in the paper (section 3.5)"),
-            Option("none", "no positions"),
-        )
+        labels = {"none": "no positions"}
+        if draft["d_model"] % 2 == 0:
+            labels = {"sinusoidal": "sines and cosines, as in the paper (section 3.5)"} | labels
         draft.ask(
             "positions",
             "How does the model know where a token stands?",
             "There is no table of positions in the files; sinusoids are usually computed.",
-            options[1:] if draft["d_model"] % 2 else options,
+            labels,
         )
         return
     draft.put("max_len", min(lengths), "shapes", f"rows of {draft.stored_name(tables[0])}")
@@ -154,7 +152,7 @@ def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
         "Which id fills up short sentences of a batch?",
         "The vocabulary is not stored with the weights. This token is never looked at."
         + (f" Row {zeros[0]} of the embedding is zero, as that of padding is." if zeros else ""),
-        (*(Option(index, str(index)) for index in ids), Option(-1, "none")),
+        {index: str(index) for index in ids} | {-1: "none"},
     )
 
 

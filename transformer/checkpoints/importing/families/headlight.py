@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.report import DerivedConfig, Setting
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import ConfigError, TransformerConfig
@@ -20,30 +18,28 @@ def matches(raw: RawCheckpoint) -> bool:
     return raw.json("config.json").keys() >= _REQUIRED
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """The configuration as it was saved.
 
     Raises:
         CheckpointError: when it makes no model, or is asked about.
     """
-    if answers:
+    if draft.answers:
         raise CheckpointError(
             "There is nothing to ask about a model of Headlight's own: open it without answers."
         )
+    raw = draft.raw
     told = raw.json("config.json")
     try:
         config = TransformerConfig.from_dict(told)
     except ConfigError as error:
         raise CheckpointError(f"{raw.path / 'config.json'}: {error}") from error
-    settings = [
-        Setting(field.name, getattr(config, field.name), "config", f"config.json: {field.name}")
-        if field.name in told
-        else Setting(
-            field.name, getattr(config, field.name), "layout", "what models had before it was a choice"
-        )
-        for field in fields(config)
-    ]
-    return DerivedConfig(config, tuple(settings), ())
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in told:
+            draft.told(field.name, value, field.name)
+        else:
+            draft.put(field.name, value, "layout", "what models had before it was a choice")
 
 
 FAMILY = Family(

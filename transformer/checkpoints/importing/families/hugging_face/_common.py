@@ -25,6 +25,11 @@ POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
 """Reasons why a tensor is not needed."""
 
 
+def classifiers(*modules: str) -> dict[str, str]:
+    """The weights and biases of heads for other tasks, with the reason why they are not needed."""
+    return {f"{module}.{part}": CLASSIFIER for module in modules for part in ("weight", "bias")}
+
+
 def note_on_lookalikes(draft: ConfigDraft, others: str) -> None:
     """Say that other models have the same names, where no config.json tells which one it is."""
     if draft.config is None:
@@ -54,7 +59,7 @@ def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
         ask_usual_activation(draft, ACTIVATIONS[usual])
     else:
         told = draft.config.choice(key, ACTIVATIONS, usual)
-        draft.put("activation", told, "config", f"config.json: {key}")
+        draft.told("activation", told, key)
 
 
 def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:

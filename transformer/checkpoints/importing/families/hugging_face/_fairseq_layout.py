@@ -13,11 +13,11 @@ from torch import Tensor
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
+    classifiers,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Into, Renames
+from transformer.checkpoints.importing.family import Into, Renames, inside, of_modules
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -29,70 +29,35 @@ def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return (tensor.flatten(),)
 
 
+_ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
+_ENCODER_LAYER: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    "self_attn_layer_norm": "self_attn_norm",
+    "fc1": "feed_forward.w_1",
+    "fc2": "feed_forward.w_2",
+    "final_layer_norm": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **_ENCODER_LAYER,
+    **inside(_ATTENTION, "encoder_attn.", "cross_attn."),
+    "encoder_attn_layer_norm": "cross_attn_norm",
+}
+
 LAYERS_AND_WORDS: Renames = {
     "shared.weight": "src_embedding.weight",
     "encoder.embed_tokens.weight": "src_embedding.weight",
-    "encoder.layers.{}.self_attn.q_proj.weight": "encoder.layers.{}.self_attn.w_q.weight",
-    "encoder.layers.{}.self_attn.q_proj.bias": "encoder.layers.{}.self_attn.w_q.bias",
-    "encoder.layers.{}.self_attn.k_proj.weight": "encoder.layers.{}.self_attn.w_k.weight",
-    "encoder.layers.{}.self_attn.k_proj.bias": "encoder.layers.{}.self_attn.w_k.bias",
-    "encoder.layers.{}.self_attn.v_proj.weight": "encoder.layers.{}.self_attn.w_v.weight",
-    "encoder.layers.{}.self_attn.v_proj.bias": "encoder.layers.{}.self_attn.w_v.bias",
-    "encoder.layers.{}.self_attn.out_proj.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layers.{}.self_attn.out_proj.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layers.{}.self_attn_layer_norm.weight": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layers.{}.self_attn_layer_norm.bias": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layers.{}.fc1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layers.{}.fc1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layers.{}.fc2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layers.{}.fc2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layers.{}.final_layer_norm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layers.{}.final_layer_norm.bias": "encoder.layers.{}.feed_forward_norm.beta",
+    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
     "decoder.embed_tokens.weight": "tgt_embedding.weight",
-    "decoder.layers.{}.self_attn.q_proj.weight": "decoder.layers.{}.self_attn.w_q.weight",
-    "decoder.layers.{}.self_attn.q_proj.bias": "decoder.layers.{}.self_attn.w_q.bias",
-    "decoder.layers.{}.self_attn.k_proj.weight": "decoder.layers.{}.self_attn.w_k.weight",
-    "decoder.layers.{}.self_attn.k_proj.bias": "decoder.layers.{}.self_attn.w_k.bias",
-    "decoder.layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
-    "decoder.layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
-    "decoder.layers.{}.self_attn.out_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "decoder.layers.{}.self_attn.out_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "decoder.layers.{}.self_attn_layer_norm.weight": "decoder.layers.{}.self_attn_norm.gamma",
-    "decoder.layers.{}.self_attn_layer_norm.bias": "decoder.layers.{}.self_attn_norm.beta",
-    "decoder.layers.{}.encoder_attn.q_proj.weight": "decoder.layers.{}.cross_attn.w_q.weight",
-    "decoder.layers.{}.encoder_attn.q_proj.bias": "decoder.layers.{}.cross_attn.w_q.bias",
-    "decoder.layers.{}.encoder_attn.k_proj.weight": "decoder.layers.{}.cross_attn.w_k.weight",
-    "decoder.layers.{}.encoder_attn.k_proj.bias": "decoder.layers.{}.cross_attn.w_k.bias",
-    "decoder.layers.{}.encoder_attn.v_proj.weight": "decoder.layers.{}.cross_attn.w_v.weight",
-    "decoder.layers.{}.encoder_attn.v_proj.bias": "decoder.layers.{}.cross_attn.w_v.bias",
-    "decoder.layers.{}.encoder_attn.out_proj.weight": "decoder.layers.{}.cross_attn.w_o.weight",
-    "decoder.layers.{}.encoder_attn.out_proj.bias": "decoder.layers.{}.cross_attn.w_o.bias",
-    "decoder.layers.{}.encoder_attn_layer_norm.weight": "decoder.layers.{}.cross_attn_norm.gamma",
-    "decoder.layers.{}.encoder_attn_layer_norm.bias": "decoder.layers.{}.cross_attn_norm.beta",
-    "decoder.layers.{}.fc1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "decoder.layers.{}.fc1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "decoder.layers.{}.fc2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "decoder.layers.{}.fc2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "decoder.layers.{}.final_layer_norm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
-    "decoder.layers.{}.final_layer_norm.bias": "decoder.layers.{}.feed_forward_norm.beta",
+    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
     "lm_head.weight": "generator.weight",
     "final_logits_bias": Into(flattened, "generator.bias"),
-}
-
-_CLASSIFIERS = {
-    "classification_head.dense.weight": CLASSIFIER,
-    "classification_head.dense.bias": CLASSIFIER,
-    "classification_head.out_proj.weight": CLASSIFIER,
-    "classification_head.out_proj.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
 }
 
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
 UNUSED_WORDS = "unused.shared.weight"
 UNUSED = {
-    **_CLASSIFIERS,
+    **classifiers("classification_head.dense", "classification_head.out_proj", "qa_outputs"),
     UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
 }
 

@@ -19,7 +19,7 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
         CheckpointError: for a way of stretching that Headlight's model does not have.
     """
     rope = _rope(config)
-    draft.put("position_base", rope.number("rope_theta", 10_000.0), "config", "config.json: rope_theta")
+    draft.told("position_base", rope.number("rope_theta", 10_000.0), "rope_theta")
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
         return
@@ -28,9 +28,7 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
             f"config.json says rope_type {shown(kind)}: Headlight's model knows {', '.join(UNSTRETCHED)}, "
             "linear and llama3."
         )
-    draft.put(
-        "rotary_stretch", rope.number("factor"), "config", "config.json: factor of the rotary positions"
-    )
+    draft.told("rotary_stretch", rope.number("factor"), "factor of the rotary positions")
     if kind == "llama3":
         _put_range(draft, rope, config.integer("max_position_embeddings", 2048))
 

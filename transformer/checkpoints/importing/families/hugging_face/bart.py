@@ -6,9 +6,7 @@ after the sublayers; mBART's before them, with one more after each stack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
@@ -22,8 +20,14 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    may_be,
+    of_modules,
+    without_first_rows,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
@@ -32,15 +36,15 @@ UNUSED_ROWS = 2
 RENAMES: Renames = {
     **LAYERS_AND_WORDS,
     "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
-    "encoder.layernorm_embedding.weight": "src_embedding.norm.gamma",
-    "encoder.layernorm_embedding.bias": "src_embedding.norm.beta",
-    "encoder.layer_norm.weight": "encoder.final_norm.gamma",
-    "encoder.layer_norm.bias": "encoder.final_norm.beta",
     "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
-    "decoder.layernorm_embedding.weight": "tgt_embedding.norm.gamma",
-    "decoder.layernorm_embedding.bias": "tgt_embedding.norm.beta",
-    "decoder.layer_norm.weight": "decoder.final_norm.gamma",
-    "decoder.layer_norm.bias": "decoder.final_norm.beta",
+    **of_modules(
+        {
+            "encoder.layernorm_embedding": "src_embedding.norm",
+            "encoder.layer_norm": "encoder.final_norm",
+            "decoder.layernorm_embedding": "tgt_embedding.norm",
+            "decoder.layer_norm": "decoder.final_norm",
+        }
+    ),
 }
 
 PAD_ID = 1
@@ -64,10 +68,9 @@ def _is_pre_norm(raw: RawCheckpoint) -> bool:
     return "encoder.layer_norm.weight" in raw.tensors
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
-    pre_norm = _is_pre_norm(raw)
+    pre_norm = _is_pre_norm(draft.raw)
     read_stacks(draft, activation="gelu")
     why = "whether there is a norm after the encoder"
     draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
@@ -82,13 +85,12 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         draft.put("max_len", rows - UNUSED_ROWS, "shapes", why)
         ask_embedding_scale(draft, likely=pre_norm)
         note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
-        return draft.finish()
+        return
     draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
     scaled = config.flag("scale_embedding", False)
-    draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+    draft.told("embedding_scale", scaled, "scale_embedding")
     config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
-    return draft.finish()
 
 
 BART = Family(

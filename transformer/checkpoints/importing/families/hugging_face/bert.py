@@ -7,62 +7,56 @@ weights of norms gamma and beta. RoBERTa's positions begin at row 2 of their tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
     POSITION_IDS,
+    classifiers,
     note_on_lookalikes,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, without_first_rows
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    may_be,
+    of_modules,
+    without_first_rows,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-ENCODER: Renames = {
+_LAYER: Renames = {
+    "attention.self.query": "self_attn.w_q",
+    "attention.self.key": "self_attn.w_k",
+    "attention.self.value": "self_attn.w_v",
+    "attention.output.dense": "self_attn.w_o",
+    "attention.output.LayerNorm": "self_attn_norm",
+    "intermediate.dense": "feed_forward.w_1",
+    "output.dense": "feed_forward.w_2",
+    "output.LayerNorm": "feed_forward_norm",
+}
+_ENCODER: Renames = {
+    "embeddings.LayerNorm": "src_embedding.norm",
+    **inside(_LAYER, "encoder.layer.{}.", "encoder.layers.{}."),
+}
+_EMBEDDINGS: Renames = {
     "embeddings.word_embeddings.weight": "src_embedding.weight",
     "embeddings.token_type_embeddings.weight": "src_embedding.segments",
-    "embeddings.LayerNorm.weight": "src_embedding.norm.gamma",
-    "embeddings.LayerNorm.bias": "src_embedding.norm.beta",
-    "embeddings.LayerNorm.gamma": "src_embedding.norm.gamma",
-    "embeddings.LayerNorm.beta": "src_embedding.norm.beta",
-    "encoder.layer.{}.attention.self.query.weight": "encoder.layers.{}.self_attn.w_q.weight",
-    "encoder.layer.{}.attention.self.query.bias": "encoder.layers.{}.self_attn.w_q.bias",
-    "encoder.layer.{}.attention.self.key.weight": "encoder.layers.{}.self_attn.w_k.weight",
-    "encoder.layer.{}.attention.self.key.bias": "encoder.layers.{}.self_attn.w_k.bias",
-    "encoder.layer.{}.attention.self.value.weight": "encoder.layers.{}.self_attn.w_v.weight",
-    "encoder.layer.{}.attention.self.value.bias": "encoder.layers.{}.self_attn.w_v.bias",
-    "encoder.layer.{}.attention.output.dense.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layer.{}.attention.output.dense.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layer.{}.attention.output.LayerNorm.weight": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layer.{}.attention.output.LayerNorm.bias": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layer.{}.attention.output.LayerNorm.gamma": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layer.{}.attention.output.LayerNorm.beta": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layer.{}.intermediate.dense.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layer.{}.intermediate.dense.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layer.{}.output.dense.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layer.{}.output.dense.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layer.{}.output.LayerNorm.weight": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layer.{}.output.LayerNorm.bias": "encoder.layers.{}.feed_forward_norm.beta",
-    "encoder.layer.{}.output.LayerNorm.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layer.{}.output.LayerNorm.beta": "encoder.layers.{}.feed_forward_norm.beta",
+}
+_HEAD: Renames = {
+    "cls.predictions.transform.dense": "generator_transform.dense",
+    "cls.predictions.transform.LayerNorm": "generator_transform.norm",
 }
 
 BERT_RENAMES: Renames = {
-    **ENCODER,
+    **_EMBEDDINGS,
     "embeddings.position_embeddings.weight": "src_embedding.positions.weight",
-    "cls.predictions.transform.dense.weight": "generator_transform.dense.weight",
-    "cls.predictions.transform.dense.bias": "generator_transform.dense.bias",
-    "cls.predictions.transform.LayerNorm.weight": "generator_transform.norm.gamma",
-    "cls.predictions.transform.LayerNorm.bias": "generator_transform.norm.beta",
-    "cls.predictions.transform.LayerNorm.gamma": "generator_transform.norm.gamma",
-    "cls.predictions.transform.LayerNorm.beta": "generator_transform.norm.beta",
-    "cls.predictions.decoder.bias": "generator.bias",
+    **of_modules({**_ENCODER, **_HEAD, "cls.predictions.decoder": "generator"}),
+    **of_modules({**_ENCODER, **_HEAD}, gamma="gamma", beta="beta"),
     "cls.predictions.bias": "generator.bias",
-    "cls.predictions.decoder.weight": "generator.weight",
 }
 
 UNUSED_ROBERTA_ROWS = 2
@@ -71,17 +65,20 @@ UNUSED_ROBERTA_ROWS = 2
 _USUAL_LENGTH = 512
 
 ROBERTA_RENAMES: Renames = {
-    **ENCODER,
+    **_EMBEDDINGS,
     "embeddings.position_embeddings.weight": Into(
         without_first_rows(UNUSED_ROBERTA_ROWS), "src_embedding.positions.weight"
     ),
-    "lm_head.dense.weight": "generator_transform.dense.weight",
-    "lm_head.dense.bias": "generator_transform.dense.bias",
-    "lm_head.layer_norm.weight": "generator_transform.norm.gamma",
-    "lm_head.layer_norm.bias": "generator_transform.norm.beta",
-    "lm_head.decoder.bias": "generator.bias",
+    **of_modules(_ENCODER),
+    **of_modules(_ENCODER, gamma="gamma", beta="beta"),
+    **of_modules(
+        {
+            "lm_head.dense": "generator_transform.dense",
+            "lm_head.layer_norm": "generator_transform.norm",
+            "lm_head.decoder": "generator",
+        }
+    ),
     "lm_head.bias": "generator.bias",
-    "lm_head.decoder.weight": "generator.weight",
 }
 
 _UNUSED_BIAS = "unused.head.bias"
@@ -94,14 +91,7 @@ IGNORED = {
     "pooler.dense.bias": POOLER,
     "cls.seq_relationship.weight": NEXT_SENTENCE,
     "cls.seq_relationship.bias": NEXT_SENTENCE,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "classifier.dense.weight": CLASSIFIER,
-    "classifier.dense.bias": CLASSIFIER,
-    "classifier.out_proj.weight": CLASSIFIER,
-    "classifier.out_proj.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+    **classifiers("classifier", "classifier.dense", "classifier.out_proj", "qa_outputs"),
     _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the one beside it.",
 }
 
@@ -150,46 +140,40 @@ def _has_encoder(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
-def reader(*, head: str, unused_rows: int) -> Callable[[RawCheckpoint, Mapping[str, Any]], DerivedConfig]:
-    """What reads the configuration of BERT or RoBERTa.
+def read_config(draft: ConfigDraft, *, head: str, unused_rows: int) -> None:
+    """From config.json, or from the shapes and answers.
 
     Args:
+        draft: to be filled in.
         head: name of the dense layer before the generator.
         unused_rows: at the beginning of the table of positions.
     """
-
-    def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
-        """From config.json, or from the shapes and answers."""
-        draft = ConfigDraft(raw, answers)
-        draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
-        draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
-        draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
-        draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
-        rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
-        if unused_rows:
-            _check_first_row(draft)
-            why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
-            draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
-        draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
-        draft.heads("num_attention_heads")
-        read_activation(draft, "hidden_act", "gelu")
-        likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
-        if draft.config is None and unused_rows:
-            likely = likely[::-1]
-        draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
-        draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
-        draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
-        draft.layout("every BERT", positions="learned", final_norm=False)
-        _read_head(draft, head)
-        if unused_rows:
-            _check_head(draft)
-        draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
-        if not draft["has_generator"]:
-            note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
-        _refuse_other_computations(draft)
-        return draft.finish()
-
-    return read_config
+    draft.size("d_model", "hidden_size", "embeddings.word_embeddings.weight", 1)
+    draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
+    draft.size("n_segments", "type_vocab_size", "embeddings.token_type_embeddings.weight", 0)
+    draft.size("d_ff", "intermediate_size", "encoder.layer.0.intermediate.dense.weight", 0)
+    rows = draft.size("max_len", "max_position_embeddings", "embeddings.position_embeddings.weight", 0)
+    if unused_rows:
+        _check_first_row(draft)
+        why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
+        draft.put("max_len", rows - unused_rows, "config" if draft.config else "shapes", why)
+    draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
+    draft.heads("num_attention_heads")
+    read_activation(draft, "hidden_act", "gelu")
+    likely = (1e-12, 1e-5)  # the first is also what a config.json without it means
+    if draft.config is None and unused_rows:
+        likely = likely[::-1]
+    draft.number("norm_eps", "layer_norm_eps", likely, "What is added to the variance in a norm?")
+    draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
+    draft.layout("every BERT", norm_position="post", embedding_norm=True, embedding_scale=False)
+    draft.layout("every BERT", positions="learned", final_norm=False)
+    _read_head(draft, head)
+    if unused_rows:
+        _check_head(draft)
+    draft.pad_id(usual=unused_rows - 1 if unused_rows else 0)
+    if not draft["has_generator"]:
+        note_on_lookalikes(draft, f"{'BERT' if unused_rows else 'RoBERTa'} and others like it")
+    _refuse_other_computations(draft)
 
 
 def _read_head(draft: ConfigDraft, head: str) -> None:
@@ -198,9 +182,7 @@ def _read_head(draft: ConfigDraft, head: str) -> None:
     draft.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
     draft.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
     tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
-    draft.put(
-        "tie_generator", tied and has_head, "config", "config.json: tie_word_embeddings, which is usual"
-    )
+    draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
     if not has_head:
         draft.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "
@@ -237,7 +219,7 @@ BERT = Family(
     name="bert",
     label="BERT",
     matches=is_bert,
-    read_config=reader(head="cls.predictions.transform.dense", unused_rows=0),
+    read_config=partial(read_config, head="cls.predictions.transform.dense", unused_rows=0),
     renames=BERT_RENAMES,
     ignored=IGNORED,
     prefixes=("bert.",),
@@ -248,7 +230,7 @@ ROBERTA = Family(
     name="roberta",
     label="RoBERTa",
     matches=is_roberta,
-    read_config=reader(head="lm_head.dense", unused_rows=UNUSED_ROBERTA_ROWS),
+    read_config=partial(read_config, head="lm_head.dense", unused_rows=UNUSED_ROBERTA_ROWS),
     renames=ROBERTA_RENAMES,
     ignored=IGNORED,
     prefixes=("roberta.",),

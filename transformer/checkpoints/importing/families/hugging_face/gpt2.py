@@ -6,12 +6,10 @@ A decoder with norms before the sublayers, learned positions, and linear layers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     CLASSIFIER,
+    classifiers,
     is_for_words,
     put_no_generator,
     read_activation,
@@ -20,57 +18,49 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
+    inside,
     may_be,
+    of_modules,
     three_blocks,
     three_blocks_of_columns,
     transposed,
 )
-from transformer.checkpoints.importing.report import DerivedConfig, SettingSource
+from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-RENAMES: Renames = {
+_LAYER: Renames = {
+    "ln_1": "self_attn_norm",
+    "attn.c_attn": Into(three_blocks, "self_attn.w_q", "self_attn.w_k", "self_attn.w_v"),
+    "attn.c_proj": "self_attn.w_o",
+    "ln_2": "feed_forward_norm",
+    "mlp.c_fc": "feed_forward.w_1",
+    "mlp.c_proj": "feed_forward.w_2",
+}
+OUTPUT_BY_INPUT: Renames = {
     "wte.weight": "tgt_embedding.weight",
     "wpe.weight": "tgt_embedding.positions.weight",
-    "h.{}.ln_1.weight": "decoder.layers.{}.self_attn_norm.gamma",
-    "h.{}.ln_1.bias": "decoder.layers.{}.self_attn_norm.beta",
-    "h.{}.attn.c_attn.weight": Into(
-        three_blocks_of_columns,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "h.{}.attn.c_attn.bias": Into(
-        three_blocks,
-        "decoder.layers.{}.self_attn.w_q.bias",
-        "decoder.layers.{}.self_attn.w_k.bias",
-        "decoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "h.{}.attn.c_proj.weight": Into(transposed, "decoder.layers.{}.self_attn.w_o.weight"),
-    "h.{}.attn.c_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "h.{}.ln_2.weight": "decoder.layers.{}.feed_forward_norm.gamma",
-    "h.{}.ln_2.bias": "decoder.layers.{}.feed_forward_norm.beta",
-    "h.{}.mlp.c_fc.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_1.weight"),
-    "h.{}.mlp.c_fc.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "h.{}.mlp.c_proj.weight": Into(transposed, "decoder.layers.{}.feed_forward.w_2.weight"),
-    "h.{}.mlp.c_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "ln_f.weight": "decoder.final_norm.gamma",
-    "ln_f.bias": "decoder.final_norm.beta",
+    **inside(of_modules(_LAYER), "h.{}.", "decoder.layers.{}."),
+    **of_modules({"ln_f": "decoder.final_norm"}),
     "lm_head.weight": "generator.weight",
 }
+"""The names with torch's linear layers, as programs store them that took GPT-2's names."""
 
-_CLASSIFIERS = {
-    "score.weight": CLASSIFIER,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+_INPUT_BY_OUTPUT: Renames = {
+    "attn.c_attn.weight": Into(
+        three_blocks_of_columns, "self_attn.w_q.weight", "self_attn.w_k.weight", "self_attn.w_v.weight"
+    ),
+    "attn.c_proj.weight": Into(transposed, "self_attn.w_o.weight"),
+    "mlp.c_fc.weight": Into(transposed, "feed_forward.w_1.weight"),
+    "mlp.c_proj.weight": Into(transposed, "feed_forward.w_2.weight"),
 }
+RENAMES: Renames = {**OUTPUT_BY_INPUT, **inside(_INPUT_BY_OUTPUT, "h.{}.", "decoder.layers.{}.")}
+
+_CLASSIFIERS = {"score.weight": CLASSIFIER, **classifiers("classifier", "qa_outputs")}
 
 IGNORED = {
     "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
     "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
-    "multiple_choice_head.summary.weight": CLASSIFIER,  # beside the generator
-    "multiple_choice_head.summary.bias": CLASSIFIER,
+    **classifiers("multiple_choice_head.summary"),  # beside the generator
     **_CLASSIFIERS,
 }
 
@@ -83,9 +73,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and an answer."""
-    draft = ConfigDraft(raw, answers)
     d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
     draft.size("max_len", "n_positions", "wpe.weight", 0)
@@ -103,18 +92,12 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     _read_generator(draft)
     config = draft.config
     if config is None:
-        return draft.finish()
-    draft.put(
-        "attention_scale",
-        config.flag("scale_attn_weights", True),
-        "config",
-        "config.json: scale_attn_weights",
-    )
+        return
+    draft.told("attention_scale", config.flag("scale_attn_weights", True), "scale_attn_weights")
     config.only("scale_attn_by_inverse_layer_idx", False, why=_UNCOMMON)
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
-    return draft.finish()
 
 
 def _read_generator(draft: ConfigDraft) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
 from transformer.checkpoints.importing.families.hugging_face._common import (
-    CLASSIFIER,
+    classifiers,
     is_for_words,
     note_on_lookalikes,
     put_no_generator,
@@ -25,56 +24,38 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
+    inside,
     may_be,
+    of_modules,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
+_ATTENTION: Renames = {
+    "q_proj": Into(rotated_pairs_side_by_side, "w_q"),
+    "k_proj": Into(rotated_pairs_side_by_side, "w_k"),
+    "v_proj": "w_v",
+    "o_proj": "w_o",
+}
+_FEED_FORWARD: Renames = {"gate_proj": "w_1", "up_proj": "w_3", "down_proj": "w_2"}
+_LAYER: Renames = {
+    "input_layernorm.weight": "self_attn_norm.gamma",
+    **inside(of_modules(_ATTENTION), "self_attn.", "self_attn."),
+    "self_attn.q_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.q_norm.gamma"),
+    "self_attn.k_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.k_norm.gamma"),
+    "post_attention_layernorm.weight": "feed_forward_norm.gamma",
+    **inside(of_modules(_FEED_FORWARD), "mlp.", "feed_forward."),
+}
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
-    "layers.{}.input_layernorm.weight": "decoder.layers.{}.self_attn_norm.gamma",
-    "layers.{}.self_attn.q_proj.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.weight"
-    ),
-    "layers.{}.self_attn.q_proj.bias": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_q.bias"
-    ),
-    "layers.{}.self_attn.k_proj.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.weight"
-    ),
-    "layers.{}.self_attn.k_proj.bias": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.w_k.bias"
-    ),
-    "layers.{}.self_attn.q_norm.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.q_norm.gamma"
-    ),
-    "layers.{}.self_attn.k_norm.weight": Into(
-        rotated_pairs_side_by_side, "decoder.layers.{}.self_attn.k_norm.gamma"
-    ),
-    "layers.{}.self_attn.v_proj.weight": "decoder.layers.{}.self_attn.w_v.weight",
-    "layers.{}.self_attn.v_proj.bias": "decoder.layers.{}.self_attn.w_v.bias",
-    "layers.{}.self_attn.o_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "layers.{}.self_attn.o_proj.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "layers.{}.post_attention_layernorm.weight": "decoder.layers.{}.feed_forward_norm.gamma",
-    "layers.{}.mlp.gate_proj.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "layers.{}.mlp.gate_proj.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "layers.{}.mlp.up_proj.weight": "decoder.layers.{}.feed_forward.w_3.weight",
-    "layers.{}.mlp.up_proj.bias": "decoder.layers.{}.feed_forward.w_3.bias",
-    "layers.{}.mlp.down_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "layers.{}.mlp.down_proj.bias": "decoder.layers.{}.feed_forward.w_2.bias",
+    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": "decoder.final_norm.gamma",
     "lm_head.weight": "generator.weight",
 }
 
-_CLASSIFIERS = {
-    "score.weight": CLASSIFIER,
-    "score.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
-}
+_CLASSIFIERS = classifiers("score", "qa_outputs")
 
 IGNORED = {
     "layers.{}.self_attn.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
@@ -105,9 +86,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return names <= raw.tensors.keys() and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
     draft.size("d_model", "hidden_size", "embed_tokens.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
     draft.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
@@ -118,8 +98,8 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     )
     draft.layout("every model built like Llama", gated=True, embedding_scale=False, generator_bias=False)
     for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        draft.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
-    has_norms = _Q_NORM in raw.tensors
+        draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
+    has_norms = _Q_NORM in draft.raw.tensors
     draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
     read_activation(draft, "hidden_act", "silu")
     draft.number("norm_eps", "rms_norm_eps", (1e-6, 1e-5), "What is added to the mean square in a norm?")
@@ -128,7 +108,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         _ask(draft)
     else:
         _take(draft, draft.config)
-    return draft.finish()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
@@ -143,14 +122,14 @@ def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
     if draft["query_key_norm"]:
         usual = draft.length(_Q_NORM, 0)
     d_head = config.integer("head_dim", usual)
-    draft.put("d_head", d_head, "config", "config.json: head_dim")
+    draft.told("d_head", d_head, "head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
-    draft.put("n_kv_heads", n_kv_heads, "config", "config.json: num_key_value_heads")
+    draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config)
     put_rotary(draft, config)
     tied = config.flag("tie_word_embeddings", False)
     if _HEAD in draft.raw.tensors or (tied and is_for_words(draft.raw, _CLASSIFIERS, *_BARE)):
-        draft.put("tie_generator", tied, "config", "config.json: tie_word_embeddings")
+        draft.told("tie_generator", tied, "tie_word_embeddings")
     else:
         put_no_generator(draft)
     config.refuse_unknown(_HARMLESS)
@@ -159,7 +138,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
 def _take_length(draft: ConfigDraft, config: ForeignConfig) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", 2048)
-    draft.put("max_len", positions, "config", "config.json: max_position_embeddings")
+    draft.told("max_len", positions, "max_position_embeddings")
     window = config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
@@ -167,9 +146,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig) -> None:
             f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        draft.put(
-            "max_len", window, "config", "config.json: sliding_window; longer texts would need the window"
-        )
+        draft.told("max_len", window, "sliding_window; longer texts would need the window")
 
 
 def _ask(draft: ConfigDraft) -> None:
@@ -180,13 +157,13 @@ def _ask(draft: ConfigDraft) -> None:
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
         "The angles are computed and not stored.",
-        (Option(10_000.0, "10,000 (Llama 2)"), Option(500_000.0, "500,000 (Llama 3)")),
+        {10_000.0: "10,000 (Llama 2)", 500_000.0: "500,000 (Llama 3)"},
     )
     draft.ask(
         "max_len",
         "How many tokens may a text have?",
         "Rotary positions have no table whose length could be read.",
-        (Option(2048, "2,048"), Option(4096, "4,096"), Option(8192, "8,192")),
+        {2048: "2,048", 4096: "4,096", 8192: "8,192"},
     )
     if _HEAD in draft.raw.tensors or _is_language_model(draft.raw):
         draft.put("tie_generator", _HEAD not in draft.raw.tensors, "shapes", f"whether there is {_HEAD}")
@@ -211,7 +188,7 @@ def _put_heads(draft: ConfigDraft) -> None:
             "n_heads",
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
-            tuple(Option(n, f"{n} (each {q_rows // n} wide)") for n in possible),
+            {n: f"{n} (each {q_rows // n} wide)" for n in possible},
         )
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:

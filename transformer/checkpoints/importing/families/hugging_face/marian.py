@@ -6,11 +6,8 @@ vocabularies of both sides are usually one, and usually targets begin with the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_embedding_scale
+from transformer.checkpoints.importing.families._questions import SINUSOIDS, ask_embedding_scale
 from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
     LAYERS_AND_WORDS,
     UNUSED,
@@ -21,16 +18,14 @@ from transformer.checkpoints.importing.families.hugging_face._fairseq_layout imp
     refuse_other_computations,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
-from transformer.checkpoints.importing.report import DerivedConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = LAYERS_AND_WORDS
 
-_SINUSOIDS = "A table of sinusoids; our model computes its own."
 IGNORED = {
     **UNUSED,
-    "encoder.embed_positions.weight": _SINUSOIDS,
-    "decoder.embed_positions.weight": _SINUSOIDS,
+    "encoder.embed_positions.weight": SINUSOIDS,
+    "decoder.embed_positions.weight": SINUSOIDS,
 }
 
 USUAL_LENGTH = 512
@@ -44,9 +39,8 @@ def matches(raw: RawCheckpoint) -> bool:
     return has_both_stacks(raw) and not others & raw.tensors.keys() and may_be(raw, "marian")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    draft = ConfigDraft(raw, answers)
     read_stacks(draft, activation="swish")
     draft.layout("every Marian", norm_position="post", final_norm=False)
     draft.layout("every Marian", positions="sinusoidal", sinusoid_layout="halves")
@@ -59,11 +53,10 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         ask_embedding_scale(draft, likely=True)
     else:
         scaled = config.flag("scale_embedding", False)
-        draft.put("embedding_scale", scaled, "config", "config.json: scale_embedding")
+        draft.told("embedding_scale", scaled, "scale_embedding")
         config.get("decoder_vocab_size")  # repeats vocab_size where there is one vocabulary
         config.get("extra_pos_embeddings")  # of learned positions, which Marian has not
         refuse_other_computations(config, pre_norm=False, embedding_norm=False, sinusoids=True)
-    return draft.finish()
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:

@@ -7,19 +7,15 @@ decoder by sqrt(d_model), as its generator is the embedding; 1.1 has a generator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face._common import (
     ACTIVATIONS,
-    CLASSIFIER,
     ask_usual_activation,
+    classifiers,
     put_no_generator,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
@@ -63,14 +59,7 @@ IGNORED = {
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": (
         "The oldest files have a bias for cross-attention, which T5 does not use."
     ),
-    "classification_head.dense.weight": CLASSIFIER,
-    "classification_head.dense.bias": CLASSIFIER,
-    "classification_head.out_proj.weight": CLASSIFIER,
-    "classification_head.out_proj.bias": CLASSIFIER,
-    "classifier.weight": CLASSIFIER,
-    "classifier.bias": CLASSIFIER,
-    "qa_outputs.weight": CLASSIFIER,
-    "qa_outputs.bias": CLASSIFIER,
+    **classifiers("classification_head.dense", "classification_head.out_proj", "classifier", "qa_outputs"),
 }
 
 USUAL_LENGTH = 512
@@ -89,12 +78,11 @@ def matches(raw: RawCheckpoint) -> bool:
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and an answer."""
-    draft = ConfigDraft(raw, answers)
     draft.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
     draft.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
-    embedding = "shared.weight" if "shared.weight" in raw.tensors else "encoder.embed_tokens.weight"
+    embedding = "shared.weight" if "shared.weight" in draft.raw.tensors else "encoder.embed_tokens.weight"
     draft.size("d_model", "d_model", embedding, 1)
     draft.size("src_vocab_size", "vocab_size", embedding, 0)
     n_heads = draft.size("n_heads", "num_heads", _BIAS, 1)
@@ -103,7 +91,7 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     else:
         draft.size("d_head", "d_kv", _Q, 0)
     draft.size("n_position_buckets", "relative_attention_num_buckets", _BIAS, 0, default=32)
-    draft.size("d_ff", "d_ff", _GATED if _GATED in raw.tensors else _UNGATED, 0)
+    draft.size("d_ff", "d_ff", _GATED if _GATED in draft.raw.tensors else _UNGATED, 0)
     _read_feed_forward(draft)
     _read_distances(draft)
     draft.number("norm_eps", "layer_norm_epsilon", (1e-6,), "What is added to the mean square in a norm?")
@@ -111,7 +99,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     draft.pad_id(usual=0)
     if draft.config is not None:
         _refuse_other_computations(draft.config)
-    return draft.finish()
 
 
 def _read_feed_forward(draft: ConfigDraft) -> None:
@@ -132,7 +119,7 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
         )
     # "gated-gelu" has always meant the approximation: models were trained so.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
-    draft.put("activation", activation, "config", "config.json: feed_forward_proj")
+    draft.told("activation", activation, "feed_forward_proj")
 
 
 def _read_distances(draft: ConfigDraft) -> None:
@@ -143,9 +130,9 @@ def _read_distances(draft: ConfigDraft) -> None:
         draft.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
         return
     distance = config.integer("relative_attention_max_distance", USUAL_DISTANCE)
-    draft.put("max_position_distance", distance, "config", "config.json: relative_attention_max_distance")
+    draft.told("max_position_distance", distance, "relative_attention_max_distance")
     length = config.integer("n_positions", USUAL_LENGTH)
-    draft.put("max_len", length, "config", "config.json: n_positions, or the length T5 was trained with")
+    draft.told("max_len", length, "n_positions, or the length T5 was trained with")
 
 
 def _read_decoder(draft: ConfigDraft) -> None:
@@ -168,13 +155,12 @@ def _read_generator(draft: ConfigDraft) -> None:
     raw, config = draft.raw, draft.config
     apart = "lm_head.weight" in raw.tensors and not raw.same_numbers("lm_head.weight", "shared.weight")
     if config is None:
-        scaled = Option(value=True, label="yes: version 1.0, whose generator is the embedding")
-        plain = Option(value=False, label="no: version 1.1")
         draft.ask(
             "logits_scale",
             "Are hidden states divided by the square root of d_model before the generator?",
             "It is done in the program and not stored. A wrong answer makes the model too sure or unsure.",
-            (plain, scaled) if apart else (scaled, plain),
+            {True: "yes: version 1.0, whose generator is the embedding", False: "no: version 1.1"},
+            likely=not apart,
         )
         draft.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
@@ -186,14 +172,11 @@ def _read_generator(draft: ConfigDraft) -> None:
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
         put_no_generator(draft)
         return
-    draft.put(
-        "logits_scale", scales, "config", "config.json: scale_decoder_outputs or else tie_word_embeddings"
-    )
-    draft.put(
+    draft.told("logits_scale", scales, "scale_decoder_outputs or else tie_word_embeddings")
+    draft.told(
         "tie_generator",
         not apart or (tied and scales),
-        "config",
-        "config.json: tie_word_embeddings, and whether there is lm_head.weight of its own",
+        "tie_word_embeddings, and whether there is lm_head.weight of its own",
     )
 
 

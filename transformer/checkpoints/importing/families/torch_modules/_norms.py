@@ -12,7 +12,6 @@ from transformer.checkpoints.importing.families.torch_modules._names import (
     words,
 )
 from transformer.checkpoints.importing.families.torch_modules._parts import Ask
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import StoredTensor
 
 _OF_HEADS = ("head", "cls", "classif", "pool")
@@ -104,7 +103,7 @@ def _ask(module: str, spots: Iterable[str], ask: Ask) -> str:
             f"place_of_{module.replace('.', '_')}",
             f"Where does the norm {module} stand?",
             "Its name does not tell. At another place it computes something else.",
-            tuple(Option(what, _LABELS[what]) for what in (*spots, "elsewhere")),
+            {what: _LABELS[what] for what in (*spots, "elsewhere")},
         )
     )
 

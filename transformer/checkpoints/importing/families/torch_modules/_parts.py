@@ -16,20 +16,20 @@ from transformer.checkpoints.importing.families.torch_modules._names import (
     is_positions,
     side_of,
 )
-from transformer.checkpoints.importing.report import Option
 from transformer.checkpoints.reading.raw import StoredTensor
 
 _IN_LAYER = ".self_attn.in_proj_weight"
 _MOST_OPTIONS = 16
+_NONE = "none"
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
-Ask = Callable[[str, str, str, tuple[Option, ...]], Any]
-"""What gives the answer to a question, as `ConfigDraft.ask` does: name, text, why, options."""
+Ask = Callable[[str, str, str, Mapping[Any, str]], Any]
+"""What gives the answer to a question, as `ConfigDraft.ask` does: name, text, why, labels."""
 
 
-def likeliest(name: str, text: str, why: str, options: tuple[Option, ...]) -> Any:
+def likeliest(name: str, text: str, why: str, labels: Mapping[Any, str]) -> Any:
     """The answer before anyone was asked."""
-    return options[0].value
+    return next(iter(labels))
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,8 @@ class _Finder:
         fitting = [name for name in linear if not words or self._rows(name) in words]
         if len(fitting) == 1:
             return fitting[0]
-        none = Option("none", "none of them")
         if fitting:
-            return self._generator_among([*map(_option, reversed(fitting)), none])
+            return self._generator_among([*reversed(fitting), _NONE])
         rows = Counter(map(self._rows, others))
         doubtful = [
             name for name in reversed(others) if not _is_surely_embedding(name) and rows[self._rows(name)] > 1
@@ -133,17 +132,17 @@ class _Finder:
             return None
         sure = len(others) - len(doubtful)
         is_left_over = len(others) > 1 + self.has_sides or sure == 1
-        options = [_option(name) for name in doubtful]
-        return self._generator_among([*options, none] if is_left_over else [none, *options])
+        return self._generator_among([*doubtful, _NONE] if is_left_over else [_NONE, *doubtful])
 
-    def _generator_among(self, options: list[Option]) -> str | None:
+    def _generator_among(self, names: list[str]) -> str | None:
+        labels = _offered(names) | ({_NONE: "none of them"} if _NONE in names[:_MOST_OPTIONS] else {})
         answer = self.ask(
             "generator",
             "Which matrix turns hidden states into words?",
             f"{_NAMES} An embedding and this layer have the same shape.",
-            tuple(options[:_MOST_OPTIONS]),
+            labels,
         )
-        return None if answer == "none" else str(answer)
+        return None if answer == _NONE else str(answer)
 
     def embeddings(self, matrices: list[str], generator: str | None) -> tuple[str | None, str | None]:
         """The source's embedding and the target's, a single one for both; a lone stack has one."""
@@ -154,7 +153,8 @@ class _Finder:
             names = sure
         if not self.has_sides:
             return self._only("embedding", "Which is the embedding of the words?", names)
-        fitting = [] if generator is None else self._of_rows(names, self._rows(generator))
+        rows = None if generator is None else self._rows(generator)
+        fitting = [name for name in names if self._rows(name) == rows]
         return self._sides("embedding", names, fitting)
 
     def positions(self, tables: list[str]) -> tuple[str | None, str | None]:
@@ -170,7 +170,7 @@ class _Finder:
         if len(names) < 2:
             only = names[0] if names else None
         else:
-            only = str(self.ask(name, text, _NAMES, tuple(map(_option, names[:_MOST_OPTIONS]))))
+            only = str(self.ask(name, text, _NAMES, _offered(names)))
         return only, only
 
     def _sides(self, what: str, names: list[str], of_target: list[str]) -> tuple[str | None, str | None]:
@@ -201,7 +201,7 @@ class _Finder:
     def _ask_side(self, name: str, text: str, names: list[str], told: list[str], other: list[str]) -> str:
         told_by_name, of_other = set(told), set(other)
         likely = sorted(names, key=lambda name: (name not in told_by_name, name in of_other))
-        return str(self.ask(name, text, _NAMES, tuple(map(_option, likely[:_MOST_OPTIONS]))))
+        return str(self.ask(name, text, _NAMES, _offered(likely)))
 
     def _is_linear(self, name: str) -> bool:
         """Whether a matrix belongs to a linear layer: its module has a bias, or is called so."""
@@ -217,9 +217,6 @@ class _Finder:
     def _rows(self, name: str) -> int:
         return max(self.tensors[name].shape[:-1])
 
-    def _of_rows(self, names: list[str], rows: int) -> list[str]:
-        return [name for name in names if self._rows(name) == rows]
-
     def _distinct(self, names: Iterable[str]) -> list[str]:
         """Without those that are the same numbers of the file under another name."""
         first: dict[tuple[str, int], str] = {}
@@ -234,5 +231,5 @@ def _is_surely_embedding(name: str) -> bool:
     return is_embedding(name) or side_of(name) is not None
 
 
-def _option(name: str) -> Option:
-    return Option(name, name)
+def _offered(names: list[str]) -> dict[str, str]:
+    return {name: name for name in names[:_MOST_OPTIONS]}

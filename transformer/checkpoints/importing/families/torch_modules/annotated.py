@@ -7,12 +7,11 @@ after each stack, are read too; those with norms after the sublayers are saved a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
+    SINUSOIDS,
     ask_activation,
     ask_embedding_scale,
     ask_norm_eps,
@@ -22,63 +21,41 @@ from transformer.checkpoints.importing.families._questions import (
     put_final_norm,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, table_of_positions
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    of_modules,
+    table_of_positions,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_NORM = {"gamma": "a_2", "beta": "b_2"}
+_ATTENTION: Renames = {"linears.0": "w_q", "linears.1": "w_k", "linears.2": "w_v", "linears.3": "w_o"}
+_SUBLAYERS: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    "feed_forward.w_1": "feed_forward.w_1",
+    "feed_forward.w_2": "feed_forward.w_2",
+    "sublayer.0.norm": "self_attn_norm",
+}
+_ENCODER_LAYER: Renames = {**_SUBLAYERS, "sublayer.1.norm": "feed_forward_norm"}
+_DECODER_LAYER: Renames = {
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "src_attn.", "cross_attn."),
+    "sublayer.1.norm": "cross_attn_norm",
+    "sublayer.2.norm": "feed_forward_norm",
+}
 
 RENAMES: Renames = {
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-    "encoder.layers.{}.self_attn.linears.0.weight": "encoder.layers.{}.self_attn.w_q.weight",
-    "encoder.layers.{}.self_attn.linears.0.bias": "encoder.layers.{}.self_attn.w_q.bias",
-    "encoder.layers.{}.self_attn.linears.1.weight": "encoder.layers.{}.self_attn.w_k.weight",
-    "encoder.layers.{}.self_attn.linears.1.bias": "encoder.layers.{}.self_attn.w_k.bias",
-    "encoder.layers.{}.self_attn.linears.2.weight": "encoder.layers.{}.self_attn.w_v.weight",
-    "encoder.layers.{}.self_attn.linears.2.bias": "encoder.layers.{}.self_attn.w_v.bias",
-    "encoder.layers.{}.self_attn.linears.3.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layers.{}.self_attn.linears.3.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layers.{}.feed_forward.w_1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layers.{}.feed_forward.w_1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layers.{}.feed_forward.w_2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layers.{}.feed_forward.w_2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layers.{}.sublayer.0.norm.a_2": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layers.{}.sublayer.0.norm.b_2": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layers.{}.sublayer.1.norm.a_2": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layers.{}.sublayer.1.norm.b_2": "encoder.layers.{}.feed_forward_norm.beta",
-    "encoder.norm.a_2": "encoder.final_norm.gamma",
-    "encoder.norm.b_2": "encoder.final_norm.beta",
-    "decoder.layers.{}.self_attn.linears.0.weight": "decoder.layers.{}.self_attn.w_q.weight",
-    "decoder.layers.{}.self_attn.linears.0.bias": "decoder.layers.{}.self_attn.w_q.bias",
-    "decoder.layers.{}.self_attn.linears.1.weight": "decoder.layers.{}.self_attn.w_k.weight",
-    "decoder.layers.{}.self_attn.linears.1.bias": "decoder.layers.{}.self_attn.w_k.bias",
-    "decoder.layers.{}.self_attn.linears.2.weight": "decoder.layers.{}.self_attn.w_v.weight",
-    "decoder.layers.{}.self_attn.linears.2.bias": "decoder.layers.{}.self_attn.w_v.bias",
-    "decoder.layers.{}.self_attn.linears.3.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "decoder.layers.{}.self_attn.linears.3.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "decoder.layers.{}.src_attn.linears.0.weight": "decoder.layers.{}.cross_attn.w_q.weight",
-    "decoder.layers.{}.src_attn.linears.0.bias": "decoder.layers.{}.cross_attn.w_q.bias",
-    "decoder.layers.{}.src_attn.linears.1.weight": "decoder.layers.{}.cross_attn.w_k.weight",
-    "decoder.layers.{}.src_attn.linears.1.bias": "decoder.layers.{}.cross_attn.w_k.bias",
-    "decoder.layers.{}.src_attn.linears.2.weight": "decoder.layers.{}.cross_attn.w_v.weight",
-    "decoder.layers.{}.src_attn.linears.2.bias": "decoder.layers.{}.cross_attn.w_v.bias",
-    "decoder.layers.{}.src_attn.linears.3.weight": "decoder.layers.{}.cross_attn.w_o.weight",
-    "decoder.layers.{}.src_attn.linears.3.bias": "decoder.layers.{}.cross_attn.w_o.bias",
-    "decoder.layers.{}.feed_forward.w_1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "decoder.layers.{}.feed_forward.w_1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "decoder.layers.{}.feed_forward.w_2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "decoder.layers.{}.feed_forward.w_2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "decoder.layers.{}.sublayer.0.norm.a_2": "decoder.layers.{}.self_attn_norm.gamma",
-    "decoder.layers.{}.sublayer.0.norm.b_2": "decoder.layers.{}.self_attn_norm.beta",
-    "decoder.layers.{}.sublayer.1.norm.a_2": "decoder.layers.{}.cross_attn_norm.gamma",
-    "decoder.layers.{}.sublayer.1.norm.b_2": "decoder.layers.{}.cross_attn_norm.beta",
-    "decoder.layers.{}.sublayer.2.norm.a_2": "decoder.layers.{}.feed_forward_norm.gamma",
-    "decoder.layers.{}.sublayer.2.norm.b_2": "decoder.layers.{}.feed_forward_norm.beta",
-    "decoder.norm.a_2": "decoder.final_norm.gamma",
-    "decoder.norm.b_2": "decoder.final_norm.beta",
-    "generator.weight": "generator.weight",
-    "generator.bias": "generator.bias",
+    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}, **_NORM),
+    **of_modules({"generator": "generator"}),
 }
 
 RENAMED_PARTS = {
@@ -91,10 +68,7 @@ RENAMED_PARTS = {
 }
 """Names outside of the stacks -> those that the questions of all people's modules go by."""
 
-IGNORED = {
-    "src_positions": "A table of sinusoids; our model computes its own.",
-    "tgt_positions": "A table of sinusoids; our model computes its own.",
-}
+IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
 _NORM_POSITIONS = {
     "pre": "before, as in the tutorial: x + sublayer(norm(x))",
     "post": "after, as in the paper: norm(x + sublayer(x))",
@@ -119,9 +93,9 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
+    raw = draft.raw
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
         draft.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")
     draft.size("d_model", "d_model", "src_embedding", 1)
@@ -138,7 +112,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     ask_embedding_scale(draft, likely=True)
     ask_pad_id(draft, "src_embedding", usual=2)
-    return draft.finish()
 
 
 FAMILY = Family(

@@ -10,9 +10,7 @@ saved alike, so which one it is has to be asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -24,77 +22,48 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, interleaved_by_head
-from transformer.checkpoints.importing.report import DerivedConfig, Option
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    interleaved_by_head,
+    of_modules,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_NORM = {"gamma": "gamma", "beta": "beta"}
+_SELF_ATTENTION: Renames = {
+    "qkv_layer": Into(interleaved_by_head, "self_attn.w_q", "self_attn.w_k", "self_attn.w_v"),
+    "linear_layer": "self_attn.w_o",
+}
+_CROSS_ATTENTION: Renames = {
+    "q_layer": "cross_attn.w_q",
+    "kv_layer": Into(interleaved_by_head, "cross_attn.w_k", "cross_attn.w_v"),
+    "linear_layer": "cross_attn.w_o",
+}
+_FEED_FORWARD: Renames = {"ffn.linear1": "feed_forward.w_1", "ffn.linear2": "feed_forward.w_2"}
+_ENCODER_LAYER: Renames = {
+    **inside(_SELF_ATTENTION, "attention.", ""),
+    "norm1": "self_attn_norm",
+    **_FEED_FORWARD,
+    "norm2": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **inside(_SELF_ATTENTION, "self_attention.", ""),
+    "norm1": "self_attn_norm",
+    **inside(_CROSS_ATTENTION, "encoder_decoder_attention.", ""),
+    "norm2": "cross_attn_norm",
+    **_FEED_FORWARD,
+    "norm3": "feed_forward_norm",
+}
 
 RENAMES: Renames = {
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
-    "encoder.layers.{}.attention.qkv_layer.weight": Into(
-        interleaved_by_head,
-        "encoder.layers.{}.self_attn.w_q.weight",
-        "encoder.layers.{}.self_attn.w_k.weight",
-        "encoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "encoder.layers.{}.attention.qkv_layer.bias": Into(
-        interleaved_by_head,
-        "encoder.layers.{}.self_attn.w_q.bias",
-        "encoder.layers.{}.self_attn.w_k.bias",
-        "encoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "encoder.layers.{}.attention.linear_layer.weight": "encoder.layers.{}.self_attn.w_o.weight",
-    "encoder.layers.{}.attention.linear_layer.bias": "encoder.layers.{}.self_attn.w_o.bias",
-    "encoder.layers.{}.norm1.gamma": "encoder.layers.{}.self_attn_norm.gamma",
-    "encoder.layers.{}.norm1.beta": "encoder.layers.{}.self_attn_norm.beta",
-    "encoder.layers.{}.ffn.linear1.weight": "encoder.layers.{}.feed_forward.w_1.weight",
-    "encoder.layers.{}.ffn.linear1.bias": "encoder.layers.{}.feed_forward.w_1.bias",
-    "encoder.layers.{}.ffn.linear2.weight": "encoder.layers.{}.feed_forward.w_2.weight",
-    "encoder.layers.{}.ffn.linear2.bias": "encoder.layers.{}.feed_forward.w_2.bias",
-    "encoder.layers.{}.norm2.gamma": "encoder.layers.{}.feed_forward_norm.gamma",
-    "encoder.layers.{}.norm2.beta": "encoder.layers.{}.feed_forward_norm.beta",
-    "decoder.layers.{}.self_attention.qkv_layer.weight": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "decoder.layers.{}.self_attention.qkv_layer.bias": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.self_attn.w_q.bias",
-        "decoder.layers.{}.self_attn.w_k.bias",
-        "decoder.layers.{}.self_attn.w_v.bias",
-    ),
-    "decoder.layers.{}.self_attention.linear_layer.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "decoder.layers.{}.self_attention.linear_layer.bias": "decoder.layers.{}.self_attn.w_o.bias",
-    "decoder.layers.{}.norm1.gamma": "decoder.layers.{}.self_attn_norm.gamma",
-    "decoder.layers.{}.norm1.beta": "decoder.layers.{}.self_attn_norm.beta",
-    "decoder.layers.{}.encoder_decoder_attention.q_layer.weight": "decoder.layers.{}.cross_attn.w_q.weight",
-    "decoder.layers.{}.encoder_decoder_attention.q_layer.bias": "decoder.layers.{}.cross_attn.w_q.bias",
-    "decoder.layers.{}.encoder_decoder_attention.kv_layer.weight": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.cross_attn.w_k.weight",
-        "decoder.layers.{}.cross_attn.w_v.weight",
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.kv_layer.bias": Into(
-        interleaved_by_head,
-        "decoder.layers.{}.cross_attn.w_k.bias",
-        "decoder.layers.{}.cross_attn.w_v.bias",
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.linear_layer.weight": (
-        "decoder.layers.{}.cross_attn.w_o.weight"
-    ),
-    "decoder.layers.{}.encoder_decoder_attention.linear_layer.bias": "decoder.layers.{}.cross_attn.w_o.bias",
-    "decoder.layers.{}.norm2.gamma": "decoder.layers.{}.cross_attn_norm.gamma",
-    "decoder.layers.{}.norm2.beta": "decoder.layers.{}.cross_attn_norm.beta",
-    "decoder.layers.{}.ffn.linear1.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "decoder.layers.{}.ffn.linear1.bias": "decoder.layers.{}.feed_forward.w_1.bias",
-    "decoder.layers.{}.ffn.linear2.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-    "decoder.layers.{}.ffn.linear2.bias": "decoder.layers.{}.feed_forward.w_2.bias",
-    "decoder.layers.{}.norm3.gamma": "decoder.layers.{}.feed_forward_norm.gamma",
-    "decoder.layers.{}.norm3.beta": "decoder.layers.{}.feed_forward_norm.beta",
-    "generator.weight": "generator.weight",
-    "generator.bias": "generator.bias",
+    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules({"generator": "generator"}),
 }
 
 RENAMED_PARTS = {
@@ -121,11 +90,10 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     return replace(raw, tensors=tensors)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
-    encoder = raw.layer_count("encoder.layers.")
-    decoder = raw.layer_count("decoder.layers.")
+    encoder = draft.raw.layer_count("encoder.layers.")
+    decoder = draft.raw.layer_count("decoder.layers.")
     draft.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")
     draft.put("n_decoder_layers", decoder, "shapes", "layers of the decoder")
     draft.size("d_model", "d_model", "src_embedding", 1)
@@ -140,7 +108,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_positions(draft, [])
     ask_embedding_scale(draft, likely=False)
     ask_pad_id(draft, None, usual=1)
-    return draft.finish()
 
 
 def _ask_merge(draft: ConfigDraft) -> None:
@@ -149,10 +116,10 @@ def _ask_merge(draft: ConfigDraft) -> None:
         "Does the attention transpose its heads back before it merges them?",
         "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
         "the values and linear_layer in your code.",
-        (
-            Option("transposed", "yes: values.permute(0, 2, 1, 3).reshape(...)"),
-            Option("untransposed", "no: values.reshape(...) alone"),
-        ),
+        {
+            "transposed": "yes: values.permute(0, 2, 1, 3).reshape(...)",
+            "untransposed": "no: values.reshape(...) alone",
+        },
     )
     if merge == "untransposed":
         draft.note(

@@ -7,27 +7,12 @@ the norms too. The sizes lie in model_args beside the weights; the activation is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face import gpt2
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, three_blocks
-from transformer.checkpoints.importing.report import DerivedConfig
+from transformer.checkpoints.importing.family import Family, StandIn
 from transformer.checkpoints.reading.raw import RawCheckpoint
-
-RENAMES: Renames = {
-    **gpt2.RENAMES,
-    "h.{}.attn.c_attn.weight": Into(
-        three_blocks,
-        "decoder.layers.{}.self_attn.w_q.weight",
-        "decoder.layers.{}.self_attn.w_k.weight",
-        "decoder.layers.{}.self_attn.w_v.weight",
-    ),
-    "h.{}.attn.c_proj.weight": "decoder.layers.{}.self_attn.w_o.weight",
-    "h.{}.mlp.c_fc.weight": "decoder.layers.{}.feed_forward.w_1.weight",
-    "h.{}.mlp.c_proj.weight": "decoder.layers.{}.feed_forward.w_2.weight",
-}
 
 _ACTIVATIONS = {
     "gelu": "GELU (nn.GELU()), as nanoGPT has it",
@@ -46,9 +31,9 @@ def matches(raw: RawCheckpoint) -> bool:
     return len(shape) == 2 and shape[0] == 3 * shape[1]
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes and answers; from a config.json where a user put one."""
-    draft = ConfigDraft(raw, answers)
+    raw = draft.raw
     draft.size("d_model", "n_embd", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
     draft.size("max_len", "block_size", "wpe.weight", 0)
@@ -66,7 +51,6 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
         draft.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
     tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
     draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
-    return draft.finish()
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
@@ -85,7 +69,7 @@ FAMILY = Family(
     label="nanoGPT",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
+    renames=gpt2.OUTPUT_BY_INPUT,
     ignored=gpt2.IGNORED,
     prefixes=("transformer.",),
     stand_ins=stand_ins,

@@ -7,10 +7,10 @@ activation there is are arguments of the module and not in its state dict: they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
+    SINUSOIDS,
     ask_activation,
     ask_embedding_scale,
     ask_norm_eps,
@@ -26,10 +26,11 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
+    inside,
+    of_modules,
     table_of_positions,
     three_blocks,
 )
-from transformer.checkpoints.importing.report import DerivedConfig, Option
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
@@ -37,79 +38,45 @@ STAND_IN_VOCABULARY = 128
 USUAL_HEADS = 8
 """torch.nn.Transformer's own default, and the paper's."""
 
-_SELF_ATTENTION: Renames = {
-    "{}.self_attn.in_proj_weight": Into(
-        three_blocks, "{}.self_attn.w_q.weight", "{}.self_attn.w_k.weight", "{}.self_attn.w_v.weight"
-    ),
-    "{}.self_attn.in_proj_bias": Into(
-        three_blocks, "{}.self_attn.w_q.bias", "{}.self_attn.w_k.bias", "{}.self_attn.w_v.bias"
-    ),
-    "{}.self_attn.out_proj.weight": "{}.self_attn.w_o.weight",
-    "{}.self_attn.out_proj.bias": "{}.self_attn.w_o.bias",
-    "{}.norm1.weight": "{}.self_attn_norm.gamma",
-    "{}.norm1.bias": "{}.self_attn_norm.beta",
-    "{}.linear1.weight": "{}.feed_forward.w_1.weight",
-    "{}.linear1.bias": "{}.feed_forward.w_1.bias",
-    "{}.linear2.weight": "{}.feed_forward.w_2.weight",
-    "{}.linear2.bias": "{}.feed_forward.w_2.bias",
+_ATTENTION: Renames = {
+    "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
+    "in_proj_bias": Into(three_blocks, "w_q.bias", "w_k.bias", "w_v.bias"),
+    **of_modules({"out_proj": "w_o"}),
 }
-ENCODER_LAYER: Renames = {
-    **_SELF_ATTENTION,
-    "{}.norm2.weight": "{}.feed_forward_norm.gamma",
-    "{}.norm2.bias": "{}.feed_forward_norm.beta",
+_SUBLAYERS: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **of_modules(
+        {"norm1": "self_attn_norm", "linear1": "feed_forward.w_1", "linear2": "feed_forward.w_2"},
+    ),
 }
+ENCODER_LAYER: Renames = {**_SUBLAYERS, **of_modules({"norm2": "feed_forward_norm"})}
 DECODER_LAYER: Renames = {
-    **_SELF_ATTENTION,
-    "{}.multihead_attn.in_proj_weight": Into(
-        three_blocks, "{}.cross_attn.w_q.weight", "{}.cross_attn.w_k.weight", "{}.cross_attn.w_v.weight"
-    ),
-    "{}.multihead_attn.in_proj_bias": Into(
-        three_blocks, "{}.cross_attn.w_q.bias", "{}.cross_attn.w_k.bias", "{}.cross_attn.w_v.bias"
-    ),
-    "{}.multihead_attn.out_proj.weight": "{}.cross_attn.w_o.weight",
-    "{}.multihead_attn.out_proj.bias": "{}.cross_attn.w_o.bias",
-    "{}.norm2.weight": "{}.cross_attn_norm.gamma",
-    "{}.norm2.bias": "{}.cross_attn_norm.beta",
-    "{}.norm3.weight": "{}.feed_forward_norm.gamma",
-    "{}.norm3.bias": "{}.feed_forward_norm.beta",
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "multihead_attn.", "cross_attn."),
+    **of_modules({"norm2": "cross_attn_norm", "norm3": "feed_forward_norm"}),
 }
-
-
-def _in_layers(layer: Renames, theirs: str, ours: str) -> dict[str, str | Into]:
-    """The table of one layer, for each layer of a stack."""
-    table: dict[str, str | Into] = {}
-    for name, target in layer.items():
-        table[theirs + name] = (
-            ours + target
-            if isinstance(target, str)
-            else Into(target.by, *(ours + part for part in target.names))
-        )
-    return table
-
 
 RENAMES: Renames = {
-    **_in_layers(ENCODER_LAYER, "encoder.layers.", "encoder.layers."),
-    **_in_layers(DECODER_LAYER, "decoder.layers.", "decoder.layers."),
-    **_in_layers(ENCODER_LAYER, "causal.layers.", "decoder.layers."),
-    "encoder.norm.weight": "encoder.final_norm.gamma",
-    "encoder.norm.bias": "encoder.final_norm.beta",
-    "decoder.norm.weight": "decoder.final_norm.gamma",
-    "decoder.norm.bias": "decoder.final_norm.beta",
-    "src_norm.weight": "src_embedding.norm.gamma",
-    "src_norm.bias": "src_embedding.norm.beta",
-    "tgt_norm.weight": "tgt_embedding.norm.gamma",
-    "tgt_norm.bias": "tgt_embedding.norm.beta",
+    **inside(ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **inside(ENCODER_LAYER, "causal.layers.{}.", "decoder.layers.{}."),
+    **of_modules(
+        {
+            "encoder.norm": "encoder.final_norm",
+            "decoder.norm": "decoder.final_norm",
+            "src_norm": "src_embedding.norm",
+            "tgt_norm": "tgt_embedding.norm",
+            "generator": "generator",
+        }
+    ),
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-    "generator.weight": "generator.weight",
-    "generator.bias": "generator.bias",
 }
 """Names as `arrange` gives them. A lone stack of encoder layers is under both "encoder" and "causal"."""
 
-_SINUSOIDS = "A table of sinusoids; our model computes its own."
-IGNORED = {"src_positions": _SINUSOIDS, "tgt_positions": _SINUSOIDS}
+IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -118,10 +85,9 @@ def matches(raw: RawCheckpoint) -> bool:
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 
 
-def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig:
+def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    draft = ConfigDraft(raw, answers)
-    raw = draft.raw = arrange_as_answered(raw, draft.ask)
+    raw = draft.raw = arrange_as_answered(draft.raw, draft.ask)
     depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
     draft.size("d_model", "d_model", f"{first}.layers.0.linear1.weight", 1)
@@ -143,23 +109,20 @@ def read_config(raw: RawCheckpoint, answers: Mapping[str, Any]) -> DerivedConfig
     ask_pad_id(draft, embedding, usual=0)
     if not draft["has_generator"]:
         draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
-    return draft.finish()
 
 
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
-        causal = Option(value=True, label="yes: it continues texts")
-        both_ways = Option(value=False, label="no: it sees whole texts")
-        continues = "generator.weight" in draft.raw.tensors
-        if draft.ask(
+        is_causal = draft.ask(
             "causal",
             "Are later tokens hidden from earlier ones?",
             "The mask is given to the module at each call and not stored. Language models are often built of "
             "encoder layers under such a mask.",
-            (causal, both_ways) if continues else (both_ways, causal),
-        ):
-            n_encoder, n_decoder = 0, n_encoder
+            {True: "yes: it continues texts", False: "no: it sees whole texts"},
+            likely="generator.weight" in draft.raw.tensors,
+        )
+        n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
     if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1
         draft.note(
