@@ -145,8 +145,3 @@ test("an open cell has its colour, a closed one stays transparent", () => {
   assert.deepEqual([...cells.pixels()], [pixel([255, 255, 255]), 0, 0, 0, 0, 0]);
   assert.deepEqual(cells.color(-7), [0, 0, 0]);
 });
-
-test("a mask has one colour for its open cells, whatever the values", () => {
-  const cells = new MatrixCells(data({ kind: "mask" }));
-  assert.deepEqual(cells.color(0), cells.color(1));
-});

@@ -90,10 +90,10 @@ def draw_lines(n_queries: int, n_keys: int, first_query: int = 0) -> None:
     )
 
 
-def draw_steps(selected: int = 0) -> None:
+def draw_steps() -> None:
     best = [Candidate("il", 0.75), Candidate("la", 0.125)]
     steps = [OutputStep("il", 0.75, 1, best), OutputStep("zoo", 0.001, 187, best)]
-    decoding_steps(steps, forced=True, unit="sub-word", selected=selected, colors=COLORS, key="steps")
+    decoding_steps(steps, forced=True, unit="sub-word", colors=COLORS, key="steps")
 
 
 # The frame
@@ -325,9 +325,6 @@ def test_a_given_word_keeps_its_rank_and_probability(mounted: Mounted) -> None:
     assert mounted.data["unit"] == "sub-word"
     assert mounted.data["steps"][1]["rank"] == 187
     assert mounted.data["steps"][1]["probability"] == 0.001
-    assert mounted.parse({"step": 1}) == 1
-    with pytest.raises(ValueError, match="not a position"):
-        mounted.parse({"step": 2})
 
 
 # What they refuse
@@ -350,9 +347,9 @@ def test_a_window_outside_the_sentence_is_refused() -> None:
         draw_lines(QUERIES, KEYS, first_query=QUERIES)
 
 
-def test_a_step_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="not a position"):
-        draw_steps(selected=2)
+def test_an_output_without_steps_is_refused() -> None:
+    with pytest.raises(ValueError, match="no step"):
+        decoding_steps([], colors=COLORS, key="steps")
 
 
 def test_steps_that_fill_places_tell_their_positions(mounted: Mounted) -> None:

@@ -45,10 +45,9 @@ def show_grid() -> None:
     st.text(f"picked {picked()}; remembered {chosen}")
 
 
-KINDS: dict[str, Literal["weights", "scores", "mask"]] = {
+KINDS: dict[str, Literal["weights", "scores"]] = {
     "weights": "weights",
     "scores": "scores",
-    "mask": "mask",
 }
 
 
@@ -83,7 +82,7 @@ def show_matrix() -> None:
         kind=kind,
         closed=closed,
         reasons=["masked: future", "masked: padding", "masked: future and padding"],
-        value_label={"scores": "score (q · k / √d)", "mask": "mask"}.get(kind, "attention weight"),
+        value_label="score (q · k / √d)" if kind == "scores" else "attention weight",
         selected=st.session_state.get("cell"),
         on_select=remember,
         key=f"matrix {ASKED.text}",
@@ -101,7 +100,6 @@ def show_tokens() -> None:
     token_strip(tokens, words=pairs, colors=COLORS, key=f"tokens {ASKED.text}")
 
 
-@st.fragment
 def show_steps() -> None:
     texts = words(ASKED.number("tokens", 9))
     forced = ASKED.number("forced", 0) == 1
@@ -112,19 +110,7 @@ def show_steps() -> None:
     if forced:
         steps[2] = OutputStep("<script>x", 0.00012, 187, steps[2].best)
 
-    def remember(step: int) -> None:
-        st.session_state["step"] = step
-        pick(step)
-
-    decoding_steps(
-        steps,
-        colors=COLORS,
-        key=f"steps {ASKED.text}",
-        forced=forced,
-        selected=st.session_state.get("step", 0),
-        on_select=remember,
-    )
-    st.text(f"picked {picked()}; remembered {st.session_state.get('step')}")
+    decoding_steps(steps, colors=COLORS, key=f"steps {ASKED.text}", forced=forced)
 
 
 def show_lines() -> None:

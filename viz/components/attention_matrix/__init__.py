@@ -37,7 +37,7 @@ def attention_matrix(
     key_tokens: Sequence[str],
     colors: Theme,
     key: str,
-    kind: Literal["weights", "scores", "mask"] = "weights",
+    kind: Literal["weights", "scores"] = "weights",
     closed: NDArray[np.uint8] | None = None,
     reasons: Sequence[str] = (),
     title: str = "Attention",
@@ -58,7 +58,7 @@ def attention_matrix(
         values: (Q, K). Weights, scores (-inf where a mask has been added), or, for a mask, anything.
         query_tokens: Q tokens, with invisible characters already made visible.
         key_tokens: K tokens, likewise.
-        kind: "weights" are coloured from 0 up, "scores" diverge from 0, a "mask" shows open and closed only.
+        kind: "weights" are coloured from 0 up, "scores" diverge from 0.
         closed: (Q, K) or what broadcasts to it: 0 where the cell is open, n where reasons[n - 1] closes it.
             Closed cells are grey and striped, each of the first three reasons in its own way.
         reasons: up to 255 texts such as "masked: future".

@@ -3,7 +3,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { clipped, fontOf, layers, penOf, prepare, raster } from "../shared/canvas.js";
-import { css, hatchSwatch, stopsOf } from "../shared/color.js";
+import { hatchSwatch, stopsOf } from "../shared/color.js";
 import { fadeWhereMore, namedButton } from "../shared/controls.js";
 import { div, positionOn } from "../shared/dom.js";
 import { drawLegend, pointOnScale, scaleLabel } from "../shared/legend.js";
@@ -118,14 +118,10 @@ class AttentionMatrix extends CanvasView {
   /** Say what the colours mean. */
   explain() {
     const { data, cells } = this;
-    const { colors, label, kind } = data;
+    const { colors } = data;
     const used = data.reasons.map((_, i) => i + 1).filter((number) => cells.closed.includes(number));
     /** @type {[string, string][]} */
     const swatches = used.map((number) => [data.reasons[number - 1], hatchSwatch(colors, number)]);
-    if (kind === "mask") {
-      swatches.unshift(["open: may be looked at", css(cells.color(1))]);
-      return drawLegend(this.legend, { label, swatches });
-    }
     const [low, high] = cells.range;
     const ticks = [low, (low + high) / 2, high].map((value) => format(value));
     drawLegend(this.legend, { stops: stopsOf(data), ticks, label: scaleLabel(data, ticks[2]), swatches });
@@ -204,7 +200,7 @@ class AttentionMatrix extends CanvasView {
       cells.queries * at.cell,
     );
     if (at.cell >= 12) paintGrid(scene);
-    if (this.data.kind !== "mask") paintNumbers(scene);
+    paintNumbers(scene);
     paintAxes(scene);
     this.mark();
   }
@@ -243,13 +239,12 @@ class AttentionMatrix extends CanvasView {
     const { data, cells } = this;
     const reason = cells.reason(query, key);
     const value = cells.at(query, key);
-    const does = reason ? "may not look at" : data.kind === "mask" ? "may look at" : "looks at";
+    const does = reason ? "may not look at" : "looks at";
     /** @type {import("../shared/tell.js").Line[]} */
     const lines = [
       ["title", `${quoted(data.queries[query])} ${does} ${quoted(data.keys[key])}`],
       ["quiet", `query ${query}, key ${key}`],
     ];
-    if (data.kind === "mask") return [...lines, ["value", reason || "open"]];
     if (reason) lines.push(["title", reason]);
     if (!reason || value !== 0) lines.push(["value", format(value, 4)]);
     return [...lines, ["quiet", data.label]];

@@ -4,14 +4,11 @@
 import { pixel, ramp, shade, stopsOf } from "../shared/color.js";
 import { clamp } from "../shared/numbers.js";
 
-/** Where on the scale the one colour of a mask's open cells lies. */
-const OPEN = 0.6;
-
 /**
  * What the cells are made of; `values` are exact, `levels` go from `low` to `high`.
  * @typedef {object} CellFields
  * @property {import("../shared/color.js").Colors} colors
- * @property {"weights" | "scores" | "mask"} kind
+ * @property {"weights" | "scores"} kind
  * @property {string[]} queries
  * @property {string[]} keys
  * @property {[number, number] | null} range
@@ -83,7 +80,6 @@ export class MatrixCells {
 
   /** Where a value lies on the scale, from 0 to 1. @param {number} value */
   share(value) {
-    if (this.data.kind === "mask") return OPEN;
     const [low, high] = this.range;
     return clamp((value - low) / (high - low || 1), 0, 1);
   }

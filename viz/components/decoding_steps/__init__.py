@@ -1,11 +1,11 @@
-"""What comes out of the decoder, step by step, with the best next tokens; drawn in the browser."""
+"""The output of the decoder, step by step, with the best next tokens; drawn in the browser."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz.components.shared.client_view import JSON, ClientView, index
+from viz.components.shared.client_view import ClientView
 from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.theme import Theme
 
@@ -46,14 +46,12 @@ def decoding_steps(
     positions: Sequence[int] | None = None,
     forced: bool = False,
     unit: str = "word",
-    title: str = "What comes out",
-    selected: int = 0,
-    on_select: Callable[[int], None] | None = None,
+    title: str = "The output",
 ) -> None:
     """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
 
-    A step is chosen by a click or with the arrow keys; only that reaches Python. Bars are on one scale, from
-    0 to 100 %; the last one is what is left for all other tokens. A token that was taken though it is not
+    A step is chosen by a click or with the arrow keys, in the browser alone. Bars are on one scale, from
+    0 to 100 %; the last one is the remainder for all other tokens. A token that was taken though it is not
     among the best k has its own bar, with its rank.
 
     Args:
@@ -64,15 +62,14 @@ def decoding_steps(
         forced: True in teacher forcing: the token of each step was given and not chosen.
         unit: what a token is called.
         title: what the steps are, for screen readers.
-        selected: the step shown. A change of it moves there; the user's own choice moves at once.
-        on_select: called with the step that was chosen, before the run that the choice starts.
 
     Raises:
-        ValueError: if there is no step, selected is none of them, or positions are not as many.
+        ValueError: if there is no step, or positions are not as many.
     """
     if positions is not None and len(positions) != len(steps):
         raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")
-    index(selected, len(steps))
+    if not steps:
+        raise ValueError("there is no step to draw")
     data = {
         "colors": color_data(colors),
         "title": title,
@@ -80,7 +77,6 @@ def decoding_steps(
         "positions": None if positions is None else list(positions),
         "taken": "given" if forced else "chosen",
         "unit": unit,
-        "selected": selected,
         "steps": [
             {
                 "word": brief(step.text),
@@ -91,8 +87,4 @@ def decoding_steps(
             for step in steps
         ],
     }
-
-    def parse(value: JSON) -> int:
-        return index(value["step"], len(steps))
-
-    _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)
+    _VIEW.show(pack_frame(data, {}), key=key)

@@ -1,11 +1,10 @@
 // @ts-check
-// What comes out: the tokens in a row, and for the chosen step the best next ones with their probabilities.
+// The output: the tokens in a row, and for the chosen step the best next ones with their probabilities.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { barRow, fadeWhereMore, track } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
 import { clamp, percent, sum } from "../shared/numbers.js";
-import { KEY_DELAY } from "../shared/selection.js";
 import { View } from "../shared/shell.js";
 import { announcer } from "../shared/tell.js";
 import style from "./style.css";
@@ -19,7 +18,6 @@ import style from "./style.css";
  * @property {number[] | null} positions of the steps' tokens, if they were found in their places
  * @property {string} taken what happened to the token of a step
  * @property {string} unit
- * @property {number} selected
  * @property {Step[]} steps
  */
 
@@ -48,24 +46,22 @@ class DecodingSteps extends View {
     const to = { Home: 0, End: last, ArrowLeft: this.chosen - 1, ArrowRight: this.chosen + 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    this.choose(clamp(to, 0, last), KEY_DELAY);
+    this.choose(clamp(to, 0, last));
     this.chips[this.chosen].scrollIntoView({ block: "nearest" });
   }
 
   /** @param {number} step */
-  choose(step, delay = 0) {
+  choose(step) {
     if (step === this.chosen) return;
     this.chosen = step;
     this.draw();
     const { steps, taken, positions } = this.data;
     const place = positions ? `position ${positions[step]}` : `step ${step}`;
     this.say(`${place}: ${taken} ${steps[step].word}, ${percent(steps[step].probability)}`);
-    this.selection.report({ step }, delay);
   }
 
   update() {
-    const { steps, selected, title } = this.data;
-    if (this.selection.movedByPython(selected)) this.chosen = selected;
+    const { steps, title } = this.data;
     this.chosen = clamp(this.chosen, 0, steps.length - 1);
     this.list.setAttribute("aria-label", `${title}: arrow keys go from step to step`);
     this.chips = steps.map((step, i) => this.chip(step, i));
