@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from tests.transformer.checkpoints.importing.families.foreign import close, randomized, raw_of, trace_of
+from tests.transformer.checkpoints.importing.families.foreign import close, randomized, raw_of
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.decoding.greedy import greedy

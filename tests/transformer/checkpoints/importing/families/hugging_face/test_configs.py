@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 import transformers
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    padded,
-    random_ids,
-    raw_of,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, padded, random_ids, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import outputs, tiny
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.opening import fill
 from transformer.errors import CheckpointError

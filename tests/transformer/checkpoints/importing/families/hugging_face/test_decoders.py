@@ -21,7 +21,6 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     padded,
     random_ids,
     raw_of,
-    trace_of,
 )
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_refused,
@@ -32,6 +31,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     saved,
     tiny,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 

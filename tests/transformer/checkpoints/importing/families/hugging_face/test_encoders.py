@@ -11,13 +11,7 @@ import transformers
 from torch import Tensor
 from transformers import BertForMaskedLM, RobertaForMaskedLM, RobertaModel
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    padded,
-    random_ids,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, imported, padded, random_ids
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_refused,
     assert_same_stack,
@@ -25,6 +19,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     saved,
     tiny,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer

@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 import transformers
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    random_ids,
-    raw_of,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, imported, random_ids, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_same_stack,
     outputs,
@@ -26,6 +20,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.test_decoders
     LLAMA,
     VOCAB,
 )
+from tests.transformer.model.core import trace_of
 
 TIED = LLAMA | {"tie_word_embeddings": True}
 UNTIED: dict[str, tuple[Any, dict[str, Any]]] = {

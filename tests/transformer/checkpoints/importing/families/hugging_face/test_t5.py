@@ -22,7 +22,6 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     padded,
     random_ids,
     raw_of,
-    trace_of,
 )
 from tests.transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     assert_parity,
@@ -35,6 +34,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     saved,
     tiny,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 
