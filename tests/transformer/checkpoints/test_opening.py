@@ -45,7 +45,7 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def gpt2() -> Any:
-    return tiny(transformers.GPT2LMHeadModel, transformers.GPT2Config, **GPT2)
+    return tiny(transformers.GPT2LMHeadModel, GPT2)
 
 
 @pytest.mark.parametrize("key", ["state_dict", "model_state_dict", None])
@@ -99,12 +99,12 @@ def test_the_smallest_vocabularies_run(tmp_path: Path, vocab_size: int) -> None:
 
 
 def test_a_model_whose_every_word_ends_it_is_examined(tmp_path: Path) -> None:
-    theirs = tiny(
-        transformers.BartForConditionalGeneration, transformers.BartConfig, vocab_size=7, d_model=16,
-        encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
-        encoder_ffn_dim=9, decoder_ffn_dim=9, max_position_embeddings=29, forced_eos_token_id=None,
-        eos_token_id=2,
-    )  # fmt: skip
+    config = {
+        "vocab_size": 7, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "eos_token_id": 2,
+        "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 9,
+        "decoder_ffn_dim": 9, "max_position_embeddings": 29, "forced_eos_token_id": None,
+    }  # fmt: skip
+    theirs = tiny(transformers.BartForConditionalGeneration, config)
     theirs.save_pretrained(tmp_path)
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": list(range(7))}))
     assert "later tokens" in examine(open_checkpoint(tmp_path)).checks

@@ -19,6 +19,7 @@ from tests.transformer.model.core import (
     random_ids,
     tiny_config,
     tiny_transformer,
+    with_pair,
 )
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import (
@@ -104,8 +105,7 @@ def test_it_stops_at_the_limit_or_the_last_position(asked: int, got: int) -> Non
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_batch_decodes_as_its_sentences_do(seed: int) -> None:
-    model = tiny_transformer(seed)
-    src, _ = pair_batch(model.config)
+    model, src, _ = with_pair(tiny_transformer(seed))
     alone = [[step.token_id for step in decode(model, row[row != PAD_ID][None], ENDLESS)] for row in src]
     # A token of the first sentence as its end: one sentence ends before the other.
     for eos_id in (ENDLESS, alone[0][3]):
@@ -115,8 +115,7 @@ def test_a_batch_decodes_as_its_sentences_do(seed: int) -> None:
 
 @pytest.mark.parametrize("limits", [[3, 9], [9, 3], [0, 4], [1_000, 5]])
 def test_each_of_a_batch_keeps_to_its_own_limit(limits: list[int]) -> None:
-    model = tiny_transformer()
-    src, _ = pair_batch(model.config)
+    model, src, _ = with_pair(tiny_transformer())
     alone = [
         [step.token_id for step in decode(model, row[row != PAD_ID][None], ENDLESS, limit)]
         for row, limit in zip(src, limits, strict=True)
@@ -127,8 +126,7 @@ def test_each_of_a_batch_keeps_to_its_own_limit(limits: list[int]) -> None:
 
 
 def test_a_batch_of_no_steps() -> None:
-    model = tiny_transformer()
-    src, _ = pair_batch(model.config)
+    model, src, _ = with_pair(tiny_transformer())
     assert greedy_batch(model, src, request(0)) == [[], []]
 
 
@@ -166,8 +164,7 @@ def test_the_rank_of_a_given_token() -> None:
 
 
 def test_a_step_too_many_leaves_the_state_as_it_was() -> None:
-    model = tiny_transformer()
-    src, _ = pair_batch(model.config)
+    model, src, _ = with_pair(tiny_transformer())
     tgt = random_ids(31, 2, 13)
     state = model.start(src)
     model.step(tgt[:, :11], state)

@@ -68,6 +68,16 @@ def pair_batch(config: TransformerConfig) -> tuple[Tensor, Tensor]:
     return src, tgt
 
 
+def with_pair(model: Transformer) -> tuple[Transformer, Tensor, Tensor]:
+    """An encoder-decoder and its `batch`."""
+    return model, *pair_batch(model.config)
+
+
+def one(ids: Tensor, sentence: int) -> Tensor:
+    """A sentence of a batch, alone and without its padding."""
+    return ids[sentence][ids[sentence] != PAD_ID][None]
+
+
 def trace_of(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Trace:
     recorder = Recorder()
     model(src, tgt, tap=recorder)

@@ -8,18 +8,23 @@ from itertools import pairwise
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.transformer.model.core import (
     KINDS,
     PAD_ID,
+    SRC_LENGTH,
     TGT_LENGTH,
     batch,
     deviation,
+    one,
     pair_batch,
     random_ids,
     tiny_transformer,
     trace_of,
+    with_pair,
 )
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest
@@ -30,6 +35,15 @@ from transformer.model.transformer import Transformer
 TOLERANCE = 1e-12
 
 FORMS: dict[str, dict[str, object]] = {
+    "the paper's": {},
+    "pre-norm, learned": {
+        "norm_position": "pre",
+        "final_norm": True,
+        "activation": "gelu",
+        "positions": "learned",
+    },
+    "pre-norm, no biases": {"norm_position": "pre", "final_norm": True, "activation": "gelu", "bias": False},
+    "untied": {"tie_generator": False, "positions": "learned"},
     "rotary, grouped, gated, rms": {
         "norm": "rms",
         "norm_position": "pre",
@@ -110,24 +124,23 @@ def test_recording_changes_nothing(kind: str, form: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
 @ANY_FORM
-@pytest.mark.parametrize("cuts", [(1, 2, 3, 4), (3,)], ids=["token by token", "in chunks"])
-def test_cached_and_uncached_decoding_agree(
-    kind: str, form: dict[str, object], cuts: tuple[int, ...]
-) -> None:
+@given(cuts=st.sets(st.integers(1, TGT_LENGTH - 1)))
+@example(cuts={1, 2, 3, 4})
+@example(cuts={3})
+@settings(max_examples=6)
+def test_cached_and_uncached_decoding_agree(kind: str, form: dict[str, object], cuts: set[int]) -> None:
+    """Token by token, in chunks of any size, all at once; in a batch with padding."""
     model = tiny_transformer(**KINDS[kind] | form).double()
     src, tgt = batch(model.config)
     assert tgt is not None
     state = model.start(src, batch_size=len(tgt))
-    chunks = [model.step(tgt[:, i:j], state) for i, j in pairwise([0, *cuts, TGT_LENGTH])]
+    chunks = [model.step(tgt[:, i:j], state) for i, j in pairwise([0, *sorted(cuts), TGT_LENGTH])]
     assert deviation(torch.cat(chunks, dim=1), model(src, tgt)) < TOLERANCE
 
 
 @ANY_FORM
 def test_ended_sentences_leave_the_batch_without_a_trace(form: dict[str, object]) -> None:
-    model = tiny_transformer(**form).double()
-    if not model.config.has_generator:
-        model = tiny_transformer(**form | {"has_generator": True}).double()
-    src, _ = pair_batch(model.config)
+    model, src, _ = with_pair(tiny_transformer(**form | {"has_generator": True}).double())
 
     def request(ends: Sequence[int]) -> DecodingRequest:
         return DecodingRequest(start_ids=[1], end_ids=ends, max_new_tokens=9, suppressed_ids=(PAD_ID,))
@@ -158,21 +171,37 @@ def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tap
         if name.endswith(added_to_keys) and not is_turned:
             assert largest < 1e-10, "it adds the same to all of a query's scores: the softmax takes it away"
         else:
-            assert largest > 1e-10, name
+            assert largest > 1e-6, name
 
 
 @ANY_KIND
 @ANY_FORM
-def test_padding_changes_nothing(kind: str, form: dict[str, object]) -> None:
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=1, max_size=4),
+    more=st.integers(0, 3),
+)
+@example(lengths=[(SRC_LENGTH, TGT_LENGTH), (4, 3)], more=0)
+@settings(max_examples=6)
+def test_padding_changes_nothing(
+    kind: str, form: dict[str, object], lengths: list[tuple[int, int]], more: int
+) -> None:
     model = tiny_transformer(**KINDS[kind] | form | {"pad_id": PAD_ID}).double()
-    src, tgt = batch(model.config)
-    together = model(src, tgt)
+    sizes = (model.config.src_vocab_size, model.config.tgt_vocab_size)
+    sides = [sentences(size, own, more) for size, own in zip(sizes, zip(*lengths, strict=True), strict=True)]
+    together = model(*sides)
+    for i in range(len(lengths)):
+        alone = model(*(ids if ids is None else one(ids, i) for ids in sides))
+        assert deviation(together[i, : alone.shape[1]], alone[0]) < TOLERANCE
 
-    def alone(ids: Tensor | None) -> Tensor | None:
-        return None if ids is None else ids[1][ids[1] != PAD_ID][None]
 
-    out = model(alone(src), alone(tgt))
-    assert deviation(together[1, : out.shape[1]], out[0]) < TOLERANCE
+def sentences(vocab_size: int, lengths: Sequence[int], more: int) -> Tensor | None:
+    """Of these lengths, all filled up to more than the longest; none for a model without that side."""
+    if not vocab_size:
+        return None
+    ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
+    for row, length in zip(ids, lengths, strict=True):
+        row[length:] = PAD_ID
+    return ids
 
 
 def test_without_a_padding_id_every_token_is_looked_at() -> None:
@@ -183,8 +212,7 @@ def test_without_a_padding_id_every_token_is_looked_at() -> None:
 
 def test_a_target_may_begin_with_the_token_that_pads() -> None:
     """Marian and T5 begin targets so: the decoder looks at it."""
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     tgt[:, 0] = PAD_ID
     trace = trace_of(model, src, tgt)
     weights = trace.attention("decoder", 0, "self_attn").weights
@@ -229,8 +257,7 @@ def test_unscaled_attention_is_scaled_attention_with_larger_queries() -> None:
 @torch.no_grad()
 def test_a_head_of_any_width_is_written_out() -> None:
     """One layer's self-attention of 3 heads, 14 wide, by einsum."""
-    model = tiny_transformer(d_head=14).double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(d_head=14).double())
     record = trace_of(model, src, tgt)
     attention = model.encoder.get_submodule("layers.0.self_attn")
     assert isinstance(attention, MultiHeadAttention)
@@ -251,8 +278,7 @@ def test_a_head_of_any_width_is_written_out() -> None:
 
 
 def test_a_relative_bias_is_recorded_in_each_layer_and_is_a_part_of_the_scores() -> None:
-    model = tiny_transformer(positions="relative").double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(positions="relative").double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.1.self_attn", 7), ("decoder.layers.2.self_attn", 5)):
         q, k, bias = (trace[f"{path}.{name}"] for name in ("q", "k", "position_bias"))
@@ -265,8 +291,7 @@ def test_a_relative_bias_is_recorded_in_each_layer_and_is_a_part_of_the_scores()
 
 
 def test_rotated_queries_and_keys_are_recorded_with_what_they_were() -> None:
-    model = tiny_transformer(positions="rotary").double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(positions="rotary").double())
     trace = trace_of(model, src, tgt)
     path = "decoder.layers.1.self_attn"
     for name in ("q", "k"):
@@ -335,8 +360,7 @@ def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) 
 @torch.no_grad()
 def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
     """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as it was published."""
-    model = tiny_transformer(**UNTRANSPOSED).double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):
         merged = trace[f"{path}.z"].contiguous().reshape(2, n, 66)
@@ -346,8 +370,7 @@ def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
 
 
 def test_untransposed_merging_is_decoded_from_the_whole_target_at_each_step() -> None:
-    model = tiny_transformer(**UNTRANSPOSED).double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     state = model.start(src)
     for i in range(TGT_LENGTH):
         last = model.step(tgt[:, [i]], state)[:, -1]

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.support.torch_attention import torch_attention
 from tests.transformer.model.core import KINDS, batch, deviation, pair_batch, tiny_transformer, trace_of
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
-from transformer.model.feed_forward import FeedForward
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.normalization import LayerNorm, Norm
 from transformer.model.stacks import Decoder, Encoder
@@ -54,26 +54,17 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
     copy_linear(ours.w_o, theirs.out_proj)
 
 
-def copy_feed_forward(ours: FeedForward, w_1: nn.Linear, w_2: nn.Linear) -> None:
-    copy_linear(ours.w_1, w_1)
-    copy_linear(ours.w_2, w_2)
-
-
-def copy_encoder_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
+def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: Any, cross: bool) -> None:
     """A decoder layer without cross-attention is, to torch, an encoder layer that gets a causal mask."""
     copy_attention(ours.self_attn, theirs.self_attn)
     copy_norm(ours.self_attn_norm, theirs.norm1)
-    copy_feed_forward(ours.feed_forward, theirs.linear1, theirs.linear2)
-    copy_norm(ours.feed_forward_norm, theirs.norm2)
-
-
-def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
-    copy_attention(ours.self_attn, theirs.self_attn)
-    copy_norm(ours.self_attn_norm, theirs.norm1)
-    copy_attention(ours.cross_attn, theirs.multihead_attn)
-    copy_norm(ours.cross_attn_norm, theirs.norm2)
-    copy_feed_forward(ours.feed_forward, theirs.linear1, theirs.linear2)
-    copy_norm(ours.feed_forward_norm, theirs.norm3)
+    if cross:
+        assert isinstance(ours, DecoderLayer)
+        copy_attention(ours.cross_attn, theirs.multihead_attn)
+        copy_norm(ours.cross_attn_norm, theirs.norm2)
+    copy_linear(ours.feed_forward.w_1, theirs.linear1)
+    copy_linear(ours.feed_forward.w_2, theirs.linear2)
+    copy_norm(ours.feed_forward_norm, theirs.norm3 if cross else theirs.norm2)
 
 
 def layer_options(config: TransformerConfig) -> dict[str, object]:
@@ -91,54 +82,20 @@ def layer_options(config: TransformerConfig) -> dict[str, object]:
 
 
 @torch.no_grad()
-def torch_stack(ours: Encoder | Decoder, config: TransformerConfig) -> nn.TransformerEncoder:
-    """torch's encoder with the weights of a stack that has no cross-attention."""
-    layer = nn.TransformerEncoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
+def torch_stack(ours: Encoder | Decoder, config: TransformerConfig, *, cross: bool = False) -> nn.Module:
+    """torch's decoder, or its encoder for a stack that has no cross-attention, with our weights."""
     norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
-    theirs = nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)
+    layer_class: Any = nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer
+    stack_class: Any = nn.TransformerDecoder if cross else nn.TransformerEncoder
+    options = {} if cross else {"enable_nested_tensor": False}
+    theirs = stack_class(layer_class(**layer_options(config)), len(ours.layers), norm, **options)
     theirs.to(next(ours.parameters()).dtype)
     for mine, other in zip(ours.layers, theirs.layers, strict=True):
         assert isinstance(mine, EncoderLayer | DecoderLayer)
-        assert isinstance(other, nn.TransformerEncoderLayer)
-        copy_encoder_layer(mine, other)
+        copy_layer(mine, other, cross)
     if ours.final_norm is not None and norm is not None:
         copy_norm(ours.final_norm, norm)
     return theirs
-
-
-@torch.no_grad()
-def torch_decoder(ours: Decoder, config: TransformerConfig) -> nn.TransformerDecoder:
-    layer = nn.TransformerDecoderLayer(**layer_options(config))  # type: ignore[arg-type]  # a dict of options
-    norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
-    theirs = nn.TransformerDecoder(layer, len(ours.layers), norm)
-    theirs.to(next(ours.parameters()).dtype)
-    for mine, other in zip(ours.layers, theirs.layers, strict=True):
-        assert isinstance(mine, DecoderLayer)
-        assert isinstance(other, nn.TransformerDecoderLayer)
-        copy_decoder_layer(mine, other)
-    if ours.final_norm is not None and norm is not None:
-        copy_norm(ours.final_norm, norm)
-    return theirs
-
-
-def watch_attentions(theirs: nn.Module) -> dict[str, Tensor]:
-    """Has every MultiheadAttention of torch's compute its weights by head; they land here, by module name."""
-    weights: dict[str, Tensor] = {}
-
-    def watch(name: str, module: nn.MultiheadAttention) -> None:
-        def ask(_: nn.Module, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-            return args, options | {"need_weights": True, "average_attn_weights": False}
-
-        def keep(_: nn.Module, __: object, output: tuple[Tensor, Tensor]) -> None:
-            weights[name] = output[1]
-
-        module.register_forward_pre_hook(ask, with_kwargs=True)
-        module.register_forward_hook(keep)
-
-    for name, module in theirs.named_modules():
-        if isinstance(module, nn.MultiheadAttention):
-            watch(name, module)
-    return weights
 
 
 def embed(ours: Embedding, ids: Tensor, config: TransformerConfig) -> Tensor:
@@ -164,14 +121,14 @@ def stack_result(trace: Trace, stack: str, config: TransformerConfig) -> Tensor:
     return trace[f"{stack}.layers.{last}.resid_post"]
 
 
-def assert_attentions_equal(
-    trace: Trace, weights: Mapping[str, Tensor], names: Mapping[str, str], tolerance: float
-) -> None:
-    """`names` says what our path calls torch's module: the same number of attentions on both sides."""
+def assert_attentions_equal(trace: Trace, seen: Mapping[str, Tensor], tolerance: float) -> None:
+    """The same attentions on both sides: ours by path, torch's, among other things seen, by module name."""
+    weights = {name: tensor for name, tensor in seen.items() if name.endswith("attn")}
     ours = {path.removesuffix(".weights") for path in trace if path.endswith(".weights")}
-    assert {names[path] for path in ours} == set(weights)
-    for path in ours:
-        assert deviation(trace[f"{path}.weights"], weights[names[path]]) < tolerance, path
+    names = {path: path.replace("cross_attn", "multihead_attn") for path in ours}
+    assert set(names.values()) == set(weights)
+    for path, name in names.items():
+        assert deviation(trace[f"{path}.weights"], weights[name]) < tolerance, path
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
@@ -180,19 +137,18 @@ def test_encoder_decoder_equals_torch(form: dict[str, object], dtype: torch.dtyp
     model, tolerance = tiny_transformer(**form).to(dtype), TOLERANCES[dtype]
     config = model.config
     src, tgt = pair_batch(config)
-    encoder, decoder = torch_stack(model.encoder, config), torch_decoder(model.decoder, config)
-    encoder_weights, decoder_weights = watch_attentions(encoder), watch_attentions(decoder)
-
+    encoder, decoder = torch_stack(model.encoder, config), torch_stack(model.decoder, config, cross=True)
     no_src, no_tgt = src == config.pad_id, tgt == config.pad_id
     future = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1)
-    memory = encoder(embed(model.src_embedding, src, config), src_key_padding_mask=no_src)
-    decoded = decoder(
-        embed(model.tgt_embedding, tgt, config),
-        memory,
-        tgt_mask=future,
-        tgt_key_padding_mask=no_tgt,
-        memory_key_padding_mask=no_src,
-    )
+    with torch_attention(nn.ModuleDict({"encoder": encoder, "decoder": decoder})) as seen:
+        memory = encoder(embed(model.src_embedding, src, config), src_key_padding_mask=no_src)
+        decoded = decoder(
+            embed(model.tgt_embedding, tgt, config),
+            memory,
+            tgt_mask=future,
+            tgt_key_padding_mask=no_tgt,
+            memory_key_padding_mask=no_src,
+        )
     logits = decoded @ model.generator.weight.T + (model.generator.bias if config.bias else 0)
 
     trace = trace_of(model, src, tgt)
@@ -200,12 +156,9 @@ def test_encoder_decoder_equals_torch(form: dict[str, object], dtype: torch.dtyp
     assert deviation(stack_result(trace, "decoder", config), decoded) < tolerance
     assert deviation(trace["logits"], logits) < tolerance
     assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
-    theirs = {f"encoder.{name}": weights for name, weights in encoder_weights.items()}
-    theirs |= {f"decoder.{name}": weights for name, weights in decoder_weights.items()}
-    ours = [path.removesuffix(".weights") for path in trace if path.endswith(".weights")]
-    assert len(ours) == config.n_encoder_layers + 2 * config.n_decoder_layers
-    names = {path: path.replace("cross_attn", "multihead_attn") for path in ours}
-    assert_attentions_equal(trace, theirs, names, tolerance)
+    n_attentions = config.n_encoder_layers + 2 * config.n_decoder_layers
+    assert sum(path.endswith(".weights") for path in trace) == n_attentions
+    assert_attentions_equal(trace, seen, tolerance)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
@@ -218,23 +171,22 @@ def test_one_stack_equals_torch(kind: str, form: dict[str, object], dtype: torch
     causal = src is None
     ids = tgt if src is None else src
     assert ids is not None
-    stack, embedding = (
-        (model.decoder, model.tgt_embedding) if causal else (model.encoder, model.src_embedding)
-    )
+    name, embedding = ("decoder", model.tgt_embedding) if causal else ("encoder", model.src_embedding)
+    stack = model.decoder if causal else model.encoder
     theirs = torch_stack(stack, config)
-    weights = watch_attentions(theirs)
-
     future = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).triu(1) if causal else None
-    expected = theirs(embed(embedding, ids, config), mask=future, src_key_padding_mask=ids == config.pad_id)
+    with torch_attention(nn.ModuleDict({name: theirs})) as seen:
+        expected = theirs(
+            embed(embedding, ids, config), mask=future, src_key_padding_mask=ids == config.pad_id
+        )
     logits = expected @ model.generator.weight.T + (model.generator.bias if config.bias else 0)
 
     trace = trace_of(model, src, tgt)
-    name = "decoder" if causal else "encoder"
     assert deviation(stack_result(trace, name, config), expected) < tolerance
     assert deviation(trace["logits"], logits) < tolerance
     assert deviation(model(src, tgt), logits) < tolerance, "without a tap"
-    assert len(weights) == len(stack.layers)
-    assert_attentions_equal(trace, weights, {f"{name}.{path}": path for path in weights}, tolerance)
+    assert sum(path.endswith(".weights") for path in trace) == len(stack.layers)
+    assert_attentions_equal(trace, seen, tolerance)
 
 
 def test_another_weight_is_noticed() -> None:

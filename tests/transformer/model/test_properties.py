@@ -6,7 +6,6 @@ Most of it is held to 1e-12 in float64, where rounding hides nothing; what peopl
 from __future__ import annotations
 
 import copy
-from itertools import pairwise
 
 import pytest
 import torch
@@ -22,12 +21,14 @@ from tests.transformer.model.core import (
     TGT_LENGTH,
     batch,
     deviation,
+    one,
     pair_batch,
     random_ids,
     relative_deviation,
     tiny_config,
     tiny_transformer,
     trace_of,
+    with_pair,
 )
 from transformer.model.positions import sinusoidal_encoding
 from transformer.model.trace import Recorder
@@ -48,42 +49,6 @@ def run(model: Transformer, src: Tensor | None, tgt: Tensor | None, tapped: bool
     """The logits by the explicit attention (tapped) or by the fused one."""
     logits: Tensor = model(src, tgt, tap=Recorder()) if tapped else model(src, tgt)
     return logits
-
-
-def one(ids: Tensor | None, sentence: int) -> Tensor | None:
-    """A sentence of a batch, alone and without its padding."""
-    return None if ids is None else ids[sentence][ids[sentence] != PAD_ID][None]
-
-
-@ANY_KIND
-@ANY_FORM
-@given(
-    src_lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
-    more=st.integers(0, 3),
-    data=st.data(),
-)
-@settings(max_examples=6)
-def test_padding_changes_nothing(
-    kind: str, form: dict[str, object], src_lengths: list[int], more: int, data: st.DataObject
-) -> None:
-    model = tiny_transformer(**KINDS[kind], **form).double()
-    tgt_lengths = [data.draw(st.integers(1, 7)) for _ in src_lengths]
-    sides = []
-    for vocab_size, lengths in (
-        (model.config.src_vocab_size, src_lengths),
-        (model.config.tgt_vocab_size, tgt_lengths),
-    ):
-        ids = None
-        if vocab_size:
-            ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
-            for row, length in zip(ids, lengths, strict=True):
-                row[length:] = PAD_ID
-        sides.append(ids)
-    src, tgt = sides
-    together = model(src, tgt)
-    for i in range(len(src_lengths)):
-        alone = model(one(src, i), one(tgt, i))
-        assert deviation(together[i, : alone.shape[1]], alone[0]) < TOLERANCE
 
 
 @pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
@@ -114,35 +79,10 @@ def test_every_source_token_changes_every_output() -> None:
         assert difference.min() > 1e-4
 
 
-@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
-@ANY_FORM
-@given(cuts=st.sets(st.integers(1, TGT_LENGTH - 1)))
-@settings(max_examples=6)
-def test_cached_and_uncached_decoding_agree(kind: str, form: dict[str, object], cuts: set[int]) -> None:
-    """Token by token, in chunks of any size, all at once; in a batch with padding."""
-    model = tiny_transformer(**KINDS[kind], **form).double()
-    src, tgt = batch(model.config)
-    assert tgt is not None
-    state = model.start(src, batch_size=len(tgt))
-    chunks = [
-        model.step(tgt[:, start:stop], state) for start, stop in pairwise([0, *sorted(cuts), TGT_LENGTH])
-    ]
-    assert deviation(torch.cat(chunks, dim=1), model(src, tgt)) < TOLERANCE
-
-
-@ANY_KIND
-@ANY_FORM
-def test_recording_changes_nothing(kind: str, form: dict[str, object]) -> None:
-    model = tiny_transformer(**KINDS[kind], **form).double()
-    src, tgt = batch(model.config)
-    assert deviation(run(model, src, tgt, tapped=True), run(model, src, tgt, tapped=False)) < TOLERANCE
-
-
 @ANY_FORM
 def test_in_float32_it_is_the_same_but_for_rounding(form: dict[str, object]) -> None:
     """Recorded or not, from the cache or not, padded or not: relative to the largest logit."""
-    model = tiny_transformer(**form)
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(**form))
     logits = model(src, tgt)
     state = model.start(src)
     cached = torch.cat([model.step(tgt[:, [i]], state) for i in range(TGT_LENGTH)], dim=1)
@@ -155,8 +95,7 @@ def test_in_float32_it_is_the_same_but_for_rounding(form: dict[str, object]) -> 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_sentences_of_padding_only(tapped: bool) -> None:
     """Rows with no key to look at in all three attentions: numbers everywhere, forward and backward."""
-    model = tiny_transformer().double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer().double())
     src[0], tgt[0] = PAD_ID, PAD_ID
     logits = run(model, src, tgt, tapped)
     logits.square().sum().backward()
@@ -215,32 +154,6 @@ def labels_for(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Te
     return random_ids(model.generator.out_features, *ids.shape, seed=1)
 
 
-@ANY_KIND
-@pytest.mark.parametrize(
-    "form",
-    [
-        {},
-        {"tie_generator": False, "positions": "learned"},
-        {"norm_position": "pre", "final_norm": True, "activation": "gelu", "bias": False},
-    ],
-    ids=["tied", "untied", "pre"],
-)
-@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
-def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tapped: bool) -> None:
-    model = tiny_transformer(**KINDS[kind], **form)
-    src, tgt = batch(model.config)
-    cross_entropy(
-        run(model, src, tgt, tapped).flatten(0, 1), labels_for(model, src, tgt).flatten()
-    ).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        largest = parameter.grad.abs().max()
-        if name.endswith("w_k.bias"):
-            assert largest < 1e-6, "it adds the same to all of a query's scores: the softmax takes it away"
-        else:
-            assert largest > 1e-6, name
-
-
 def test_shared_matrices_are_one() -> None:
     joined: dict[str, object] = {"src_vocab_size": 31, "share_embeddings": True}
     model = tiny_transformer(**joined)
@@ -275,8 +188,7 @@ def test_a_small_model_overfits_one_batch(kind: str, form: dict[str, object]) ->
 )
 @pytest.mark.parametrize("head", [0, 2])
 def test_ablating_a_head_is_zeroing_its_columns_of_w_o(path: str, head: int) -> None:
-    model = tiny_transformer().double()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer().double())
 
     def ablate(z: Tensor) -> Tensor:
         z[:, head] = 0.0
@@ -293,8 +205,7 @@ def test_ablating_a_head_is_zeroing_its_columns_of_w_o(path: str, head: int) -> 
 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_dropout_is_for_training_only(tapped: bool) -> None:
-    model = tiny_transformer(dropout=0.5)
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer(dropout=0.5))
     assert torch.equal(run(model, src, tgt, tapped), run(model, src, tgt, tapped))
     model.train()
     assert not torch.equal(run(model, src, tgt, tapped), run(model, src, tgt, tapped))
@@ -352,15 +263,13 @@ def test_missing_and_useless_inputs_are_refused(kind: str) -> None:
 
 
 def test_unequal_numbers_of_sentences_are_refused() -> None:
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     with pytest.raises(ValueError, match="src has 1 sentences and tgt 2"):
         model(src[:1], tgt)
 
 
 def test_too_long_a_sentence_is_refused() -> None:
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     longest, too_long = torch.ones(2, 13, dtype=torch.long), torch.ones(2, 14, dtype=torch.long)
     assert model(longest, longest).shape == (2, 13, 31)
     for inputs in ((too_long, tgt), (src, too_long)):
@@ -371,8 +280,7 @@ def test_too_long_a_sentence_is_refused() -> None:
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_half_precision_is_close(dtype: torch.dtype, tapped: bool) -> None:
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     expected = model(src, tgt)
     logits = run(copy.deepcopy(model).to(dtype), src, tgt, tapped)
     assert logits.dtype == dtype

@@ -13,7 +13,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.transformer.model.core import deviation, pair_batch, random_ids, tiny_transformer, trace_of
+from tests.transformer.model.core import (
+    deviation,
+    pair_batch,
+    random_ids,
+    tiny_transformer,
+    trace_of,
+    with_pair,
+)
 from transformer.model.attention import (
     MultiHeadAttention,
     fused_attention,
@@ -128,8 +135,7 @@ def test_layer_norm_has_the_biased_deviation_with_eps_under_the_root() -> None:
 
 
 def test_embeddings_are_multiplied_by_the_root_of_d_model() -> None:
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     trace = trace_of(model, src, tgt)
     for side, ids in (("src_embedding", src), ("tgt_embedding", tgt)):
         row = model.get_parameter(f"{side}.weight")[ids[1, 2]]
@@ -138,8 +144,7 @@ def test_embeddings_are_multiplied_by_the_root_of_d_model() -> None:
 
 def test_the_forward_gives_logits_that_can_be_trained() -> None:
     """Not the best token, which has no gradient, and not probabilities, which a loss would soften twice."""
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     logits: Tensor = model(src, tgt)
     assert logits.shape == (2, 5, 31)
     assert logits.is_floating_point()

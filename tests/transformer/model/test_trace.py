@@ -15,11 +15,11 @@ from tests.transformer.model.core import (
     TGT_LENGTH,
     batch,
     deviation,
-    pair_batch,
     random_ids,
     tiny_config,
     tiny_transformer,
     trace_of,
+    with_pair,
 )
 from transformer.model.trace import NO_TAP, Recorder, Trace
 from transformer.model.transformer import Transformer
@@ -260,8 +260,7 @@ def test_a_run_repeats_itself() -> None:
 
 
 def test_an_edit_is_recorded_and_gone_on_with() -> None:
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     recorder = Recorder({"decoder.layers.1.cross_attn.weights": lambda w: torch.full_like(w, 1 / SRC_LENGTH)})
     model(src, tgt, tap=recorder)
     edited, plain = Trace(recorder.records), trace_of(model, src, tgt)
@@ -283,8 +282,7 @@ def changed(tensor: Tensor) -> Tensor:
 
 def test_every_path_can_be_edited() -> None:
     """What comes back from any tap is what the model continues with."""
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     for path in plain:
         edited = model(src, tgt, tap=Recorder({path: changed}))
@@ -293,8 +291,7 @@ def test_every_path_can_be_edited() -> None:
 
 def test_one_run_patched_into_another() -> None:
     """With the other sentence's memory the decoder says what it says to the other sentence."""
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     other = random_ids(29, *src.shape, seed=7)
     other[1, 4:] = 0
     memory = trace_of(model, other, tgt)["encoder.layers.1.resid_post"]
@@ -317,8 +314,7 @@ def test_an_edit_that_changes_the_shape_is_refused() -> None:
 )
 def test_an_edit_may_write_into_its_tensor(path: str) -> None:
     """It changes neither the model, nor what was recorded before, nor the mask of the next layer."""
-    model = tiny_transformer()
-    src, tgt = pair_batch(model.config)
+    model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     recorder = Recorder({path: lambda x: x.zero_()})
     model(src, tgt, tap=recorder)

@@ -55,6 +55,12 @@ def write_pairs(path: Path, n_pairs: int = 120, seed: int = 3) -> Path:
     return path
 
 
+def write_files(folder: Path) -> list[str]:
+    """Write pairs to learn from and to validate on; the options that name them."""
+    pairs, valid = write_pairs(folder / "pairs.tsv"), write_pairs(folder / "valid.tsv", 6, seed=4)
+    return ["--pairs", str(pairs), "--valid", str(valid)]
+
+
 class Call:
     """A function in a process of its own.
 

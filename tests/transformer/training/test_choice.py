@@ -88,12 +88,7 @@ def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
     [
         (LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG, LAST),
         (LONG_AND_WRONG, LONG_AND_WRONG, SHORT_AND_RIGHT, BEST),
-        (
-            ValidationScores(2.0, 0.0, 0.0),
-            ValidationScores(1.9, 0.0, 0.0),
-            ValidationScores(2.1, 0.0, 0.0),
-            LAST,
-        ),
+        (*(ValidationScores(loss, 0.0, 0.0) for loss in (2.0, 1.9, 2.1)), LAST),
         (SHORT_AND_RIGHT, SHORT_AND_RIGHT, SHORT_AND_RIGHT, AVERAGE),
         (LONG_AND_WRONG, SHORT_AND_RIGHT, SHORT_AND_RIGHT, LAST),
     ],
@@ -118,26 +113,25 @@ def resumed(folder: Path, valid: Path, scores: Sequence[ValidationScores]) -> Tr
     return training
 
 
+def best_of(training: TrainingRun) -> tuple[ValidationScores | None, int, int]:
+    """The best scores, of which update they are, and how many came after them."""
+    progress = training.progress
+    return progress.best, progress.best_step, progress.n_worse
+
+
 def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
     """Those of old and new pairs are never compared: the best weights are scored on the new ones first."""
-    valid, same = (
-        write_pairs(tmp_path / "valid.tsv", 5, seed=4),
-        write_pairs(tmp_path / "same.tsv", 5, seed=4),
-    )
+    valid, same = (write_pairs(tmp_path / f"{name}.tsv", 5, seed=4) for name in ("valid", "same"))
     easy = [ValidationScores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
     _, training = begun(tmp_path, easy, "--valid", str(valid))
     assert len(list(events(training))) == 40
 
     training = resumed(tmp_path, same, [])
-    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (
-        easy[1],
-        2,
-        18,
-    )
+    assert best_of(training) == (easy[1], 2, 18)
 
     hard = [ValidationScores(2.0, 10.0, chrf) for chrf in (30.0, 29.0, 31.0)]
     training = resumed(tmp_path, write_pairs(tmp_path / "hard.tsv", 5, seed=5), hard)
-    assert (training.progress.best, training.progress.best_step, training.progress.n_worse) == (hard[0], 2, 0)
+    assert best_of(training) == (hard[0], 2, 0)
     with training:
         validated = list(islice(training.events(), 3))
     assert [event.is_best for event in validated if isinstance(event, Validated)] == [False, True]
@@ -146,21 +140,11 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
 def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) -> None:
     """That of an earlier version too, which noted neither the pairs nor their chrF."""
     out = tmp_path / "model"
-    valid, other = (
-        write_pairs(tmp_path / "valid.tsv", 3, seed=4),
-        write_pairs(tmp_path / "other.tsv", 3, seed=5),
-    )
-    given = [
-        "--pairs",
-        str(write_pairs(tmp_path / "pairs.tsv", 20)),
-        *TINY,
-        "--steps",
-        "6",
-        "--validate-every",
-        "3",
-    ]
+    pairs, valid = write_pairs(tmp_path / "pairs.tsv", 20), write_pairs(tmp_path / "valid.tsv", 3, seed=4)
+    given = ["--pairs", str(pairs), *TINY, "--steps", "6", "--validate-every", "3"]
     train(tmp_path, *given, "--valid", str(valid), "--out", str(out))
     assert "scored on them now" not in train(tmp_path, "--resume", "--out", str(out))
+    other = write_pairs(tmp_path / "other.tsv", 3, seed=5)
     said = train(tmp_path, "--resume", "--valid", str(other), "--out", str(out))
     assert "The validation pairs are not those of before" in said
     assert "Update 6: validation loss" in said

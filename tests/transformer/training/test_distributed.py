@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.transformer.training.runs import TINY, Call, Run, metrics, ranks, state, train, write_pairs
+from tests.transformer.training.runs import TINY, Call, Run, metrics, ranks, state, train, write_files
 from transformer.data.batches import Batch, Example, make_batch
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
@@ -31,9 +31,7 @@ CHOICES = [*TINY, "--dropout", "0", "--steps", "12", "--validate-every", "5"]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("pairs")
-    pairs, valid = write_pairs(folder / "pairs.tsv"), write_pairs(folder / "valid.tsv", 6, seed=4)
-    return ["--pairs", str(pairs), "--valid", str(valid)]
+    return write_files(tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.fixture(scope="module")

@@ -46,12 +46,8 @@ def limit_files(n_bytes: int) -> None:
 def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
     path = copy / "training" / "state.safetensors"
     before = path.read_bytes()
-    run = Run(
-        tmp_path,
-        *["--resume", "--out", str(copy), "--steps", "40"],
-        before=partial(limit_files, len(before) // 2),
-    )
-    said = refused(run)
+    limit = partial(limit_files, len(before) // 2)
+    said = refused(Run(tmp_path, "--resume", "--out", str(copy), "--steps", "40", before=limit))
     assert f"The state can't be saved ({path}" in said
     assert "File too large" in said
     assert "Errno" not in said
@@ -62,12 +58,8 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
     assert not list(path.parent.glob("*.part"))
     train(tmp_path, "--resume", "--out", str(copy), "--steps", "40")
     assert state(copy)[1]["step"] == 40
-    assert [line["step"] for line in metrics(copy) if "loss" in line] == [
-        *range(3, 19, 3),
-        20,
-        *range(21, 40, 3),
-        40,
-    ]
+    steps = [line["step"] for line in metrics(copy) if "loss" in line]
+    assert steps == [*range(3, 19, 3), 20, *range(21, 40, 3), 40]
 
 
 def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:

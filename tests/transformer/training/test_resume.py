@@ -17,7 +17,7 @@ import pytest
 import torch
 
 import transformer
-from tests.transformer.training.runs import TINY, Run, metrics, state, train, write_pairs
+from tests.transformer.training.runs import TINY, Run, metrics, state, train, write_files
 from transformer.data.encoded import EncodedCorpus
 from transformer.training import prepare
 from transformer.training.folder import TrainingFolder
@@ -35,9 +35,7 @@ N_CALLS = 45_000
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("pairs")
-    pairs, valid = write_pairs(folder / "pairs.tsv"), write_pairs(folder / "valid.tsv", 6, seed=4)
-    return ["--pairs", str(pairs), "--valid", str(valid)]
+    return write_files(tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.fixture(scope="module")

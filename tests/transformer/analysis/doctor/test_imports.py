@@ -10,14 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-)
+from transformers import BertForMaskedLM, GPT2LMHeadModel, LlamaForCausalLM
 
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import Diagnosis
@@ -27,35 +20,30 @@ SPREAD = 0.3
 """Of random weights: with the libraries' own 0.02 all heads of so small a model attend uniformly."""
 
 
-def save(model_class: Any, config: Any, folder: Path) -> Path:
+def save(model_class: Any, folder: Path, **sizes: int) -> Path:
     """Save a random model, the same each time."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model_class(config).save_pretrained(folder)
+        model_class(model_class.config_class(**sizes, initializer_range=SPREAD)).save_pretrained(folder)
     return folder
 
 
 def gpt2(folder: Path) -> Path:
-    config = GPT2Config(
-        vocab_size=97, n_embd=30, n_layer=2, n_head=3, n_positions=41, initializer_range=SPREAD
-    )
-    return save(GPT2LMHeadModel, config, folder)
+    return save(GPT2LMHeadModel, folder, vocab_size=97, n_embd=30, n_layer=2, n_head=3, n_positions=41)
 
 
 def bert(folder: Path) -> Path:
-    config = BertConfig(
-        vocab_size=89, hidden_size=30, num_hidden_layers=2, num_attention_heads=3, intermediate_size=23,
-        max_position_embeddings=43, initializer_range=SPREAD,
+    return save(
+        BertForMaskedLM, folder, vocab_size=89, hidden_size=30, num_hidden_layers=2, num_attention_heads=3,
+        intermediate_size=23, max_position_embeddings=43,
     )  # fmt: skip
-    return save(BertForMaskedLM, config, folder)
 
 
 def llama(folder: Path) -> Path:
-    config = LlamaConfig(
-        vocab_size=83, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=23, max_position_embeddings=43, initializer_range=SPREAD,
+    return save(
+        LlamaForCausalLM, folder, vocab_size=83, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, intermediate_size=23, max_position_embeddings=43,
     )  # fmt: skip
-    return save(LlamaForCausalLM, config, folder)
 
 
 def diagnosis(folder: Path) -> Diagnosis:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,17 @@ from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
-SMALL: dict[str, Callable[[], Any]] = {
-    "bert": lambda: transformers.BertForMaskedLM(
-        transformers.BertConfig(
-            vocab_size=11, hidden_size=6, num_hidden_layers=1, num_attention_heads=2, intermediate_size=5
-        )
+SIZES = {"vocab_size": 11, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 5}
+SMALL: dict[str, tuple[Any, dict[str, int]]] = {
+    "bert": (transformers.BertForMaskedLM, SIZES | {"hidden_size": 6}),
+    "gpt2": (
+        transformers.GPT2LMHeadModel,
+        {"vocab_size": 11, "n_embd": 6, "n_layer": 1, "n_head": 2, "n_positions": 7},
     ),
-    "gpt2": lambda: transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(vocab_size=11, n_embd=6, n_layer=1, n_head=2, n_positions=7)
-    ),
-    "llama": lambda: transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=11, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=5
-        )
-    ),
-    "distilbert": lambda: transformers.DistilBertForMaskedLM(
-        transformers.DistilBertConfig(vocab_size=11, dim=6, n_layers=1, n_heads=2, hidden_dim=5)
+    "llama": (transformers.LlamaForCausalLM, SIZES | {"hidden_size": 8}),
+    "distilbert": (
+        transformers.DistilBertForMaskedLM,
+        {"vocab_size": 11, "dim": 6, "n_layers": 1, "n_heads": 2, "hidden_dim": 5},
     ),
 }
 ODD_VALUES = st.one_of(
@@ -53,7 +47,7 @@ ODD_VALUES = st.one_of(
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, Any]:
-    return {name: make() for name, make in SMALL.items()}
+    return {name: made(made.config_class(**sizes)) for name, (made, sizes) in SMALL.items()}
 
 
 def words_on(raw: RawCheckpoint) -> str:

@@ -145,6 +145,13 @@ def entry(
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end], **more}
 
 
+def written(folder: Path, content: bytes) -> Path:
+    """A file of weights with this content."""
+    path = folder / "weights.pt"
+    path.write_bytes(content)
+    return path
+
+
 ROOT = Path(__file__).parents[4]
 START = """
 import json, sys

@@ -19,6 +19,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     saved,
     storage,
     tensor,
+    written,
 )
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
@@ -33,8 +34,7 @@ FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header
 
 
 def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:
-    path = tmp_path / "weights.pt"
-    path.write_bytes(content)
+    path = written(tmp_path, content)
     with pytest.raises(CheckpointError, match=message):
         read_contents(path, limits)
 
@@ -150,9 +150,7 @@ def test_a_long_archive_is_read(tmp_path: Path) -> None:
     end = content.rindex(END)
     size = struct.unpack_from("<I", content, end + 12)[0] + len(extra)
     content = replaced(content, end + 12, "<I", size)
-    path = tmp_path / "weights.pt"
-    path.write_bytes(content)
-    raw = read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
+    raw = read_checkpoint(written(tmp_path, content), UPLOAD_LIMITS, tmp_path)
     assert torch.equal(map_tensor(raw.tensors["w"]), torch.arange(6.0).view(2, 3))
     refused(content.replace(extra, extra[:2] + struct.pack("<H", 16) + extra[4:]), tmp_path, "damaged")
 
@@ -229,9 +227,8 @@ def test_limits_of_an_archive(tmp_path: Path) -> None:
 
 def test_truth_values_are_0_or_1(tmp_path: Path) -> None:
     """Any other byte would make PyTorch's comparisons undefined."""
-    path = tmp_path / "weights.pt"
     value = {"w": tensor((6,), (1,), of=storage("BoolStorage"))}
-    path.write_bytes(saved(value, storages={"0": b"\0\1\0\1\1\2"}))
+    path = written(tmp_path, saved(value, storages={"0": b"\0\1\0\1\1\2"}))
     assert read_checkpoint(path).tensors["w"].dtype == "BOOL"
     with pytest.raises(CheckpointError, match="neither 0 nor 1"):
         read_checkpoint(path, UPLOAD_LIMITS, tmp_path)

@@ -1,9 +1,10 @@
-"""Folders: nothing outside of them is read, and their files must fit each other."""
+"""Folders: nothing outside of them is read, and each fault is refused with its own plain sentence."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,40 +18,81 @@ from transformer.errors import CheckpointError
 
 INDEX = "model.safetensors.index.json"
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
+SHARD = "model-00001-of-00001.safetensors"
 WEIGHTS = safetensors({"w": entry()})
+OTHERS = safetensors({"v": entry()})
+ALONE = {"model.safetensors": WEIGHTS}
 
 
-def write(folder: Path, **files: bytes) -> Path:
-    folder.mkdir(exist_ok=True)
-    for name, content in files.items():
-        (folder / name.replace("__", ".").replace("_of_", "-of-")).write_bytes(content)
-    return folder
-
-
-def sharded(folder: Path, homes: dict[str, Any], *tensors: str) -> Path:
-    """Two files, a tensor in each."""
+def folder_with(folder: Path, files: Mapping[str, bytes]) -> Path:
     folder.mkdir()
-    (folder / INDEX).write_text(json.dumps({"weight_map": homes}), encoding="utf-8")
-    for file, name in zip((FIRST, SECOND), tensors, strict=True):
-        (folder / file).write_bytes(safetensors({name: entry()}))
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     return folder
 
 
-def test_a_tensor_in_two_files(tmp_path: Path) -> None:
-    folder = sharded(tmp_path / "model", {"w": FIRST, "v": SECOND}, "w", "w")
-    with pytest.raises(CheckpointError, match="'w' in two files"):
-        read_contents(folder, LOCAL_LIMITS)
+def index(**homes: Any) -> bytes:
+    return json.dumps({"weight_map": homes}).encode()
 
 
-def test_a_tensor_in_another_file_than_its_index_says(tmp_path: Path) -> None:
-    folder = sharded(tmp_path / "model", {"w": SECOND, "v": FIRST}, "w", "v")
-    with pytest.raises(CheckpointError, match="'w' in the file that its index says"):
+FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
+    "nothing": ({}, "holds no weights"),
+    "several": ({"a.pt": WEIGHTS, "b.pt": WEIGHTS}, "several files of weights"),
+    "only another framework's": ({"tf_model.h5": b""}, "tf_model.h5"),
+    "an adapter": ({"adapter_config.json": b"{}", "adapter_model.safetensors": WEIGHTS}, "adapter"),
+    "remote code": (ALONE | {"config.json": b'{"auto_map": {"AutoModel": "evil.Model"}}'}, "auto_map"),
+    "remote code of a model inside": (
+        ALONE | {"config.json": b'{"model_type": "encoder-decoder", "decoder": {"auto_map": {"A": "x.Y"}}}'},
+        "auto_map",
+    ),
+    "an index upwards": ({INDEX: index(w="../other.safetensors")}, "no plain name"),
+    "an absolute index": ({INDEX: index(w="/etc/passwd.safetensors")}, "no plain name"),
+    "an index without a map": ({INDEX: b"{}"}, "without a weight_map"),
+    "an index of numbers": ({INDEX: index(w=7)}, "files that have no names"),
+    "a missing shard": ({INDEX: index(w=SHARD)}, "lacks"),
+    "an index that misses a tensor": ({INDEX: index(v=SHARD), SHARD: WEIGHTS}, "its index says"),
+    "a tensor in two files": (
+        {INDEX: index(w=FIRST, v=SECOND), FIRST: WEIGHTS, SECOND: WEIGHTS}, "'w' in two files",
+    ),
+    "a tensor in another file than its index says": (
+        {INDEX: index(w=SECOND, v=FIRST), FIRST: WEIGHTS, SECOND: OTHERS},
+        "'w' in the file that its index says",
+    ),
+    "a configuration that is no JSON": (ALONE | {"config.json": b"{"}, "no valid JSON"),
+    "a large configuration": (
+        ALONE | {"config.json": b'{"a":"%s"}' % (b"w" * 2**20)},
+        r"has config\.json, which has 1,048,584 bytes",
+    ),
+    "a vocabulary that is no text": (ALONE | {"vocab.txt": b"\xff\xfe"}, "no UTF-8"),
+    "a pointer in place of weights": (
+        {"model.safetensors": b"version https://git-lfs.github.com/spec/v1\n"}, "git lfs pull",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    files, message = FOLDERS[name]
+    folder = folder_with(tmp_path / "model", files)
+    for limits in (LOCAL_LIMITS, UPLOAD_LIMITS):
+        with pytest.raises(CheckpointError, match=message):
+            read_contents(folder, limits)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "secret"
+    outside.write_bytes(WEIGHTS if name.endswith("tensors") else b"{}")
+    folder = folder_with(tmp_path / "model", ALONE if name == "config.json" else {})
+    (folder / name).symlink_to(outside)
+    with pytest.raises(CheckpointError, match="leads out of the folder"):
         read_contents(folder, LOCAL_LIMITS)
 
 
 def test_files_together_may_not_be_too_large(tmp_path: Path) -> None:
     """Each is small enough alone."""
-    folder = sharded(tmp_path / "model", {"w": FIRST, "v": SECOND}, "w", "v")
+    files = {INDEX: index(w=FIRST, v=SECOND), FIRST: WEIGHTS, SECOND: OTHERS}
+    folder = folder_with(tmp_path / "model", files)
     size = (folder / FIRST).stat().st_size
     assert len(read_contents(folder, replace(LOCAL_LIMITS, max_file_bytes=2 * size)).files) == 2
     with pytest.raises(CheckpointError, match="2 files of weights"):
@@ -58,38 +100,21 @@ def test_files_together_may_not_be_too_large(tmp_path: Path) -> None:
 
 
 def test_small_files_together_may_not_be_too_large(tmp_path: Path) -> None:
-    folder = write(tmp_path / "model", model__safetensors=WEIGHTS, config__json=b"{}", vocab__txt=b"w" * 90)
+    folder = folder_with(tmp_path / "model", ALONE | {"config.json": b"{}", "vocab.txt": b"w" * 90})
     assert read_contents(folder, replace(LOCAL_LIMITS, max_small_file_bytes=92)).texts["vocab.txt"]
     with pytest.raises(CheckpointError, match=r"has vocab\.txt, which has 90 bytes, where 89"):
         read_contents(folder, replace(LOCAL_LIMITS, max_small_file_bytes=91))
 
 
-def test_a_configuration_is_small(tmp_path: Path) -> None:
-    folder = write(
-        tmp_path / "model", model__safetensors=WEIGHTS, config__json=b'{"a":"%s"}' % (b"w" * 2**20)
-    )
-    with pytest.raises(CheckpointError, match=r"has config\.json, which has 1,048,584 bytes"):
-        read_contents(folder, LOCAL_LIMITS)
-
-
-def test_a_model_inside_a_model_may_not_bring_code_either(tmp_path: Path) -> None:
-    config = json.dumps({"model_type": "encoder-decoder", "decoder": {"auto_map": {"AutoModel": "x.Y"}}})
-    folder = write(tmp_path / "model", model__safetensors=WEIGHTS, config__json=config.encode())
-    with pytest.raises(CheckpointError, match="auto_map"):
-        read_contents(folder, UPLOAD_LIMITS)
-
-
 def test_code_that_lies_there_is_left_alone(tmp_path: Path) -> None:
     """Only files of known names are opened."""
-    folder = write(
-        tmp_path / "model", model__safetensors=WEIGHTS, modeling__py=b"raise SystemExit", x__pkl=b""
-    )
+    folder = folder_with(tmp_path / "model", ALONE | {"modeling.py": b"raise SystemExit", "x.pkl": b""})
     assert read_contents(folder, UPLOAD_LIMITS).texts == {}
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vocab.txt", "weights.pt"])
 def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
-    folder = write(tmp_path / "model", **({} if name != "vocab.txt" else {"model__safetensors": WEIGHTS}))
+    folder = folder_with(tmp_path / "model", ALONE if name == "vocab.txt" else {})
     os.mkfifo(folder / name)
     with pytest.raises(CheckpointError, match="no regular file"):
         read_contents(folder, LOCAL_LIMITS)
@@ -97,21 +122,20 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
         read_contents(folder / name, LOCAL_LIMITS)
 
 
-def test_a_link_to_itself(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").symlink_to(tmp_path / "model.safetensors")
-    with pytest.raises(CheckpointError, match="leads nowhere"):
-        read_contents(tmp_path, LOCAL_LIMITS)
-
-
-def test_a_link_to_nothing(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").symlink_to("gone.safetensors")
-    with pytest.raises(CheckpointError, match="is not there"):
-        read_contents(tmp_path, LOCAL_LIMITS)
-
-
-def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").mkdir()
-    with pytest.raises(CheckpointError, match="no regular file"):
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda path: path.symlink_to(path), "leads nowhere"),
+        (lambda path: path.symlink_to("gone.safetensors"), "is not there"),
+        (lambda path: path.mkdir(), "no regular file"),
+    ],
+    ids=["a link to itself", "a link to nothing", "a folder"],
+)
+def test_what_is_no_file_in_the_place_of_one(
+    tmp_path: Path, make: Callable[[Path], object], message: str
+) -> None:
+    make(tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match=message):
         read_contents(tmp_path, LOCAL_LIMITS)
 
 
@@ -119,9 +143,8 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 def cached(tmp_path: Path, *revisions: str) -> Path:
-    model = tmp_path / "models--who--what"
-    write(tmp_path / "models--who--what")
-    write(model / "blobs", abc=WEIGHTS)
+    model = folder_with(tmp_path / "models--who--what", {})
+    folder_with(model / "blobs", {"abc": WEIGHTS})
     (model / "refs").mkdir()
     for revision in revisions:
         (model / "snapshots" / revision).mkdir(parents=True)
@@ -145,7 +168,7 @@ def test_a_snapshot_alone_leads_out(tmp_path: Path) -> None:
 
 
 def test_a_revision_that_is_a_link_is_none(tmp_path: Path) -> None:
-    outside = write(tmp_path / "outside", model__safetensors=WEIGHTS)
+    outside = folder_with(tmp_path / "outside", ALONE)
     model = cached(tmp_path)
     (model / "snapshots").mkdir()
     (model / "snapshots" / "one").symlink_to(outside)

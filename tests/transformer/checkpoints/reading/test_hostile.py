@@ -34,6 +34,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     saved,
     storage,
     tensor,
+    written,
 )
 from transformer.checkpoints.reading.contents import NUMBERS as COPIED
 from transformer.checkpoints.reading.contents import read_contents
@@ -52,12 +53,9 @@ def zipped(entries: Mapping[str, bytes]) -> bytes:
 
 
 def twice() -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as out:
-        out.writestr("archive/data.pkl", pickled({"w": tensor()}))
-        out.writestr("archive/data.pk2", pickled({"w": tensor()}))
-        out.writestr("archive/data/0", NUMBERS)
-    return content.getvalue().replace(b"data.pk2", b"data.pkl")
+    pickle = pickled({"w": tensor()})
+    entries = {"archive/data.pkl": pickle, "archive/data.pk2": pickle, "archive/data/0": NUMBERS}
+    return zipped(entries).replace(b"data.pk2", b"data.pkl")
 
 
 def patched(content: bytes, at: int, new: bytes) -> bytes:
@@ -70,6 +68,12 @@ def encrypted() -> bytes:
         for found in re.finditer(re.escape(magic), content):
             content = patched(content, found.start() + offset, b"\x01\x00")
     return content
+
+
+def lying_zip64() -> bytes:
+    content = saved({"w": tensor()})
+    end = content.rindex(b"PK\x05\x06")
+    return content[:end] + struct.pack("<4sIQI", b"PK\x06\x07", 0, 2**60, 1) + content[end:]
 
 
 def flipped() -> bytes:
@@ -166,6 +170,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "a path upwards": (saved({"w": tensor()}, more={"archive/../../x": b""}), "no plain path"),
     "an absolute path": (saved({"w": tensor()}, more={"/etc/passwd": b""}), "no plain path"),
     "the same entry twice": (twice(), "twice"),
+    "a Zip64 end that lies": (lying_zip64(), "damaged"),
     "another byte order": (saved({"w": tensor()}, byte_order="big"), "byte order"),
     # pickle
     "os.system": (saved(Call(Name("os", "system"), ("touch marker",))), r"os\.system.*nothing of it was run"),
@@ -249,8 +254,7 @@ FILES: dict[str, tuple[bytes, str]] = {
 def test_refused(tmp_path: Path, name: str) -> None:
     """The file's name, what is wrong, what to do: one sentence or two, on one line."""
     content, message = FILES[name]
-    path = tmp_path / "weights.pt"
-    path.write_bytes(content)
+    path = written(tmp_path, content)
     with pytest.raises(CheckpointError, match=message) as refused:
         read_contents(path, LOCAL_LIMITS)
     said = str(refused.value)
@@ -276,19 +280,17 @@ def test_the_process_that_may_import_nothing_says_the_same(tmp_path: Path) -> No
 def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
     """The same builders, nothing wrong: so it is the fault that is refused above."""
     for content in (saved({"w": tensor()}), safetensors({"w": entry()})):
-        path = tmp_path / "weights.pt"
-        path.write_bytes(content)
         folder = tmp_path / str(zlib.crc32(content))
         folder.mkdir()
-        numbers = map_tensor(read_checkpoint(path, UPLOAD_LIMITS, folder).tensors["w"])
+        read = read_checkpoint(written(tmp_path, content), UPLOAD_LIMITS, folder)
+        numbers = map_tensor(read.tensors["w"])
         assert torch.equal(numbers, torch.arange(6.0).view(2, 3))
 
 
 def test_a_malicious_pickle_leaves_no_mark(tmp_path: Path) -> None:
     """The command that the file asks for is never run, in this process or in the other."""
     marker = tmp_path / "marker"
-    path = tmp_path / "evil.pt"
-    path.write_bytes(saved(Call(Name("os", "system"), (f"touch {marker}",))))
+    path = written(tmp_path, saved(Call(Name("os", "system"), (f"touch {marker}",))))
     folder = tmp_path / "out"
     folder.mkdir()
     with pytest.raises(CheckpointError, match="nothing of it was run"):
@@ -300,8 +302,7 @@ def test_a_malicious_pickle_leaves_no_mark(tmp_path: Path) -> None:
 
 
 def test_a_flipped_bit_is_found_when_the_numbers_are_copied(tmp_path: Path) -> None:
-    path = tmp_path / "weights.pt"
-    path.write_bytes(flipped())
+    path = written(tmp_path, flipped())
     with pytest.raises(CheckpointError, match="checksum"):
         read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
 
@@ -323,26 +324,12 @@ def test_an_upload_may_not_be_too_large(tmp_path: Path) -> None:
 
 def test_nothing_of_the_heap_comes_with_a_tensor(tmp_path: Path) -> None:
     """What is copied is what the file has, and not a byte more."""
-    path = tmp_path / "weights.pt"
-    path.write_bytes(saved({"w": tensor()}))
-    read_checkpoint(path, UPLOAD_LIMITS, tmp_path)
+    read_checkpoint(written(tmp_path, saved({"w": tensor()})), UPLOAD_LIMITS, tmp_path)
     assert (tmp_path / COPIED).read_bytes() == NUMBERS
-
-
-def test_a_zip64_end_that_lies(tmp_path: Path) -> None:
-    content = saved({"w": tensor()})
-    end = content.rindex(b"PK\x05\x06")
-    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 2**60, 1)
-    path = tmp_path / "weights.pt"
-    path.write_bytes(content[:end] + locator + content[end:])
-    with pytest.raises(CheckpointError, match="damaged"):
-        read_contents(path, LOCAL_LIMITS)
 
 
 def test_ordered_dictionaries_may_have_what_state_dicts_have(tmp_path: Path) -> None:
     """A state dict's metadata is the one state that is set, and it is left out."""
     inner = opcodes(ORDERED) + b"(" + opcodes("w") + opcodes(tensor()) + b"u"
-    path = tmp_path / "weights.pt"
-    path.write_bytes(archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b."))
-    contents = read_contents(path, LOCAL_LIMITS)
-    assert list(contents.files[0].tensors) == ["w"]
+    content = archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b.")
+    assert list(read_contents(written(tmp_path, content), LOCAL_LIMITS).files[0].tensors) == ["w"]

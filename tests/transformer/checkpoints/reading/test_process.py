@@ -19,6 +19,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     safetensors,
     saved,
     tensor,
+    written,
 )
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -46,8 +47,7 @@ def test_it_does_without_pytorch() -> None:
 
 def test_it_begins_soon(tmp_path: Path) -> None:
     """Long before PyTorch would be imported: in processor time, of which others on the machine take none."""
-    path = tmp_path / "weights.pt"
-    path.write_bytes(saved({"w": tensor()}))
+    path = written(tmp_path, saved({"w": tensor()}))
     took = []
     for _ in range(5):
         began = seconds_of_children()
@@ -58,8 +58,7 @@ def test_it_begins_soon(tmp_path: Path) -> None:
 
 def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
     """It would take three seconds of the processor's time."""
-    path = tmp_path / "weights.pt"
-    path.write_bytes(long())
+    path = written(tmp_path, long())
     began = seconds_of_children()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
         read_checkpoint(path, replace(LOCAL_LIMITS, seconds=0.5))
@@ -69,8 +68,7 @@ def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
 def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
     """500 bytes that say they hold 2^28 numbers are refused for that, in a process with little memory."""
     storage = opcodes(tensor((2**28,), (1,))).replace(opcodes(6), opcodes(2**28))
-    path = tmp_path / "weights.pt"
-    path.write_bytes(archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
+    path = written(tmp_path, archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
     assert path.stat().st_size < 1_000
     with pytest.raises(CheckpointError, match="1,073,741,824 bytes and has 24"):
         read_checkpoint(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
@@ -101,11 +99,9 @@ def test_a_process_that_fails_is_a_checkpoint_error(
 
 def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
     """100 kB of text that a list refers to a million times would be 100 GB of JSON."""
-    text = opcodes("x" * 100_000) + b"q\x000"
-    path = tmp_path / "weights.pt"
-    many = b"](" + b"h\x00" * 900_000 + b"e"
-    items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text.removesuffix(b"0") + opcodes("many") + many
-    path.write_bytes(archive(b"\x80\x02}(" + items + b"u."))
+    text, many = opcodes("x" * 100_000) + b"q\x00", b"](" + b"h\x00" * 900_000 + b"e"
+    items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text + opcodes("many") + many
+    path = written(tmp_path, archive(b"\x80\x02}(" + items + b"u."))
     with pytest.raises(CheckpointError, match="characters beside its tensors"):
         read_checkpoint(path)
 
@@ -153,8 +149,7 @@ def test_it_writes_in_its_folder_alone(tmp_path: Path) -> None:
 
 
 def test_surveying_writes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "weights.pt"
-    path.write_bytes(saved({"w": tensor()}))
+    path = written(tmp_path, saved({"w": tensor()}))
     read_checkpoint(path)
     assert list(tmp_path.iterdir()) == [path]
 

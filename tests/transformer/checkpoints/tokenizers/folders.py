@@ -138,24 +138,23 @@ def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTokenizerBase:
     """Make mBART's folder: sentencepiece.bpe.model and the settings."""
-    _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
-    name = "MBart50Tokenizer" if fifty else "MBartTokenizer"
-    _settings(folder, {"tokenizer_class": name} | settings)
-    return (MBart50Tokenizer if fifty else MBartTokenizer).from_pretrained(folder)
+    return _sentence_pieces_of(MBart50Tokenizer if fifty else MBartTokenizer, folder, settings)
 
 
 def xlm_roberta(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     """Make XLM-R's folder, with the same kind of file as mBART's."""
-    _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
-    _settings(folder, {"tokenizer_class": "XLMRobertaTokenizer"} | settings)
-    return XLMRobertaTokenizer.from_pretrained(folder)
+    return _sentence_pieces_of(XLMRobertaTokenizer, folder, settings)
 
 
 def camembert(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     """Make CamemBERT's folder, with the same kind of file as mBART's."""
+    return _sentence_pieces_of(CamembertTokenizer, folder, settings)
+
+
+def _sentence_pieces_of(tokenizer: Any, folder: Path, settings: dict[str, Any]) -> PreTrainedTokenizerBase:
     _write_bytes(folder, "sentencepiece.bpe.model", sentence_pieces("unigram"))
-    _settings(folder, {"tokenizer_class": "CamembertTokenizer"} | settings)
-    return CamembertTokenizer.from_pretrained(folder)
+    _settings(folder, {"tokenizer_class": tokenizer.__name__} | settings)
+    return tokenizer.from_pretrained(folder)
 
 
 def llama(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:

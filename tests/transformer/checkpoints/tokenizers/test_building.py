@@ -33,9 +33,8 @@ def pieces() -> bytes:
     return sentence_pieces("unigram")
 
 
-FIFTY = "MBart50Tokenizer"
-LIKE_ROBERTA = ["<s>", "</s>"]
-LIKE_MBART = ["</s>", "en_XX"]
+FIFTY, FAST = "MBart50Tokenizer", "PreTrainedTokenizerFast"
+LIKE_ROBERTA, LIKE_MBART, LIKE_FIFTY = ["<s>", "</s>"], ["</s>", "en_XX"], ["en_XX", "</s>"]
 
 
 @pytest.mark.parametrize(
@@ -44,21 +43,11 @@ LIKE_MBART = ["</s>", "en_XX"]
         ({"model_type": "xlm-roberta"}, {}, "roberta", LIKE_ROBERTA),
         ({"model_type": "camembert"}, {}, "roberta", LIKE_ROBERTA),
         ({"model_type": "roberta"}, {"tokenizer_class": "XLMRobertaTokenizer"}, "roberta", LIKE_ROBERTA),
-        (
-            {"model_type": "camembert"},
-            {"tokenizer_class": "PreTrainedTokenizerFast"},
-            "roberta",
-            LIKE_ROBERTA,
-        ),
+        ({"model_type": "camembert"}, {"tokenizer_class": FAST}, "roberta", LIKE_ROBERTA),
         ({"model_type": "mbart"}, {}, "mbart", LIKE_MBART),
         ({}, {}, "mbart", LIKE_MBART),
-        ({"tokenizer_class": FIFTY}, {}, "mbart", ["en_XX", "</s>"]),
-        (
-            {"tokenizer_class": "MBartTokenizer"},
-            {"tokenizer_class": f"{FIFTY}Fast"},
-            "mbart",
-            ["en_XX", "</s>"],
-        ),
+        ({"tokenizer_class": FIFTY}, {}, "mbart", LIKE_FIFTY),
+        ({"tokenizer_class": "MBartTokenizer"}, {"tokenizer_class": f"{FIFTY}Fast"}, "mbart", LIKE_FIFTY),
     ],
 )
 def test_the_settings_then_the_configuration_tell_the_tokenizer(
@@ -75,11 +64,7 @@ def test_the_settings_then_the_configuration_tell_the_tokenizer(
 @pytest.mark.parametrize(
     "said, family, sentence",
     [
-        (
-            {"tokenizer_class": "BarthezTokenizer"},
-            "mbart",
-            "is 'BarthezTokenizer', which",
-        ),
+        ({"tokenizer_class": "BarthezTokenizer"}, "mbart", "is 'BarthezTokenizer', which"),
         ({}, "roberta", "is 'RobertaTokenizer', which"),
         ({"tokenizer_class": 7}, "annotated", "The model's tokenizer isn't named by any file"),
     ],
@@ -114,7 +99,7 @@ def test_byte_pairs_of_a_qwen_are_cut_as_qwens(pairs: tuple[Path, Texts], model_
     "said, family, name",
     [
         ({}, "llama", "LlamaTokenizer"),
-        ({"tokenizer_class": "PreTrainedTokenizerFast"}, "llama", "LlamaTokenizer"),
+        ({"tokenizer_class": FAST}, "llama", "LlamaTokenizer"),
         ({"tokenizer_class": "HerbertTokenizer"}, "bert", "HerbertTokenizer"),
     ],
 )

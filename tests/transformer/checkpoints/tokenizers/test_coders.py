@@ -27,34 +27,15 @@ from transformer.text.vocabulary import BOS_ID, EOS_ID
 def raw(
     texts: dict[str, str | bytes], config: dict[str, Any] | None = None, **generation: Any
 ) -> RawCheckpoint:
-    texts = texts | {
-        "config.json": json.dumps(config or {}),
-        "generation_config.json": json.dumps(generation),
-    }
-    return RawCheckpoint(
-        path=Path("model"),
-        format="safetensors",
-        tensors={},
-        aliases={},
-        extras={},
-        left_out={},
-        texts=texts,
-        n_bytes=0,
-        files=(),
-    )
+    said = {"config.json": json.dumps(config or {}), "generation_config.json": json.dumps(generation)}
+    return RawCheckpoint(Path("model"), "safetensors", {}, {}, {}, {}, texts | said, 0, ())
 
 
 def config(src: int = 503, tgt: int = 503, *, encoder: int = 2, decoder: int = 3) -> TransformerConfig:
     return TransformerConfig(
-        src_vocab_size=src,
-        tgt_vocab_size=tgt,
-        d_model=6,
-        n_heads=2,
-        n_encoder_layers=encoder,
-        n_decoder_layers=decoder,
-        d_ff=5,
-        max_len=17,
-    )
+        src_vocab_size=src, tgt_vocab_size=tgt, n_encoder_layers=encoder, n_decoder_layers=decoder,
+        d_model=6, n_heads=2, d_ff=5, max_len=17,
+    )  # fmt: skip
 
 
 def test_bert_has_one_coder_with_its_frame_and_its_mask(tmp_path: Path) -> None:

@@ -33,92 +33,56 @@ def refusal(texts: dict[str, str | bytes], family: str = "bert", limits: ProbeLi
     return message
 
 
-def laughs(plain: Plain) -> None:
-    step = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
-    plain["normalizer"] = {"type": "Sequence", "normalizers": [step] * 40}
+def split(pattern: str) -> Plain:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-def long_charsmap(plain: Plain) -> None:
-    plain["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+def sequence(step: Plain, times: int) -> Plain:
+    return {"type": "Sequence", "normalizers": [step] * times}
 
 
-def slow_pattern(plain: Plain) -> None:
-    pattern = {"Regex": "(?:a|aa|a+)+b"}
-    plain["pre_tokenizer"] = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+def prepend(text: str) -> Plain:
+    return {"type": "Prepend", "prepend": text}
 
 
-def many_steps(plain: Plain) -> None:
-    plain["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}] * 65}
+DOUBLED = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+KNOWN = sorted({character for sample in SAMPLES for character in sample} | {"\u2581"})
+"""All that the probe's own texts are made of."""
+SPOILT: dict[str, tuple[Callable[[Plain], object], str]] = {
+    "laughs": (lambda plain: plain.update(normalizer=sequence(DOUBLED, 40)), "longer"),
+    "many steps": (lambda plain: plain.update(normalizer=sequence({"type": "NFC"}, 65)), "steps"),
+    "a long prefix": (lambda plain: plain.update(normalizer=prepend("x" * 3_000)), "prepends"),
+    "a long pattern": (lambda plain: plain.update(pre_tokenizer=split("a" * 3_000)), "pattern"),
+    "a pattern for runs of its own letters": (
+        lambda plain: plain.update(pre_tokenizer=split("(q+)+$")), "crash",
+    ),
+    "by chance": (
+        lambda plain: plain.update(model={"type": "BPE", "dropout": 0.1, "vocab": {"a": 0}, "merges": []}),
+        "dropout",
+    ),
+    "no unknown": (lambda plain: plain["model"].update(unk_token="[NONE]"), "unknown words"),
+    "no id of the unknown": (
+        lambda plain: plain.update(
+            dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder")),
+            model={"type": "Unigram", "vocab": [[piece, -1.0] for piece in KNOWN]},
+        ),
+        "unk_id",
+    ),
+    # Each character by itself: in one long text, a prefix would be a small part.
+    "long of short": (lambda plain: plain.update(normalizer=prepend("x" * 30)), "makes long texts"),
+    "no model": (lambda plain: plain.pop("model"), "no model"),
+    "another model": (lambda plain: plain["model"].update(type="Nonesuch"), "no model"),
+    "an unknown step": (lambda plain: plain.update(pre_tokenizer={"type": "Nonesuch"}), "can't be read"),
+    "many added": (
+        lambda plain: plain.update(added_tokens=[{"id": n, "content": f"<{n}>"} for n in range(100_001)]),
+        "tokens",
+    ),
+    "wrong ids": (lambda plain: plain["model"].update(vocab={"[UNK]": -1}), "can't be read"),
+}  # fmt: skip
 
 
-def long_prefix(plain: Plain) -> None:
-    plain["normalizer"] = {"type": "Prepend", "prepend": "x" * 3_000}
-
-
-def long_pattern(plain: Plain) -> None:
-    pattern = {"Regex": "a" * 3_000}
-    plain["pre_tokenizer"] = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
-
-
-def by_chance(plain: Plain) -> None:
-    plain["model"] = {"type": "BPE", "dropout": 0.1, "vocab": {"a": 0}, "merges": []}
-
-
-def no_unknown(plain: Plain) -> None:
-    plain["model"]["unk_token"] = "[NONE]"
-
-
-def no_unknown_id(plain: Plain) -> None:
-    """All of the probe's own texts would be known."""
-    pieces = sorted({character for sample in SAMPLES for character in sample} | {"\u2581"})
-    plain["model"] = {"type": "Unigram", "vocab": [[piece, -1.0] for piece in pieces]}
-    plain["normalizer"] = plain["pre_tokenizer"] = plain["post_processor"] = plain["decoder"] = None
-
-
-def long_of_short(plain: Plain) -> None:
-    """Each character by itself: in one long text, a prefix would be a small part."""
-    plain["normalizer"] = {"type": "Prepend", "prepend": "x" * 30}
-
-
-def no_model(plain: Plain) -> None:
-    del plain["model"]
-
-
-def other_model(plain: Plain) -> None:
-    plain["model"]["type"] = "Nonesuch"
-
-
-def unknown_step(plain: Plain) -> None:
-    plain["pre_tokenizer"] = {"type": "Nonesuch"}
-
-
-def many_added(plain: Plain) -> None:
-    plain["added_tokens"] = [{"id": n, "content": f"<{n}>"} for n in range(100_001)]
-
-
-def wrong_ids(plain: Plain) -> None:
-    plain["model"]["vocab"] = {"[UNK]": -1}
-
-
-@pytest.mark.parametrize(
-    "spoil, why",
-    [
-        (laughs, "longer"),
-        (many_steps, "steps"),
-        (long_prefix, "prepends"),
-        (long_pattern, "pattern"),
-        (by_chance, "dropout"),
-        (no_unknown, "unknown words"),
-        (no_unknown_id, "unk_id"),
-        (long_of_short, "makes long texts"),
-        (no_model, "no model"),
-        (other_model, "no model"),
-        (unknown_step, "can't be read"),
-        (many_added, "tokens"),
-        (wrong_ids, "can't be read"),
-    ],
-)
-def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain], None], why: str) -> None:
+@pytest.mark.parametrize("spoil, why", SPOILT.values(), ids=SPOILT)
+def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain], object], why: str) -> None:
     plain = json.loads(json.dumps(saved))
     probe({"tokenizer.json": json.dumps(plain)}, "bert")
     spoil(plain)
@@ -180,9 +144,8 @@ def test_marians_vocabulary_must_know_the_unknown() -> None:
 
 
 def test_a_crash_is_told_in_words(saved: Plain) -> None:
-    plain = json.loads(json.dumps(saved))
-    long_charsmap(plain)
-    assert refusal({"tokenizer.json": json.dumps(plain)})
+    normalizer = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+    assert refusal({"tokenizer.json": json.dumps(saved | {"normalizer": normalizer})})
 
 
 def test_too_little_memory_is_told_in_words() -> None:
@@ -192,15 +155,8 @@ def test_too_little_memory_is_told_in_words() -> None:
 
 
 def test_a_pattern_that_takes_for_ever_is_refused(saved: Plain) -> None:
-    plain = json.loads(json.dumps(saved))
-    slow_pattern(plain)
-    assert refusal({"tokenizer.json": json.dumps(plain)}, limits=ProbeLimits(seconds=5.0))
-
-
-def test_a_pattern_that_fails_on_runs_of_its_own_letters_is_refused(saved: Plain) -> None:
-    pattern = {"Regex": "(q+)+$"}
-    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
-    assert "crash" in refusal({"tokenizer.json": json.dumps(saved | {"pre_tokenizer": split})})
+    slow = saved | {"pre_tokenizer": split("(?:a|aa|a+)+b")}
+    assert refusal({"tokenizer.json": json.dumps(slow)}, limits=ProbeLimits(seconds=5.0))
 
 
 def test_a_folder_without_a_tokenizer_is_fine() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import fill
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
-from transformer.model.trace import Recorder, Trace
 from transformer.model.transformer import Transformer
 
 DTYPES = {
@@ -87,48 +85,9 @@ def padded(ids: Tensor, pad_id: int, length: int) -> Tensor:
     return ids
 
 
-def trace_of(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Trace:
-    recorder = Recorder()
-    with torch.no_grad():
-        model(src, tgt, tap=recorder)
-    return Trace(recorder.records)
-
-
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> bool:
     """Whether all numbers agree, as a share of the largest where that is above 1."""
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     worst = (actual - expected).abs().max().item() / max(1.0, expected.abs().max().item())
     assert worst <= tolerance, worst
     return True
-
-
-@contextmanager
-def torch_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Every attention matrix (B, H, Q, K) and layer's output of torch's own modules, by the module's name.
-
-    Layers behave as in training apart from dropout: torch's fused path gives no weights.
-    """
-    seen: dict[str, Tensor] = {}
-    was_fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    hooks = []
-    for name, part in module.named_modules():
-        if isinstance(part, nn.MultiheadAttention):
-            hooks += [
-                part.register_forward_pre_hook(_want_weights, with_kwargs=True),
-                part.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out[1]})),
-            ]
-        elif isinstance(part, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
-            hooks.append(part.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out})))
-    try:
-        yield seen
-    finally:
-        torch.backends.mha.set_fastpath_enabled(was_fast)
-        for hook in hooks:
-            hook.remove()
-
-
-def _want_weights(
-    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return args, {**kwargs, "need_weights": True, "average_attn_weights": False}

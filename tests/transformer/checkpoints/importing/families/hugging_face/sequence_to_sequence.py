@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.transformer.checkpoints.importing.families.foreign import close, padded, random_ids, trace_of
+from tests.transformer.checkpoints.importing.families.foreign import close, padded, random_ids
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import assert_same_stack
+from tests.transformer.model.core import trace_of
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer

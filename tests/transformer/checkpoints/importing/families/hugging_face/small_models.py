@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from tests.transformer.checkpoints.importing.families.foreign import close, randomized, raw_of
+from tests.transformer.model.core import trace_of
+from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.decoding.greedy import greedy
 from transformer.decoding.request import DecodingRequest
+from transformer.errors import CheckpointError
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 
 
-def tiny(model_class: Any, config_class: Any, **config: Any) -> Any:
+def tiny(model_class: Any, config: Mapping[str, Any], seed: int = 0) -> Any:
     """In eval mode, every parameter random, with the attention that gives its weights."""
-    model = model_class(config_class(**config, attn_implementation="eager"))
-    return randomized(model.to(torch.float32))
+    model = model_class(model_class.config_class(**config, attn_implementation="eager"))
+    return randomized(model.to(torch.float32), seed)
 
 
 def saved(folder: Path, model: PreTrainedModel, *, with_config: bool = True) -> RawCheckpoint:
@@ -33,11 +38,19 @@ def saved(folder: Path, model: PreTrainedModel, *, with_config: bool = True) -> 
 def outputs(model: PreTrainedModel, ids: Tensor, open_tokens: Tensor) -> Any:
     """Logits, attentions and hidden states of ids (B, T), of which `open_tokens` (B, T) are words."""
     return model(
-        input_ids=ids,
-        attention_mask=open_tokens.long(),
-        output_attentions=True,
-        output_hidden_states=True,
+        input_ids=ids, attention_mask=open_tokens.long(), output_attentions=True, output_hidden_states=True
     )
+
+
+def assert_same_logits(ours: Transformer, theirs: PreTrainedModel, ids: Tensor) -> None:
+    """Of a decoder, for ids none of which is padding."""
+    assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
+
+
+def assert_refused(folder: Path, theirs: PreTrainedModel, told: dict[str, Any], words: str) -> None:
+    """The model's weights, with a configuration that says something else as well."""
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(raw_of(folder, theirs.state_dict(), theirs.config.to_dict() | told), {})
 
 
 def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> None:

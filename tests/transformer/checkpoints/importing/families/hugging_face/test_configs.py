@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 import transformers
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    padded,
-    random_ids,
-    raw_of,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, padded, random_ids, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import outputs, tiny
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.opening import fill
 from transformer.errors import CheckpointError
@@ -67,7 +62,7 @@ NO_PADDING = ("GPT2", "Llama", "Mistral", "Qwen2", "Qwen3")
 
 def model_of(name: str) -> Any:
     suffix, sizes = SIZES[name]
-    return tiny(getattr(transformers, name + suffix), getattr(transformers, f"{name}Config"), **sizes)
+    return tiny(getattr(transformers, name + suffix), sizes)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -87,7 +82,7 @@ def test_null_is_no_padding(tmp_path: Path, name: str) -> None:
 
 
 def test_padding_of_a_small_marian_is_its_last_word(tmp_path: Path) -> None:
-    theirs = tiny(transformers.MarianMTModel, transformers.MarianConfig, **BOTH, pad_token_id=VOCAB - 1)
+    theirs = tiny(transformers.MarianMTModel, BOTH | {"pad_token_id": VOCAB - 1})
     config = theirs.config.to_dict()
     del config["pad_token_id"]
     assert plan_import(raw_of(tmp_path, theirs.state_dict(), config), {}).report.config.pad_id == VOCAB - 1
@@ -112,23 +107,28 @@ HUB: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("hub_config
 """The attributes of published models, in the words of many versions; the sizes are tiny."""
 
 
+def published(name: str) -> Any:
+    """A model, its weights drawn, of the configuration as transformers reads it."""
+    model_class = getattr(transformers, HUB[name]["architectures"][0])
+    return model_class(model_class.config_class.from_dict(dict(HUB[name])))
+
+
 @pytest.mark.parametrize("name", HUB)
 def test_published_configurations_are_read_as_transformers_reads_them(tmp_path: Path, name: str) -> None:
-    model_class = getattr(transformers, HUB[name]["architectures"][0])
-    config = model_class.config_class.from_dict(dict(HUB[name]))
-    weights = model_class(config).state_dict()
-    report = plan_import(raw_of(tmp_path, weights, HUB[name]), {}).report
-    again = raw_of(tmp_path, weights, config.to_dict() | {"architectures": HUB[name]["architectures"]})
+    theirs = published(name)
+    report = plan_import(raw_of(tmp_path, theirs.state_dict(), HUB[name]), {}).report
+    whole = theirs.config.to_dict() | {"architectures": HUB[name]["architectures"]}
+    again = raw_of(tmp_path, theirs.state_dict(), whole)
     assert report.keys.fits
     assert not report.keys.unexpected
     assert report.config == plan_import(again, {}).report.config
 
 
 def test_a_window_as_long_as_texts_may_be_changes_nothing(tmp_path: Path) -> None:
-    published = HUB["Qwen/Qwen2-0.5B"]
-    weights = transformers.Qwen2ForCausalLM(transformers.Qwen2Config.from_dict(dict(published))).state_dict()
+    name = "Qwen/Qwen2-0.5B"
+    weights = published(name).state_dict()
     planned = [
-        plan_import(raw_of(tmp_path, weights, published | {"use_sliding_window": used}), {})
+        plan_import(raw_of(tmp_path, weights, HUB[name] | {"use_sliding_window": used}), {})
         for used in (False, True)
     ]
     assert planned[0].report.config == planned[1].report.config
@@ -145,7 +145,6 @@ def test_a_window_as_long_as_texts_may_be_changes_nothing(tmp_path: Path) -> Non
 def test_what_would_compute_something_else_is_refused(
     tmp_path: Path, name: str, attributes: dict[str, Any], words: str
 ) -> None:
-    model_class = getattr(transformers, HUB[name]["architectures"][0])
-    weights = model_class(model_class.config_class.from_dict(dict(HUB[name]))).state_dict()
+    weights = published(name).state_dict()
     with pytest.raises(CheckpointError, match=words):
         plan_import(raw_of(tmp_path, weights, HUB[name] | attributes), {})

@@ -9,21 +9,17 @@ from typing import Any
 import pytest
 import transformers
 from torch import Tensor
+from transformers import BertForMaskedLM, RobertaForMaskedLM, RobertaModel
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    padded,
-    random_ids,
-    raw_of,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, imported, padded, random_ids
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
+    assert_refused,
     assert_same_stack,
     outputs,
     saved,
     tiny,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer
@@ -47,49 +43,28 @@ DISTILBERT = {
     "hidden_dim": D_FF,
     "max_position_embeddings": LENGTH,
 }
-CASES: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
-    "bert": (transformers.BertForMaskedLM, transformers.BertConfig, BERT, 0),
-    "bert with relu": (
-        transformers.BertForMaskedLM,
-        transformers.BertConfig,
-        BERT | {"hidden_act": "relu", "layer_norm_eps": 1e-3},
-        0,
-    ),
-    "bert, untied": (
-        transformers.BertForMaskedLM,
-        transformers.BertConfig,
-        BERT | {"tie_word_embeddings": False},
-        0,
-    ),
-    "bert before training": (transformers.BertForPreTraining, transformers.BertConfig, BERT, 0),
-    "roberta, untied": (
-        transformers.RobertaForMaskedLM,
-        transformers.RobertaConfig,
-        ROBERTA | {"tie_word_embeddings": False},
-        1,
-    ),
-    "roberta": (transformers.RobertaForMaskedLM, transformers.RobertaConfig, ROBERTA, 1),
-    "distilbert": (transformers.DistilBertForMaskedLM, transformers.DistilBertConfig, DISTILBERT, 0),
-    "distilbert with relu": (
-        transformers.DistilBertForMaskedLM,
-        transformers.DistilBertConfig,
-        DISTILBERT | {"activation": "relu"},
-        0,
-    ),
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "bert": (BertForMaskedLM, BERT),
+    "bert with relu": (BertForMaskedLM, BERT | {"hidden_act": "relu", "layer_norm_eps": 1e-3}),
+    "bert, untied": (BertForMaskedLM, BERT | {"tie_word_embeddings": False}),
+    "bert before training": (transformers.BertForPreTraining, BERT),
+    "roberta, untied": (RobertaForMaskedLM, ROBERTA | {"tie_word_embeddings": False}),
+    "roberta": (RobertaForMaskedLM, ROBERTA),
+    "distilbert": (transformers.DistilBertForMaskedLM, DISTILBERT),
+    "distilbert with relu": (transformers.DistilBertForMaskedLM, DISTILBERT | {"activation": "relu"}),
 }
-HEADLESS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
-    "bert": (transformers.BertModel, transformers.BertConfig, BERT, 0),
-    "bert, classifier": (transformers.BertForSequenceClassification, transformers.BertConfig, BERT, 0),
-    "roberta": (transformers.RobertaModel, transformers.RobertaConfig, ROBERTA, 1),
-    "roberta with relu": (
-        transformers.RobertaModel,
-        transformers.RobertaConfig,
-        ROBERTA | {"hidden_act": "relu"},
-        1,
-    ),
-    "roberta, tokens": (transformers.RobertaForTokenClassification, transformers.RobertaConfig, ROBERTA, 1),
-    "distilbert": (transformers.DistilBertModel, transformers.DistilBertConfig, DISTILBERT, 0),
+HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "bert": (transformers.BertModel, BERT),
+    "bert, classifier": (transformers.BertForSequenceClassification, BERT),
+    "roberta": (RobertaModel, ROBERTA),
+    "roberta with relu": (RobertaModel, ROBERTA | {"hidden_act": "relu"}),
+    "roberta, tokens": (transformers.RobertaForTokenClassification, ROBERTA),
+    "distilbert": (transformers.DistilBertModel, DISTILBERT),
 }
+
+
+def pad_of(case: str) -> int:
+    return 1 if case.startswith("roberta") else 0
 
 
 def batch(pad_id: int) -> tuple[Tensor, Tensor]:
@@ -99,11 +74,10 @@ def batch(pad_id: int) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_parity(tmp_path: Path, case: str) -> None:
-    model_class, config_class, config, pad_id = CASES[case]
-    theirs = tiny(model_class, config_class, **config)
+    theirs = tiny(*CASES[case])
     ours, report = imported(saved(tmp_path, theirs))
     assert not report.questions
-    assert_parity(ours, theirs, pad_id)
+    assert_parity(ours, theirs, pad_of(case))
 
 
 @pytest.mark.parametrize(
@@ -117,11 +91,10 @@ def test_parity(tmp_path: Path, case: str) -> None:
     ],
 )
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
-    model_class, config_class, config, pad_id = CASES[case]
-    theirs = tiny(model_class, config_class, **config)
+    theirs = tiny(*CASES[case])
     ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
     assert {question.name for question in report.questions} >= answers.keys()
-    assert_parity(ours, theirs, pad_id)
+    assert_parity(ours, theirs, pad_of(case))
 
 
 def assert_parity(ours: Transformer, theirs: Any, pad_id: int) -> None:
@@ -136,12 +109,11 @@ def assert_parity(ours: Transformer, theirs: Any, pad_id: int) -> None:
 
 @pytest.mark.parametrize("case", HEADLESS)
 def test_parity_without_a_language_model_head(tmp_path: Path, case: str) -> None:
-    model_class, config_class, config, pad_id = HEADLESS[case]
-    theirs = tiny(model_class, config_class, **config)
+    theirs = tiny(*HEADLESS[case])
     ours, report = imported(saved(tmp_path, theirs))
     assert not ours.config.has_generator
     assert any("no masked-language-model head" in note for note in report.notes)
-    ids, words = batch(pad_id)
+    ids, words = batch(pad_of(case))
     assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
 
 
@@ -150,7 +122,7 @@ def test_a_bare_roberta_without_config_is_known_by_its_sizes(
     tmp_path: Path, segments: int, length: int
 ) -> None:
     sizes = ROBERTA | {"type_vocab_size": segments, "max_position_embeddings": length}
-    theirs = tiny(transformers.RobertaModel, transformers.RobertaConfig, **sizes)
+    theirs = tiny(RobertaModel, sizes)
     raw = saved(tmp_path, theirs, with_config=False)
     ours, report = imported(raw, {"n_heads": HEADS})
     assert ours.config.norm_eps == 1e-5, "as every published one has it"
@@ -161,14 +133,14 @@ def test_a_bare_roberta_without_config_is_known_by_its_sizes(
 
 
 def test_a_bare_bert_without_config_may_be_another_model(tmp_path: Path) -> None:
-    theirs = tiny(transformers.BertModel, transformers.BertConfig, **BERT)
+    theirs = tiny(*HEADLESS["bert"])
     _, report = imported(saved(tmp_path, theirs, with_config=False), {"n_heads": HEADS})
     assert report.family == "bert"
     assert any("RoBERTa" in note for note in report.notes)
 
 
 def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> None:
-    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
+    theirs = tiny(*CASES["bert"])
     raw = saved(tmp_path, theirs)
     old = {
         name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
@@ -183,7 +155,7 @@ def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> N
 
 
 def test_what_is_not_used_is_told_with_its_reason(tmp_path: Path) -> None:
-    theirs = tiny(transformers.BertForPreTraining, transformers.BertConfig, **BERT)
+    theirs = tiny(*CASES["bert before training"])
     _, report = imported(saved(tmp_path, theirs))
     unused = {key.name: key.reason for key in report.keys.unused}
     assert "pooler" in unused["bert.pooler.dense.weight"]
@@ -198,15 +170,13 @@ def test_what_is_not_used_is_told_with_its_reason(tmp_path: Path) -> None:
     "case,bias", [("bert, untied", "cls.predictions.bias"), ("roberta, untied", "lm_head.bias")]
 )
 def test_what_an_untied_head_does_not_use_is_no_copy(tmp_path: Path, case: str, bias: str) -> None:
-    model_class, config_class, config, _ = CASES[case]
-    _, report = imported(saved(tmp_path, tiny(model_class, config_class, **config)))
+    _, report = imported(saved(tmp_path, tiny(*CASES[case])))
     assert not report.keys.tied
     assert "a bias of its own" in {key.name: key.reason for key in report.keys.unused}[bias]
 
 
 def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) -> None:
-    relu = ROBERTA | {"hidden_act": "relu"}
-    theirs = tiny(transformers.RobertaForMaskedLM, transformers.RobertaConfig, **relu)
+    theirs = tiny(RobertaForMaskedLM, ROBERTA | {"hidden_act": "relu"})
     with pytest.raises(CheckpointError, match="hidden_act 'relu'"):
         plan_import(saved(tmp_path, theirs), {})
 
@@ -222,24 +192,13 @@ def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) 
         ("num_hidden_layers", 10**9, "num_hidden_layers"),
         ("num_attention_heads", 0, "n_heads"),
         ("vocab_size", -3, "src_vocab_size"),
+        # They have BERT's names, with norms elsewhere or other positions.
+        ("model_type", "megatron-bert", "megatron-bert"),
+        ("model_type", "nezha", "nezha"),
+        ("model_type", "ernie", "ernie"),
     ],
 )
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
     tmp_path: Path, attribute: str, value: object, words: str
 ) -> None:
-    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
-    config = theirs.config.to_dict() | {attribute: value}
-    raw = raw_of(tmp_path, theirs.state_dict(), config)
-    with pytest.raises(CheckpointError, match=words):
-        plan_import(raw, {})
-
-
-@pytest.mark.parametrize("model_type", ["megatron-bert", "nezha", "ernie"])
-def test_a_relative_that_computes_something_else_is_not_taken_for_bert(
-    tmp_path: Path, model_type: str
-) -> None:
-    """They have BERT's names, with norms elsewhere or other positions."""
-    theirs = tiny(transformers.BertForMaskedLM, transformers.BertConfig, **BERT)
-    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | {"model_type": model_type})
-    with pytest.raises(CheckpointError, match=model_type):
-        plan_import(raw, {})
+    assert_refused(tmp_path, tiny(*CASES["bert"]), {attribute: value}, words)

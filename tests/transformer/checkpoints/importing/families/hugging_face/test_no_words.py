@@ -8,53 +8,72 @@ from typing import Any
 import pytest
 import transformers
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    random_ids,
-    raw_of,
-    trace_of,
-)
+from tests.transformer.checkpoints.importing.families.foreign import close, imported, random_ids, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_same_stack,
     outputs,
     tiny,
 )
-from tests.transformer.checkpoints.importing.families.hugging_face.test_decoders import GPT2, LLAMA, VOCAB
+from tests.transformer.checkpoints.importing.families.hugging_face.test_decoders import (
+    GPT2,
+    LENGTH,
+    LLAMA,
+    VOCAB,
+)
+from tests.transformer.model.core import trace_of
 
-GPT2_ALONE = GPT2 | {"tie_word_embeddings": False}
 TIED = LLAMA | {"tie_word_embeddings": True}
-WITHOUT: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "gpt2": ("GPT2Model", "GPT2Config", GPT2),
-    "gpt2, untied": ("GPT2Model", "GPT2Config", GPT2_ALONE),
-    "gpt2, sentences": ("GPT2ForSequenceClassification", "GPT2Config", GPT2),
-    "gpt2, tokens": ("GPT2ForTokenClassification", "GPT2Config", GPT2),
-    "gpt2, answers": ("GPT2ForQuestionAnswering", "GPT2Config", GPT2),
-    "llama": ("LlamaModel", "LlamaConfig", TIED),
-    "llama, sentences": ("LlamaForSequenceClassification", "LlamaConfig", TIED),
-    "llama, tokens": ("LlamaForTokenClassification", "LlamaConfig", TIED),
-    "qwen3, sentences": ("Qwen3ForSequenceClassification", "Qwen3Config", TIED | {"head_dim": 10}),
+UNTIED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "llama": (transformers.LlamaModel, LLAMA),
+    "qwen2": (transformers.Qwen2Model, LLAMA),
+    "qwen3": (transformers.Qwen3Model, LLAMA),
+    "mistral": (transformers.MistralModel, LLAMA),
+    "llama, sentences": (transformers.LlamaForSequenceClassification, LLAMA),
+    "llama, tokens": (transformers.LlamaForTokenClassification, LLAMA),
+    "llama, answers": (transformers.LlamaForQuestionAnswering, LLAMA),
 }
-ALONE = ("gpt2", "llama")  # without `architectures` nothing tells them from language models
-WITH: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2),
-    "gpt2, two heads": ("GPT2DoubleHeadsModel", "GPT2Config", GPT2),
-    "llama": ("LlamaForCausalLM", "LlamaConfig", TIED),
+WITHOUT: dict[str, tuple[Any, dict[str, Any]]] = {
+    "gpt2": (transformers.GPT2Model, GPT2),
+    "gpt2, untied": (transformers.GPT2Model, GPT2 | {"tie_word_embeddings": False}),
+    "gpt2, sentences": (transformers.GPT2ForSequenceClassification, GPT2),
+    "gpt2, tokens": (transformers.GPT2ForTokenClassification, GPT2),
+    "gpt2, answers": (transformers.GPT2ForQuestionAnswering, GPT2),
+    "llama, tied": (transformers.LlamaModel, TIED),
+    "llama, tied, sentences": (transformers.LlamaForSequenceClassification, TIED),
+    "llama, tied, tokens": (transformers.LlamaForTokenClassification, TIED),
+    "qwen3, tied, sentences": (transformers.Qwen3ForSequenceClassification, TIED | {"head_dim": 10}),
+    **UNTIED,
+}
+UNNAMED = [case for case in WITHOUT if case not in ("gpt2", "llama, tied", *UNTIED)]
+"""Cases that are told from language models although the configuration names no architecture."""
+WITH: dict[str, tuple[Any, dict[str, Any]]] = {
+    "gpt2": (transformers.GPT2LMHeadModel, GPT2),
+    "gpt2, two heads": (transformers.GPT2DoubleHeadsModel, GPT2),
+    "llama": (transformers.LlamaForCausalLM, TIED),
 }
 
 
-def model_of(names: tuple[str, str, dict[str, Any]]) -> Any:
-    return tiny(getattr(transformers, names[0]), getattr(transformers, names[1]), **names[2])
+def config_of(theirs: Any, named: bool) -> dict[str, Any]:
+    return theirs.config.to_dict() | {"architectures": [type(theirs).__name__] if named else None}
 
 
 @pytest.mark.parametrize(
-    "case,named",
-    [(case, True) for case in WITHOUT] + [(case, False) for case in WITHOUT if case not in ALONE],
+    "case, told",
+    [
+        *[(case, "with its architecture") for case in WITHOUT],
+        *[(case, "without its architecture") for case in UNNAMED],
+        *[(case, "without a configuration") for case in UNTIED],
+    ],
 )
-def test_hidden_states_where_nothing_makes_words(tmp_path: Path, case: str, named: bool) -> None:
-    theirs = model_of(WITHOUT[case])
-    config = theirs.config.to_dict() | {"architectures": [WITHOUT[case][0]] if named else None}
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict(), config))
+def test_hidden_states_where_nothing_makes_words(tmp_path: Path, case: str, told: str) -> None:
+    theirs = tiny(*WITHOUT[case])
+    config = config_of(theirs, told == "with its architecture")
+    answers: dict[str, Any] = {}
+    if told == "without a configuration":
+        answers = {"norm_eps": 1e-6, "max_len": LENGTH}
+        answers |= {} if case == "qwen3" else {"n_heads": 6}  # its norms tell
+    raw = raw_of(tmp_path, theirs.state_dict(), None if answers else config)
+    ours, report = imported(raw, answers)
     assert not ours.config.has_generator
     assert any("proposes no words" in note for note in report.notes)
     ids = random_ids(VOCAB, 2, 13)
@@ -65,10 +84,9 @@ def test_hidden_states_where_nothing_makes_words(tmp_path: Path, case: str, name
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("case", WITH)
 def test_a_tied_generator_that_was_not_saved_is_the_embedding(tmp_path: Path, case: str, named: bool) -> None:
-    theirs = model_of(WITH[case])
+    theirs = tiny(*WITH[case])
     weights = {name: weight for name, weight in theirs.state_dict().items() if name != "lm_head.weight"}
-    config = theirs.config.to_dict() | {"architectures": [WITH[case][0]] if named else None}
-    ours, report = imported(raw_of(tmp_path, weights, config))
+    ours, report = imported(raw_of(tmp_path, weights, config_of(theirs, named)))
     assert not report.notes
     ids = random_ids(VOCAB, 2, 13)
     expected = outputs(theirs.transformer if case == "gpt2, two heads" else theirs, ids, ids >= 0)
@@ -77,6 +95,6 @@ def test_a_tied_generator_that_was_not_saved_is_the_embedding(tmp_path: Path, ca
 
 
 def test_a_gpt2_classifier_without_config_proposes_no_words(tmp_path: Path) -> None:
-    theirs = model_of(WITHOUT["gpt2, sentences"])
+    theirs = tiny(transformers.GPT2ForSequenceClassification, GPT2)
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": 3})
     assert not ours.config.has_generator

@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from torch import nn
+from transformers import (
+    MT5ForConditionalGeneration,
+    T5EncoderModel,
+    T5ForConditionalGeneration,
+    T5Model,
+    UMT5ForConditionalGeneration,
+)
 
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
@@ -16,18 +22,19 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     padded,
     random_ids,
     raw_of,
-    trace_of,
 )
 from tests.transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     assert_parity,
     assert_same_targets,
 )
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
+    assert_refused,
     assert_same_stack,
     outputs,
     saved,
     tiny,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 
@@ -44,22 +51,21 @@ T5 = {
     "relative_attention_max_distance": 8,
 }
 V1_1 = T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
-CLASSES = transformers.T5ForConditionalGeneration, transformers.T5Config
-CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any]]] = {
-    "1.0": (CLASSES, T5),
-    "1.1": (CLASSES, V1_1),
-    "1.0, as deep as wide": (CLASSES, {k: v for k, v in T5.items() if k != "num_decoder_layers"}),
-    "gated silu": (CLASSES, T5 | {"feed_forward_proj": "gated-silu"}),
-    "gelu": (CLASSES, T5 | {"feed_forward_proj": "gelu", "layer_norm_epsilon": 1e-3}),
-    "usual buckets": (CLASSES, {k: v for k, v in T5.items() if not k.startswith("relative")}),
-    "mt5": ((transformers.MT5ForConditionalGeneration, transformers.MT5Config), V1_1),
+CASES: dict[str, dict[str, Any]] = {
+    "1.0": T5,
+    "1.1": V1_1,
+    "1.0, as deep as wide": {k: v for k, v in T5.items() if k != "num_decoder_layers"},
+    "gated silu": T5 | {"feed_forward_proj": "gated-silu"},
+    "gelu": T5 | {"feed_forward_proj": "gelu", "layer_norm_epsilon": 1e-3},
+    "usual buckets": {k: v for k, v in T5.items() if not k.startswith("relative")},
+    "mt5": V1_1,
 }
 
 
 def model_of(case: str) -> Any:
     """A model; in version 1.1 with a generator of its own, as its published weights have."""
-    (model_class, config_class), config = CASES[case]
-    theirs = tiny(model_class, config_class, **config)
+    config = CASES[case]
+    theirs = tiny(MT5ForConditionalGeneration if case == "mt5" else T5ForConditionalGeneration, config)
     if config.get("tie_word_embeddings") is False:
         generator = torch.Generator().manual_seed(1)
         theirs.lm_head.weight = nn.Parameter(0.3 * torch.randn(VOCAB, 30, generator=generator))
@@ -107,7 +113,7 @@ def test_older_files_tell_the_version_by_the_tie(tmp_path: Path, case: str, scal
 @pytest.mark.parametrize("case, answers", [("1.0", {}), ("1.1", {}), ("gelu", {"activation": "gelu"})])
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
     usual = {"relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6}
-    theirs = tiny(*CLASSES, **CASES[case][1] | usual)
+    theirs = tiny(T5ForConditionalGeneration, CASES[case] | usual)
     if case == "1.1":
         theirs.lm_head.weight = nn.Parameter(2 * theirs.lm_head.weight.detach())
     ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
@@ -117,7 +123,7 @@ def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any
 
 
 def test_an_encoder_alone(tmp_path: Path) -> None:
-    theirs = tiny(transformers.T5EncoderModel, transformers.T5Config, **T5)
+    theirs = tiny(T5EncoderModel, T5)
     ours, report = imported(saved(tmp_path, theirs))
     assert ours.config.kind == "encoder-only"
     assert any("encoder alone" in note for note in report.notes)
@@ -129,14 +135,14 @@ def test_an_encoder_alone(tmp_path: Path) -> None:
 
 def test_umt5_has_a_bias_in_each_layer_of_the_decoder_too(tmp_path: Path) -> None:
     sizes = T5 | {"num_layers": 1, "num_decoder_layers": 2}
-    theirs = tiny(transformers.UMT5ForConditionalGeneration, transformers.UMT5Config, **sizes)
+    theirs = tiny(UMT5ForConditionalGeneration, sizes)
     with pytest.raises(CheckpointError, match="No known layout"):
         plan_import(saved(tmp_path, theirs, with_config=False), {})
 
 
 @pytest.mark.parametrize("told", [{}, {"tie_word_embeddings": False, "architectures": None}])
 def test_an_untied_model_alone_has_no_generator(tmp_path: Path, told: dict[str, Any]) -> None:
-    theirs = tiny(transformers.T5Model, transformers.T5Config, **V1_1)
+    theirs = tiny(T5Model, V1_1)
     config = theirs.config.to_dict() | {"architectures": ["T5Model"]} | told
     ours, report = imported(raw_of(tmp_path, theirs.state_dict(), config))
     assert not ours.config.has_generator
@@ -170,7 +176,4 @@ def test_the_bias_that_t5_never_used_is_told_to_be_left_out(tmp_path: Path) -> N
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
     tmp_path: Path, attributes: dict[str, Any], words: str
 ) -> None:
-    theirs = model_of("1.0")
-    raw = raw_of(tmp_path, theirs.state_dict(), theirs.config.to_dict() | attributes)
-    with pytest.raises(CheckpointError, match=words):
-        plan_import(raw, {})
+    assert_refused(tmp_path, model_of("1.0"), attributes, words)

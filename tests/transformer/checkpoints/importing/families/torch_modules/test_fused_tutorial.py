@@ -17,8 +17,8 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     random_ids,
     randomized,
     raw_of,
-    trace_of,
 )
+from tests.transformer.model.core import trace_of
 
 D_MODEL, HEADS, D_FF = 22, 11, 37
 SRC_VOCAB, TGT_VOCAB, PAD = 29, 31, 1

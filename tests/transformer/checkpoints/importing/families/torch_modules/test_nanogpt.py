@@ -17,8 +17,8 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     random_ids,
     randomized,
     raw_of,
-    trace_of,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.errors import CheckpointError

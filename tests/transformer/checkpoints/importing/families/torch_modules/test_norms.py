@@ -105,24 +105,22 @@ def test_a_norm_said_to_stand_elsewhere_is_listed(tmp_path: Path) -> None:
     assert [problem.name for problem in report.keys.unexpected] == ["norm.weight", "norm.bias"]
 
 
-@pytest.mark.parametrize("after,place", [(True, ("encoder", "decoder")), (False, ("embeddings",) * 2)])
+@pytest.mark.parametrize(
+    "names, after, places",
+    [
+        (("enc_norm", "dec_norm"), True, ("encoder", "decoder")),
+        (("enc_norm", "dec_norm"), False, ("embeddings", "embeddings")),
+        (("norm_a", "norm_b"), True, ("encoder", "decoder")),
+    ],
+    ids=["after each side", "after the embeddings", "of no side by name"],
+)
 def test_norms_of_two_lists_of_layers_go_to_their_sides(
-    tmp_path: Path, after: bool, place: tuple[str, str]
+    tmp_path: Path, names: tuple[str, str], after: bool, places: tuple[str, str]
 ) -> None:
-    theirs = Translator("enc_norm", "dec_norm", after=after)
-    randomized(theirs)
-    answers = {"place_of_enc_norm": place[0], "place_of_dec_norm": place[1]}
+    """Where the names are of no side they are asked for one after the other."""
+    theirs = randomized(Translator(*names, after=after))
+    answers = {f"place_of_{name}": place for name, place in zip(names, places, strict=True)}
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), ANSWERS | answers)
-    src, tgt = random_ids(VOCAB, 2, 9), random_ids(VOCAB, 2, 7, seed=1)
-    with torch.no_grad():
-        assert close(ours(src, tgt), theirs(src, tgt))
-
-
-def test_norms_of_no_side_are_asked_for_one_after_the_other(tmp_path: Path) -> None:
-    theirs = Translator("norm_a", "norm_b", after=True)
-    randomized(theirs)
-    raw = raw_of(tmp_path, theirs.state_dict())
-    ours, _ = imported(raw, ANSWERS | {"place_of_norm_a": "encoder", "place_of_norm_b": "decoder"})
     src, tgt = random_ids(VOCAB, 2, 9), random_ids(VOCAB, 2, 7, seed=1)
     with torch.no_grad():
         assert close(ours(src, tgt), theirs(src, tgt))

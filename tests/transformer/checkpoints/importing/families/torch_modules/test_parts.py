@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.support.torch_attention import torch_attention
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -17,9 +18,8 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     random_ids,
     randomized,
     raw_of,
-    torch_attention,
-    trace_of,
 )
+from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 from transformer.model.masks import causal_mask
