@@ -107,11 +107,11 @@ class Run(Batch):
     """One sentence that went through a model: a batch of one, and what it wrote.
 
     Attributes:
-        run: what else is known of it, as the app has it.
+        computed: what else is known of it, as the app has it.
         text: as typed.
     """
 
-    run: running.Run
+    computed: running.Run
     text: str
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Run(Batch):
     @property
     def translation(self) -> str:
         """The target; of a model without an encoder, the prompt and how it continues."""
-        return self.run.translation
+        return self.computed.translation
 
     @property
     def steps(self) -> pd.DataFrame:
@@ -131,7 +131,7 @@ class Run(Batch):
         token = self.model.target.token
         rows = [
             (number, rank, token(index), probability, index == step.token_id)
-            for number, step in enumerate(self.run.steps)
+            for number, step in enumerate(self.computed.steps)
             for rank, (index, probability) in enumerate(
                 zip(step.top_ids, step.top_probabilities, strict=True), start=1
             )
@@ -150,7 +150,7 @@ class Run(Batch):
         Arguments and errors as for `attention`.
         """
         self.check_head(attention, layer, head)
-        return _table(by_word(self.maps(attention), *attention_words(self.run, attention)), layer, head)
+        return _table(by_word(self.maps(attention), *attention_words(self.computed, attention)), layer, head)
 
 
 def run(model: LoadedModel, text: str, target: str = "") -> Run:

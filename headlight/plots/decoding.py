@@ -14,7 +14,7 @@ from viz.theme import ThemeName, palette
 def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
     """The best next tokens of every step in a column, the more probable the darker."""
     _check_steps(run)
-    token, steps = run.model.target.token, run.run.steps
+    token, steps = run.model.target.token, run.computed.steps
     return figures.step_probabilities(
         [[token(index) for index in step.top_ids] for step in steps],
         np.array([step.top_probabilities for step in steps]),
@@ -27,8 +27,8 @@ def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
 def plot_next_tokens(run: Run, step: int, *, theme: ThemeName = "light") -> go.Figure:
     """The best next tokens of one step (from 0) as bars, and which of them was chosen."""
     _check_steps(run)
-    check_index("step", step, len(run.run.steps), "The run")
-    chosen = run.run.steps[step]
+    check_index("step", step, len(run.computed.steps), "The run")
+    chosen = run.computed.steps[step]
     return figures.next_words(
         [run.model.target.token(index) for index in chosen.top_ids],
         np.array(chosen.top_probabilities),
@@ -49,9 +49,9 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
     drawn, ids = {}, []
     for name, run in (("given", given), ("free", free)):
         _check_steps(run)
-        if run.run.decoder_input is None:
+        if run.computed.decoder_input is None:
             raise ValueError(f"{run.model.name} has no decoder, so it writes no targets.")
-        own, scores = target_scores(run.model, run.run)
+        own, scores = target_scores(run.model, run.computed)
         ids.append(own)
         tokens = [run.model.target.token(index) for index in own]
         drawn[name] = figures.ScoredTokens(tokens, scores.log_probabilities, scores.entropies)
@@ -59,5 +59,5 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
 
 
 def _check_steps(run: Run) -> None:
-    if not run.run.steps:
+    if not run.computed.steps:
         raise ValueError(f"{run.model.name} has no generator, so it says no next tokens.")

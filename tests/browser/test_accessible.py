@@ -101,7 +101,7 @@ def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
     box = page.get_by_role("textbox", name="File of weights, or folder of a model")
     box.fill(str(hostile_file(tmp_path / "odd.safetensors")))
     page.get_by_role("button", name="Open it", exact=True).click()
-    expect(page.get_by_role("heading", name="What the files don't tell")).to_be_visible()
+    expect(page.get_by_role("heading", name="Open questions")).to_be_visible()
     settle(page)
     page.get_by_role("tab", name="Names that did not fit").click()
     settle(page)

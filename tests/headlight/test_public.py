@@ -77,13 +77,13 @@ def test_attention_has_the_tokens_on_both_axes(kind: str) -> None:
 def test_weights_between_words_add_up() -> None:
     run = headlight.run(tiny_subword_model(), "I don't see the dogs.")
     words = run.attention_by_word("encoder", 0, 1)
-    assert list(words.index) == list(words.columns) == [*run.run.source.words, "<eos>"]
+    assert list(words.index) == list(words.columns) == [*run.computed.source.words, "<eos>"]
     np.testing.assert_allclose(words.sum(axis=1), 1, atol=1e-6)
 
 
 def test_steps_tell_the_best_tokens_and_the_chosen_one() -> None:
     run = headlight.run(tiny_model(), TEXT)
-    for number, step in enumerate(run.run.steps):
+    for number, step in enumerate(run.computed.steps):
         best = run.steps.loc[number]
         assert tuple(best["probability"]) == step.top_probabilities
         assert list(best["token"]) == [run.model.target.token(index) for index in step.top_ids]
@@ -143,7 +143,7 @@ def test_anyone_s_checkpoint_opens_and_says_what_it_assumed(tmp_path: Path) -> N
     run = headlight.run(opened, ids)
     with torch.inference_mode():
         logits = theirs(torch.tensor([[int(index) for index in ids.split()]])).logits
-    assert run.run.target_ids[:3] == (11, 7, 23)
+    assert run.computed.target_ids[:3] == (11, 7, 23)
     torch.testing.assert_close(run.trace["logits"][0, :3], logits[0], atol=1e-5, rtol=0)
 
     torch.save(theirs.state_dict(), tmp_path / "weights.pt")

@@ -21,7 +21,7 @@ def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
         _head(imported),
         _block("Architecture", _architecture(report)),
         _block("Settings", _settings(report)),
-        _block("Not told by the files", [line for asked in report.questions for line in _question(asked)]),
+        _block("Open questions", [line for asked in report.questions for line in _question(asked)]),
         _block("Notes", [line for note in report.notes for line in _wrapped(note, "  ")]),
         _block("Findings", _findings(imported, diagnosis)),
     ]

@@ -46,10 +46,10 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) -> None:
     app = start(model=model)
     assert [element.value for element in app.header] == [
-        "What it is",
+        "Summary",
         "Architecture",
-        "What the doctor says",
-        "Every part, setting and name",
+        "The doctor's report",
+        "Parts, settings and names",
     ]
     config = shipped_subject(model).imported.report.config
     columns = views.data("architecture")["stacks"]

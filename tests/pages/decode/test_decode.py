@@ -145,7 +145,7 @@ def test_a_linked_prefix_is_searched_after_and_another_sentence_forgets_it(views
     assert views.data("beam_tree")["hypotheses"][0]["text"] == "l'ho visto ieri."
 
 
-# Where the heads look
+# The attention at a step
 
 
 def test_the_heads_are_those_that_chose_the_token(views: Views) -> None:
@@ -186,7 +186,7 @@ def test_a_chosen_head_is_shown_large_and_opens_on_explore(views: Views) -> None
     assert app.button_group(key="attention").value == "cross"
 
 
-# What comes next
+# The next token
 
 
 def test_the_next_tokens_are_the_model_s_own_sorted(views: Views) -> None:

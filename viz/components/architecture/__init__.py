@@ -58,12 +58,12 @@ class ArchitectureStack:
 
     Attributes:
         title: encoder or decoder.
-        reads: what goes in.
+        reads: its input.
         below: blocks before the layers.
         layer: of which each layer is made.
         n_layers: how many layers are alike.
         above: blocks after the layers.
-        writes: what comes out.
+        writes: its output.
     """
 
     title: str

@@ -22,14 +22,14 @@ if subject is None:
     )
 else:
     imported = subject.imported
-    st.header("What it is")
+    st.header("Summary")
     what_it_is(imported)
     questions(subject)
     st.header("Architecture")
     drawing(imported.report.config)
-    st.header("What the doctor says")
+    st.header("The doctor's report")
     doctor(subject.name, imported)
-    st.header("Every part, setting and name")
+    st.header("Parts, settings and names")
     in_parts, in_settings, in_names = st.tabs(["Parameters by part", "Settings", "Names that did not fit"])
     with in_parts:
         parameters(imported)

@@ -60,7 +60,7 @@ def questions(subject: Subject) -> None:
     asked = subject.imported.report.questions
     if not asked or not is_opened(subject.name):
         return
-    st.header("What the files don't tell")
+    st.header("Open questions")
     st.markdown(
         "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
     )

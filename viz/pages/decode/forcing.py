@@ -41,7 +41,7 @@ class Scored:
 @st.fragment
 def forcing_section(free_run: Run) -> None:
     """Draw the section for a run whose target is the model's own; what is chosen draws only this again."""
-    st.header("Given words and its own words")
+    st.header("Teacher forcing and free running")
     st.markdown(
         "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
         "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "

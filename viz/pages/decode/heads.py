@@ -39,7 +39,7 @@ def heads_section(run: Run, node: BeamNode) -> None:
         run: of a target that the node is part of.
         node: the chosen one; the decoder's last input is then the token before it.
     """
-    st.header("Where the heads look")
+    st.header("Attention at this step")
     n_given = len(run.target_ids) - len(run.target.ids)  # the decoder's first tokens
     row = n_given + node.position - 2
     has_source = run.encoder_input is not None

@@ -48,7 +48,7 @@ def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...]
         prefix: ids that the drawn sentence begins with.
         limit: the most tokens that a search can start after.
     """
-    st.header("What comes next")
+    st.header("The next token")
     before = [node.token_id for node in path[1:-1]]
     so_far = current_model().target.decode(before)
     read = ["the prompt"] if current_model().model.config.kind == "decoder-only" else []

@@ -1,4 +1,4 @@
-"""What goes in and what comes out: tokens and ids, then step by step the tokens with the best others."""
+"""Input and output of a run: tokens and ids, then step by step the tokens with the best others."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def in_and_out(run: Run) -> None:
     """Draw both halves of a run."""
     loaded = current_model()
     config, coder = loaded.model.config, loaded.target
-    st.header("What goes in")
+    st.header("Input")
     show_source(
         run, loaded.source, key="source_strip", title=STRIP_TITLES[config.kind], note=_note(loaded.source)
     )
-    st.header("What comes out")
+    st.header("Output")
     if not run.steps:
         st.markdown(WORDLESS.format(d_model=config.d_model))
         return

@@ -31,13 +31,13 @@ st.markdown(
 if kind in ("sinusoidal", "learned"):
     st.header("The encoding of the paper")
     encoding_section()
-    st.header("Where the encoding meets the sentence")
+    st.header("Encoding and embeddings of the sentence")
     run = sentence_box()
     if run is not None:
         sizes_section(run)
 else:
     if kind != "none":
-        st.header("Where the chosen model has its positions")
+        st.header("Positions in the chosen model")
         run = sentence_box()
         if run is not None:
             bias_section(run) if kind == "relative" else rotary_section(run)

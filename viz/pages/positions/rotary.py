@@ -115,7 +115,7 @@ def _formula(
 
 def _products(run: Run, path: str, head: int, query: int) -> None:
     """The query's products with every key that it may look at, with and without the turning."""
-    st.subheader("What the turning does to one query")
+    st.subheader("One query before and after turning")
     before, after, tokens = rotary_products_of(run.trace, path, head, query)
     show(
         figures.rotary_products(before, after, tokens, theme=current_theme()),

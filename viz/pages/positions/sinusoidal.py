@@ -150,7 +150,7 @@ def _map(encoding: Encoding) -> None:
 
 
 def _similarity(encoding: Encoding) -> None:
-    st.subheader("How alike two positions are")
+    st.subheader("Similarity of two positions")
     angles = 2 * np.pi / encoding_wavelengths(encoding.width, encoding.base).numpy()
     one_apart = float(np.cos(angles).mean())
     explain(

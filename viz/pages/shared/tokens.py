@@ -1,4 +1,4 @@
-"""A run's tokens in the views that the browser draws: what was read, and what came out step by step.
+"""A run's tokens in the views that the browser draws: what was read, and the output step by step.
 
 A view's `key` is its identity on the page, its `title` is for screen readers.
 """
