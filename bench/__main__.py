@@ -18,12 +18,12 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 from tqdm import tqdm
 
-from bench.app_view import AppView, measure_app
-from bench.bertviz_view import measure_bertviz
+from bench.browser.app_view import AppView, measure_app
+from bench.browser.bertviz_view import measure_bertviz
+from bench.browser.crowd import measure_crowd
+from bench.browser.first_page import FirstPage, measure_first_page
 from bench.computing import measure_computing
-from bench.crowd import measure_crowd
 from bench.decoding import VOCAB_SIZE, measure_decoding
-from bench.first_page import FirstPage, measure_first_page
 from bench.measurement import Painted
 from bench.opening import measure_opening
 from bench.recording import measure_recording

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench.app_view import AppView
+from bench.browser.app_view import AppView
+from bench.browser.crowd import Crowd
+from bench.browser.first_page import FirstPage
 from bench.computing import Computing
-from bench.crowd import Crowd
 from bench.decoding import Decoding
-from bench.first_page import FirstPage
 from bench.measurement import Painted
 from bench.opening import Opening
 from bench.recording import Recorded

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.app_view import AppView
+from bench.browser.app_view import AppView
+from bench.browser.crowd import Crowd
+from bench.browser.first_page import FirstPage
 from bench.computing import measure_computing
-from bench.crowd import Crowd
 from bench.decoding import measure_decoding
-from bench.first_page import FirstPage
 from bench.measurement import Painted
 from bench.opening import measure_opening
 from bench.recording import in_turn, measure_recording

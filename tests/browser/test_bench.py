@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser
 
-from bench.app_view import measure_app
+from bench.browser.app_view import measure_app
 
 
 def test_the_app_is_measured(chromium: Browser, app_url: str) -> None:

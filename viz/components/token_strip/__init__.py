@@ -75,7 +75,7 @@ def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
 
 
 def _note(tokens: Sequence[StripToken], unknown_name: str, unit: str) -> str:
-    note = "Above each token its position, below it its number (id) in the vocabulary."
+    note = "Above each token its position, below it its id in the vocabulary."
     n_unknown = sum(token.unknown for token in tokens)
     if not n_unknown:
         return note

@@ -99,7 +99,7 @@ class _Drawn:
         config = self.config
         positions, note = _POSITIONS[config.positions]
         scaled = f", times √{config.d_model:,}" if config.embedding_scale else ""
-        about = f"Each token's number becomes a vector of {config.d_model:,} numbers{scaled}. {note}"
+        about = f"Each token's id becomes a vector of {config.d_model:,} numbers{scaled}. {note}"
         embedding = self._block("embedding", "embedding", path, detail=positions, about=about)
         return [embedding, *self._norms(NORMS[config.norm], f"{path}.norm")]
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.visitor import Visitor
+from bench.browser.visitor import Visitor
 from scripts.browser import ROOT, server_process
 from transformer.data.tasks.toy_en_it import ToyEnIt
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Browser, expect
 
-from bench.app_view import GRID, LIMIT_MILLISECONDS, watched_page
+from bench.browser.app_view import GRID, LIMIT_MILLISECONDS, watched_page
 from scripts.browser import wait_until_idle
 
 
