@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from headlight.runs import Run as Run
     from headlight.runs import run as run
     from headlight.runs import run_batch as run_batch
+    from transformer.errors import CheckpointError as CheckpointError
+    from transformer.errors import SentenceError as SentenceError
     from viz.figures.export import number_table as number_table
 
 _HOMES = {
@@ -70,6 +72,7 @@ _HOMES = {
     ),
     "headlight.plots.training": ("plot_training",),
     "headlight.runs": ("Batch", "Run", "run", "run_batch"),
+    "transformer.errors": ("CheckpointError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }
 """Where each public name lives; the imports above tell type checkers and editors the same."""

@@ -78,7 +78,7 @@ def inspect(
         quick: look at names, shapes and configuration only: no weight is read.
 
     Raises:
-        transformer.errors.CheckpointError: when it can't be read, or is no model that ours computes.
+        headlight.CheckpointError: when it can't be read, or is no model that ours computes.
     """
     path = MODELS / name_or_path if str(name_or_path) in shipped_models() else name_or_path
     if quick:

@@ -26,7 +26,7 @@ def open(
         device: cpu, cuda or mps.
 
     Raises:
-        transformer.errors.CheckpointError: when there is no such model, or it can't be run.
+        headlight.CheckpointError: when there is no such model, or it can't be run.
         transformer.device.DeviceError: when there is no such device.
     """
     reports: list[ImportReport] = []

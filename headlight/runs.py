@@ -74,7 +74,7 @@ class Batch:
         """All layers and heads as one array, (L, H, Q, K); arguments and errors as for `attention`."""
         self.check_head(attention, 0, 0)
         n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
-        check_index("sentence", sentence, n, "The batch")
+        check_index("sentence", sentence, n, "the batch")
         return attention_maps(self.trace, attention, measure, sentence)
 
     def check_stack(self, stack: Stack) -> Stack:
@@ -97,7 +97,7 @@ class Batch:
         if attention not in self.attentions:
             has = ", ".join(map(repr, self.attentions))
             raise ValueError(f"{self.model.name} has no attention {attention!r}: choose one of {has}.")
-        where = f"The {ATTENTION_LABELS[attention].lower()} of {self.model.name}"
+        where = f"the {ATTENTION_LABELS[attention].lower()} of {self.model.name}"
         check_index("layer", layer, n_layers(self.trace, attention), where)
         check_index("head", head, self.model.model.config.n_heads, where)
 
@@ -162,7 +162,7 @@ def run(model: LoadedModel, text: str, target: str = "") -> Run:
         target: what the decoder is given to read (teacher forcing); blank lets the model write it itself.
 
     Raises:
-        transformer.errors.SentenceError: for a sentence without words, or one that is too long.
+        headlight.SentenceError: for a sentence without words, or one that is too long.
     """
     computed = running.run_sentence(model, text, target, top_k=TOP_K)
     return Run(model, computed.trace, computed, text)
@@ -172,7 +172,7 @@ def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
     """Run several sentences as one padded batch, each with the target that the model writes for it.
 
     Raises:
-        transformer.errors.SentenceError: naming the sentence that can't be run.
+        headlight.SentenceError: naming the sentence that can't be run.
         ValueError: for no sentence at all.
     """
     if not texts:
@@ -191,8 +191,8 @@ def check_index(name: str, value: int, count: int, where: str) -> None:
         ValueError: that says which there are.
     """
     if not 0 <= value < count:
-        there = f"{name} 0 only" if count == 1 else f"{name}s 0 to {count - 1}"
-        raise ValueError(f"{where} has {there}: there is no {name} {value}.")
+        there = "0 only" if count == 1 else f"0 to {count - 1}"
+        raise ValueError(f"There is no {name} {value}: {where} has {there}.")
 
 
 def _table(maps: AttentionMaps, layer: int, head: int) -> pd.DataFrame:

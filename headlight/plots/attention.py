@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from headlight.runs import Batch, check_index
+from headlight.runs import Run, check_index
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     Attention,
@@ -19,7 +19,7 @@ from viz.theme import ThemeName, palette
 
 
 def plot_attention(
-    run: Batch,
+    run: Run,
     attention: Attention,
     layer: int,
     head: int,
@@ -27,13 +27,13 @@ def plot_attention(
     measure: Measure = "weights",
     theme: ThemeName = "light",
 ) -> go.Figure:
-    """One head: which query (row) looks at which key (column). Arguments as for `Batch.attention`."""
+    """One head: which query (row) looks at which key (column). Arguments as for `Run.attention`."""
     run.check_head(attention, layer, head)
     return _drawn(run, attention, measure, theme, layer, head)
 
 
 def plot_layer(
-    run: Batch, attention: Attention, layer: int, *, measure: Measure = "weights", theme: ThemeName = "light"
+    run: Run, attention: Attention, layer: int, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
     """All heads of one layer beside each other, in one colour range."""
     run.check_head(attention, layer, 0)
@@ -41,14 +41,14 @@ def plot_layer(
 
 
 def plot_all_heads(
-    run: Batch, attention: Attention, *, measure: Measure = "weights", theme: ThemeName = "light"
+    run: Run, attention: Attention, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
     """Every layer (row of tiles) and head (column of tiles) at a glance, in one colour range."""
     return _drawn(run, attention, measure, theme)
 
 
 def plot_dot_product(
-    run: Batch,
+    run: Run,
     attention: Attention,
     layer: int,
     head: int,
@@ -60,15 +60,15 @@ def plot_dot_product(
     """The terms that one score is the sum of, dimension by dimension, and their running sum.
 
     Args:
-        run: whose first sentence is looked at.
-        attention, layer, head: as for `Batch.attention`.
+        run: of a sentence.
+        attention, layer, head: as for `Run.attention`.
         query, key: positions of the two tokens, from 0.
         theme: "light" or "dark".
     """
     run.check_head(attention, layer, head)
     record = attention_record(run.trace, attention, layer)
-    check_index("query", query, record.q.shape[2], "The sentence")
-    check_index("key", key, record.k.shape[2], "The sentence")
+    check_index("query", query, record.q.shape[2], "the sentence")
+    check_index("key", key, record.k.shape[2], "the sentence")
     shared = record.q.shape[1] // record.k.shape[1]  # heads of queries that one head of keys serves
     return dot_product_terms(
         record.q[0, head, query].numpy(),
@@ -80,7 +80,7 @@ def plot_dot_product(
 
 
 def _drawn(
-    run: Batch,
+    run: Run,
     attention: Attention,
     measure: Measure,
     theme: ThemeName,

@@ -27,7 +27,7 @@ def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
 def plot_next_tokens(run: Run, step: int, *, theme: ThemeName = "light") -> go.Figure:
     """The best next tokens of one step (from 0) as bars, and which of them was chosen."""
     _check_steps(run)
-    check_index("step", step, len(run.computed.steps), "The run")
+    check_index("step", step, len(run.computed.steps), "the run")
     chosen = run.computed.steps[step]
     return figures.next_words(
         [run.model.target.token(index) for index in chosen.top_ids],

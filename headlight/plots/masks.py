@@ -70,7 +70,7 @@ def plot_softmax(
     """
     batch.check_head(attention, layer, head)
     maps = batch.maps(attention, sentence=sentence)
-    check_index("query", query, len(maps.query_tokens), "The sentence")
+    check_index("query", query, len(maps.query_tokens), "the sentence")
     record = attention_record(batch.trace, attention, layer)
     scores = record.scores[sentence, head, query]
     combined = masks_of(batch.trace, attention, sentence)["combined"]

@@ -39,7 +39,7 @@ def plot_norm_values(
     """How the numbers of all tokens, or of one, spread before and after a norm; see `plot_norm`."""
     stages = norm_stages(_record(run, path, head), run.model.model.config.norm)
     if token is not None:
-        check_index("token", token, len(run.norms[path]), "The sentence")
+        check_index("token", token, len(run.norms[path]), "the sentence")
         stages = {stage: values[token : token + 1] for stage, values in stages.items()}
     whose = "all tokens" if token is None else f"token {token}"
     return figures.value_distribution(stages, theme=palette(theme), title=f"{path}, {whose}")

@@ -35,7 +35,7 @@ def plot_encoding_curves(
 ) -> go.Figure:
     """Some dimensions of the sinusoidal encoding along the positions."""
     for dimension in dimensions:
-        check_index("dimension", dimension, d_model, "The encoding")
+        check_index("dimension", dimension, d_model, "the encoding")
     return figures.encoding_curves(_encoding(length, d_model, base), dimensions, theme=palette(theme))
 
 
@@ -110,7 +110,7 @@ def plot_rotary_products(
     _, n_tokens = _rotary(run)
     attention = attentions(run.trace)[0]
     run.check_head(attention, layer, head)
-    check_index("query", query, n_tokens, "The sentence")
+    check_index("query", query, n_tokens, "the sentence")
     path = f"{attention}.layers.{layer}.self_attn"
     before, after, tokens = rotary_products_of(run.trace, path, head, query)
     title = f"{path}, head {head}, query {query}"

@@ -166,11 +166,11 @@ def test_padding_of_a_batch_is_drawn() -> None:
 def test_a_number_that_names_nothing_is_refused() -> None:
     run = headlight.run(tiny_model(), TEXT)
     refused: list[tuple[Callable[[], go.Figure], str]] = [
-        (lambda: headlight.plot_dot_product(run, "cross", 0, 0, 0, 99), "there is no key 99"),
-        (lambda: headlight.plot_softmax(run, "cross", 0, 0, 99), "there is no query 99"),
-        (lambda: headlight.plot_next_tokens(run, 99), "there is no step 99"),
-        (lambda: headlight.plot_layer(run, "cross", 9), "there is no layer 9"),
-        (lambda: headlight.plot_encoding_curves((128,)), "there is no dimension 128"),
+        (lambda: headlight.plot_dot_product(run, "cross", 0, 0, 0, 99), "There is no key 99"),
+        (lambda: headlight.plot_softmax(run, "cross", 0, 0, 99), "There is no query 99"),
+        (lambda: headlight.plot_next_tokens(run, 99), "There is no step 99"),
+        (lambda: headlight.plot_layer(run, "cross", 9), "There is no layer 9"),
+        (lambda: headlight.plot_encoding_curves((128,)), "There is no dimension 128"),
     ]
     for call, message in refused:
         with pytest.raises(ValueError, match=message):
