@@ -77,16 +77,15 @@ _HOMES = {
 }
 """Where each public name lives; the imports above tell type checkers and editors the same."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 (a list of strings, all the same)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"headlight has no {name!r}; it has {', '.join(__all__)}.")
+        raise AttributeError(f"headlight has no {name!r}; it has {', '.join(sorted(_HOME_OF))}.")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *_HOME_OF]

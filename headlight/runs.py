@@ -66,16 +66,25 @@ class Batch:
         Raises:
             ValueError: when the model has no such attention, layer or head, or the batch no such sentence.
         """
-        maps = self.maps(attention, measure, sentence)
         self.check_head(attention, layer, head)
-        return _table(maps, layer, head)
+        return _table(self.maps(attention, measure, sentence, layer=layer), head)
 
-    def maps(self, attention: Attention, measure: Measure = "weights", sentence: int = 0) -> AttentionMaps:
-        """All layers and heads as one array, (L, H, Q, K); arguments and errors as for `attention`."""
-        self.check_head(attention, 0, 0)
+    def maps(
+        self,
+        attention: Attention,
+        measure: Measure = "weights",
+        sentence: int = 0,
+        *,
+        layer: int | None = None,
+    ) -> AttentionMaps:
+        """All heads of all layers as one array, (L, H, Q, K), or of one layer, (1, H, Q, K).
+
+        The other arguments and the errors are as for `attention`.
+        """
+        self.check_head(attention, layer or 0, 0)
         n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
         check_index("sentence", sentence, n, "the batch")
-        return attention_maps(self.trace, attention, measure, sentence)
+        return attention_maps(self.trace, attention, measure, sentence, layer=layer)
 
     def check_stack(self, stack: Stack) -> Stack:
         """Refuse a stack that the model does not have, else return it.
@@ -150,7 +159,8 @@ class Run(Batch):
         Arguments and errors as for `attention`.
         """
         self.check_head(attention, layer, head)
-        return _table(by_word(self.maps(attention), *attention_words(self.computed, attention)), layer, head)
+        maps = self.maps(attention, layer=layer)
+        return _table(by_word(maps, *attention_words(self.computed, attention)), head)
 
 
 def run(model: LoadedModel, text: str, target: str = "") -> Run:
@@ -195,9 +205,9 @@ def check_index(name: str, value: int, count: int, where: str) -> None:
         raise ValueError(f"There is no {name} {value}: {where} has {there}.")
 
 
-def _table(maps: AttentionMaps, layer: int, head: int) -> pd.DataFrame:
+def _table(maps: AttentionMaps, head: int) -> pd.DataFrame:
     return pd.DataFrame(
-        maps.values[layer, head],
+        maps.values[0, head],
         index=pd.Index(maps.query_tokens, name="query"),
         columns=pd.Index(maps.key_tokens, name="key"),
     )

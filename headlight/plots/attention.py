@@ -88,10 +88,10 @@ def _drawn(
     head: int | None = None,
 ) -> go.Figure:
     """All maps, those of a layer, or that of a head."""
-    maps, places = run.maps(attention, measure), [ATTENTION_LABELS[attention]]
+    maps, places = run.maps(attention, measure, layer=layer), [ATTENTION_LABELS[attention]]
     draw, values = figures.attention_grid, maps.values
     if layer is not None:
-        draw, values, places = figures.side_by_side, values[layer], [*places, f"layer {layer}"]
+        draw, values, places = figures.side_by_side, values[0], [*places, f"layer {layer}"]
     if head is not None:
         draw, values, places = figures.attention_heatmap, values[head], [*places, f"head {head}"]
     expression = score_expression(run.model.model.config, attention)

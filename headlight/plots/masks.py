@@ -40,7 +40,7 @@ def plot_mask(
         sentence: of the batch, from 0.
         theme: "light" or "dark".
     """
-    maps = batch.maps(attention, sentence=sentence)
+    maps = batch.maps(attention, sentence=sentence, layer=0)
     return figures.mask_matrix(
         masks_of(batch.trace, attention, sentence)[mask],
         maps.query_tokens,
@@ -69,7 +69,7 @@ def plot_softmax(
         theme: "light" or "dark".
     """
     batch.check_head(attention, layer, head)
-    maps = batch.maps(attention, sentence=sentence)
+    maps = batch.maps(attention, sentence=sentence, layer=0)
     check_index("query", query, len(maps.query_tokens), "the sentence")
     record = attention_record(batch.trace, attention, layer)
     scores = record.scores[sentence, head, query]

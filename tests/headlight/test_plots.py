@@ -20,7 +20,7 @@ from transformer.model.positions import sinusoidal_encoding
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "the cat saw a dog"
-PLOTS = [name for name in headlight.__all__ if name.startswith("plot_")]
+PLOTS = [name for name in sorted(headlight._HOME_OF) if name.startswith("plot_")]
 
 
 @cache

@@ -42,18 +42,18 @@ def test_type_checkers_are_told_the_same_names_from_the_same_homes() -> None:
         for alias in node.names
     }
     assert told == headlight._HOME_OF
-    assert sorted(told) == headlight.__all__
     assert set(told) <= set(dir(headlight))
 
 
-@pytest.mark.parametrize("name", headlight.__all__)
+@pytest.mark.parametrize("name", sorted(headlight._HOME_OF))
 def test_every_name_is_there_and_documented(name: str) -> None:
     assert inspect.getdoc(getattr(headlight, name))
 
 
 def test_a_wrong_name_is_answered_with_those_that_there_are() -> None:
+    name = "plot_everything"
     with pytest.raises(AttributeError, match=r"has no 'plot_everything'; it has Batch, .*plot_attention"):
-        headlight.plot_everything  # noqa: B018
+        getattr(headlight, name)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,7 +27,7 @@ PHRASES = {
     r"\b[Aa] training\b(?! (?:run|step|set|example|pair|loop|data))|\btrainings\b": "a training run",
     r"(?i)\b(?:a|one) (?:row|column|line|map|file|colour|server|number|bar|point|label|byte|pixel|chip)"
     r" an? \w+|\bone a (?:line|token|position|row|head|step)\b": "one row per head",
-    r"\bnumbers of tokens\b": "ids",
+    r"(?i)\bnumbers of tokens\b": "ids",
     r"\bare no numbers\b|\bis no number\b": "not finite",
 }
 

@@ -123,9 +123,12 @@ def n_layers(trace: Trace, attention: Attention) -> int:
     return trace.n_layers(MODULES[attention][0])
 
 
-def attention_maps(trace: Trace, attention: Attention, measure: Measure, sentence: int = 0) -> AttentionMaps:
-    """The maps of all layers and heads, for one sentence of the batch."""
-    records = [attention_record(trace, attention, layer) for layer in range(n_layers(trace, attention))]
+def attention_maps(
+    trace: Trace, attention: Attention, measure: Measure, sentence: int = 0, *, layer: int | None = None
+) -> AttentionMaps:
+    """The maps of all heads, of all layers or of one, for one sentence of the batch."""
+    layers = range(n_layers(trace, attention)) if layer is None else [layer]
+    records = [attention_record(trace, attention, number) for number in layers]
     mask = records[0].mask[sentence, 0].numpy()  # (Q, K), the same in every layer
     name = "weights" if measure == "weights" else "scores"
     values = np.stack([getattr(record, name)[sentence].numpy() for record in records])  # (L, H, Q, K)

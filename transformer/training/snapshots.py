@@ -97,6 +97,7 @@ def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
 
     Args:
         folder: of the model; need not exist yet.
+        step: updates so far.
 
     Raises:
         OSError: when the folder can't be written.

@@ -58,6 +58,8 @@ def live_plan(
     Args:
         n_layers: of the encoder, and as many of the decoder.
         d_model: width of the residual stream; the feed-forward is four times as wide.
+        steps: updates.
+        peak: the highest learning rate.
         schedule: the course of the learning rate after its rise.
         seed: of the first weights and of the sentences.
 

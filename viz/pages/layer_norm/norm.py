@@ -8,13 +8,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.norms import SPREADS, norm_stages, norm_tokens
+from transformer.analysis.norms import SPREADS, Spread, norm_stages, norm_tokens, spread_of
 from transformer.model.trace import NormRecord
 from transformer.run import Run
 from viz.figures import norms as figures
 from viz.figures.labels import visible
 from viz.figures.numbers import number, span
-from viz.pages.layer_norm.words import NORMS, NormWords
+from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.session import current_model, current_theme
@@ -51,7 +51,7 @@ def norm_section(run: Run) -> None:
         record = record.of_head(head)
     model = current_model().model
     words, norm = NORMS[model.config.norm], model.get_submodule(record.path)
-    stages = norm_stages(record, model.config.norm)
+    stages, spread = norm_stages(record, model.config.norm), spread_of(model.config.norm)
     _, normalized, after = stages.values()
     gamma = norm.get_parameter("gamma").cpu().numpy()
     beta = None if record.mean is None else norm.get_parameter("beta").cpu().numpy()
@@ -61,13 +61,13 @@ def norm_section(run: Run) -> None:
         what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each{inside}. It "
         f"{words.what}: no token knows of another, and no sentence of the batch of another.",
         formula=_formula(record, words.formula, gamma, beta, position, dimension),
-        look=f"the diamonds: {_filled(words.look, words, normalized)}. "
-        f"{_filled(words.made, words, after)}: the squares.",
+        look=f"the diamonds: {_filled(words.look, spread, normalized)}. "
+        f"{_filled(words.made, spread, after)}: the squares.",
         computed=type(norm).forward,
         path=record.path,
     )
     name = record.path.replace(".", "-") + ("" if head is None else f"-head{head}")
-    _figures(name, stages, gamma, beta, tokens, token, words)
+    _figures(name, stages, gamma, beta, tokens, token, spread, words.learned)
 
 
 def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
@@ -132,9 +132,9 @@ def _formula(
     )
 
 
-def _filled(text: str, words: NormWords, values: NDArray[np.float32]) -> str:
+def _filled(text: str, spread: Spread, values: NDArray[np.float32]) -> str:
     """Put what a stage's numbers (T, D) span, token by token, into a sentence about them."""
-    return text.format(mean=span(values.mean(axis=1)), spread=span(SPREADS[words.spread](values)))
+    return text.format(mean=span(values.mean(axis=1)), spread=span(SPREADS[spread](values)))
 
 
 def _figures(
@@ -144,15 +144,16 @@ def _figures(
     beta: NDArray[np.float32] | None,
     tokens: Sequence[str],
     token: int,
-    words: NormWords,
+    spread: Spread,
+    learned: str,
 ) -> None:
     theme = current_theme()
     means = {stage: values.mean(axis=1) for stage, values in stages.items()}
-    spreads = {stage: SPREADS[words.spread](values) for stage, values in stages.items()}
+    spreads = {stage: SPREADS[spread](values) for stage, values in stages.items()}
     show(
-        figures.norm_statistics(means, spreads, tokens, theme=theme, spread=words.spread),
+        figures.norm_statistics(means, spreads, tokens, theme=theme, spread=spread),
         name=f"norm-statistics-{slug}",
-        caption=f"Mean and {words.spread} over the numbers of each token, before and after the norm.",
+        caption=f"Mean and {spread} over the numbers of each token, before and after the norm.",
         key="norm_statistics",
     )
     left, right = st.columns(2)
@@ -171,6 +172,6 @@ def _figures(
         show(
             figures.gamma_beta(gamma, beta, theme=theme),
             name=f"norm-gamma-beta-{slug}",
-            caption=words.learned,
+            caption=learned,
             key="norm_gamma_beta",
         )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.analysis.norms import Spread
-
 
 @dataclass(frozen=True)
 class NormWords:
@@ -16,7 +14,6 @@ class NormWords:
         introduction: what it does to a token.
         what: what it takes of a token's own numbers.
         formula: in LaTeX, of one dimension d.
-        spread: what it brings to 1.
         look: what to look at in the normalized numbers; their `mean` and `spread` are to be filled in.
         made: what gamma and beta do, with the same two of the numbers after them.
         learned: what is drawn of them.
@@ -26,7 +23,6 @@ class NormWords:
     introduction: str
     what: str
     formula: str
-    spread: Spread
     look: str
     made: str
     learned: str
@@ -44,7 +40,6 @@ NORMS = {
         introduction=LAYER_NORM,
         what="takes the mean μ and the deviation σ over a token's own numbers",
         formula=r"\gamma_d \, \frac{x_d - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_d",
-        spread="standard deviation",
         look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
         "{spread}",
         made=MADE,
@@ -57,7 +52,6 @@ NORMS = {
         "outside of the root.",
         what="takes the mean μ and the unbiased deviation s over a token's own numbers",
         formula=r"\gamma_d \, \frac{x_d - \mu}{s + \epsilon} + \beta_d",
-        spread="standard deviation",
         look="whatever came in, the normalized numbers of every token have mean {mean} and deviation "
         "{spread}, near 1 because the unbiased deviation is slightly larger than the one drawn",
         made=MADE,
@@ -70,7 +64,6 @@ NORMS = {
         "(Zhang and Sennrich 2019).",
         what="takes the root mean square r over a token's own numbers, and no mean",
         formula=r"\gamma_d \, \frac{x_d}{\sqrt{\overline{x^2} + \epsilon}}",
-        spread="root mean square",
         look="whatever came in, the normalized numbers of every token have a root mean square of {spread}; "
         "their mean is not taken away ({mean})",
         made="The learned γ makes of them a mean of {mean} and a root mean square of {spread}",

@@ -23,7 +23,7 @@ BOXES = {
     "decoder-only": "Prompts, one per line",
     "encoder-only": "Sentences, one per line",
 }
-NUMBERS_BOX = "Numbers of tokens, one sentence per line"
+NUMBERS_BOX = "Ids of tokens, one sentence per line"
 SIDES: dict[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 

@@ -90,7 +90,7 @@ def why_no_decoding(loaded: LoadedModel) -> str:
 def source_label(loaded: LoadedModel) -> str:
     """What the box is called that a user types into."""
     if reads_ids(loaded):
-        return "Numbers of tokens"
+        return "Ids of tokens"
     names = _languages(loaded)
     return f"{names[0]} sentence" if names else SOURCES[loaded.model.config.kind]
 
