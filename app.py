@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from viz.components.page_helpers import page_helpers
+from viz.page_titles import TITLES
 from viz.warm_up import PAGES, is_warm, warm_up
 
 EXPLORE, TRAINING = PAGES / "explore" / "page.py", "training"
@@ -23,12 +24,11 @@ page = st.navigation(
     [
         st.Page(EXPLORE, title="Explore", url_path="home", default=True, visibility=first),
         st.Page(EXPLORE, title="Explore", url_path="explore", visibility=named),
-        st.Page(PAGES / "decode" / "page.py", title="Decode", url_path="decode"),
-        st.Page(PAGES / "training" / "page.py", title="Training", url_path=TRAINING),
-        st.Page(PAGES / "positions" / "page.py", title="Positions", url_path="positions"),
-        st.Page(PAGES / "masks" / "page.py", title="Masks", url_path="masks"),
-        st.Page(PAGES / "layer_norm" / "page.py", title="Layer norm", url_path="layer-norm"),
-        st.Page(PAGES / "checkpoint" / "page.py", title="Checkpoint", url_path="checkpoint"),
+        *(
+            st.Page(PAGES / path.replace("-", "_") / "page.py", title=title, url_path=path)
+            for path, title in {**TITLES, "scenes": "Scenes"}.items()
+            if path != "explore"
+        ),
     ]
 )
 with st.sidebar:
@@ -50,7 +50,7 @@ def draw() -> None:
     address.restore()
     texts_from_address()
     page_style()
-    sidebar()
+    sidebar(page.url_path)
     texts_to_address()
     if page.url_path != TRAINING:
         training_note()

@@ -8,11 +8,11 @@ from bench.measurement import seconds
 from bench.sentences import random_model, sentence
 from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
-from viz.components.shared.frame import pack_frame
 from viz.figures.attention import attention_heatmap
-from viz.pages.shared.attention_views import GRID_SIDE
-from viz.pooling import pool_maps
 from viz.theme import palette
+from viz.viewer.choice import first_choice
+from viz.viewer.frames import first_pieces, run_frame, update_frame
+from viz.viewer.held_run import hold
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Computing:
         tokens: length of the source and of the target, which is given (teacher forcing).
         d_model: width of the model.
         trace: from the typed sentence to every recorded number.
-        grid: from the trace to the bytes of the grid of all heads of one attention.
-        grid_bytes: how many those are.
+        viewer: from the trace to the bytes that the viewer of all attention begins with.
+        viewer_bytes: how many those are.
         figure: from the trace to the plotly figure of one head, as the JSON that is sent.
         figure_bytes: how many those are.
     """
@@ -32,8 +32,8 @@ class Computing:
     tokens: int
     d_model: int
     trace: float
-    grid: float
-    grid_bytes: int
+    viewer: float
+    viewer_bytes: int
     figure: float
     figure_bytes: int
 
@@ -45,12 +45,10 @@ def measure_computing(n_tokens: int, d_model: int) -> Computing:
     run = run_sentence(loaded, source, target)
     words = run.trace.src_tokens[0]
 
-    def grid() -> bytes:
-        maps = attention_maps(run.trace, "encoder", "weights")
-        pooled = pool_maps(maps.values, maps.allowed, GRID_SIDE)
-        return pack_frame(
-            {"queries": words}, {"levels": pooled.levels, "low": pooled.low, "high": pooled.high}
-        )
+    def viewer() -> tuple[bytes, bytes]:
+        held = hold(run, loaded)
+        choice = first_choice(held)
+        return run_frame(held, palette("light")), update_frame(held, choice, first_pieces(held, choice))
 
     def figure() -> str:
         values = attention_maps(run.trace, "encoder", "weights").values[0, 0]
@@ -62,8 +60,8 @@ def measure_computing(n_tokens: int, d_model: int) -> Computing:
         tokens=n_tokens,
         d_model=d_model,
         trace=seconds(lambda: run_sentence(loaded, source, target)),
-        grid=seconds(grid),
-        grid_bytes=len(grid()),
+        viewer=seconds(viewer),
+        viewer_bytes=sum(map(len, viewer())),
         figure=seconds(figure),
         figure_bytes=len(figure().encode()),
     )

@@ -6,6 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
+
+ViewName = Literal["model_view", "head_view"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,37 @@ class Painted:
     seconds: float | None
     bytes: int
     why: str = ""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a tab holds.
+
+    Attributes:
+        heap: bytes of the page's objects and arrays, after a garbage collection.
+        tab: bytes that the browser's process for it has for itself: what it has painted, and its code, too.
+    """
+
+    heap: int
+    tab: int
+
+
+@dataclass(frozen=True)
+class BertvizView:
+    """One attention in one view of BertViz.
+
+    Attributes:
+        view: "model_view" has every head, "head_view" the lines of one layer's.
+        layers, heads: how many.
+        opened: from the call in Python to the painted page; bytes of the page, the libraries apart.
+        memory: of the tab in the end; None where it was never painted.
+    """
+
+    view: ViewName
+    layers: int
+    heads: int
+    opened: Painted
+    memory: Memory | None
 
 
 def seconds(function: Callable[[], object], repeats: int = 3) -> float:

@@ -5,65 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench.browser.app_view import AppView
 from bench.browser.crowd import Crowd
 from bench.browser.first_page import FirstPage
 from bench.computing import Computing
 from bench.decoding import Decoding
-from bench.measurement import Painted
 from bench.opening import Opening
 from bench.recording import Recorded
+from bench.table import size, table, time
 from bench.training import TrainingSpeed
+from bench.viewer_report import app_table, shown_table
 
 
 def computing_table(rows: Sequence[Computing]) -> str:
     """What Python does, without a browser."""
-    head = ("tokens", "d_model", "sentence to trace", "trace to grid", "", "trace to figure", "")
+    head = ("tokens", "d_model", "sentence to trace", "trace to viewer", "", "trace to figure", "")
     cells = [
         (
             r.tokens,
             r.d_model,
             time(r.trace),
-            time(r.grid),
-            size(r.grid_bytes),
+            time(r.viewer),
+            size(r.viewer_bytes),
             time(r.figure),
             size(r.figure_bytes),
         )
         for r in rows
     ]
     return table("Python alone", head, cells)
-
-
-def app_table(rows: Sequence[AppView]) -> str:
-    """Headlight in Chromium."""
-    head = ("tokens", "d_model", "new sentence", "sent for grid", "sent in all", "other head", "other layer")
-    cells = [
-        (
-            r.sentence.tokens,
-            r.d_model,
-            time(r.sentence.seconds),
-            size(r.sentence.bytes),
-            size(r.page_bytes),
-            time(r.head.seconds),
-            time(r.layer.seconds),
-        )
-        for r in rows
-    ]
-    return table("Headlight in Chromium, from click to painted", head, cells)
-
-
-def comparison_table(ours: Sequence[Painted], theirs: Sequence[Painted]) -> str:
-    """The grid of all heads in Headlight and in BertViz."""
-    head = ("tokens", "Headlight", "", "BertViz", "", "times faster", "times smaller")
-    cells = []
-    for our, their in zip(ours, theirs, strict=True):
-        faster = f"{their.seconds / our.seconds:.0f}" if our.seconds and their.seconds else "-"
-        shown = their.why or time(their.seconds)
-        smaller = f"{their.bytes / our.bytes:.0f}"
-        cells.append(
-            (our.tokens, time(our.seconds), size(our.bytes), shown, size(their.bytes), faster, smaller)
-        )
-    return table("The grid of all heads, painted: Headlight beside BertViz", head, cells)
 
 
 def decoding_table(rows: Sequence[Decoding]) -> str:
@@ -167,26 +135,6 @@ def crowd_table(rows: Sequence[Crowd]) -> str:
     return table("A class: each user sends a new sentence every few seconds", head, cells)
 
 
-def table(title: str, head: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
-    """Lay out cells in columns, right-aligned, under a title."""
-    rows = [[str(cell) for cell in row] for row in (head, *cells)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([title, "-" * len(title), *lines])
-
-
-def time(seconds: float | None) -> str:
-    """A time in ms or s."""
-    if seconds is None:
-        return "never"
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def size(n_bytes: int) -> str:
-    """A size in kB or MB (powers of ten)."""
-    return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
-
-
 TABLES: dict[str, Callable[[Any], str]] = {
     "opening": opening_table,
     "recording": recording_table,
@@ -196,5 +144,6 @@ TABLES: dict[str, Callable[[Any], str]] = {
     "first_page": first_page_table,
     "crowd": crowd_table,
     "headlight": app_table,
+    "shown": shown_table,
 }
 """By the name of what was measured, in the order in which they are printed."""

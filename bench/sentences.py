@@ -29,6 +29,12 @@ def sentence(n_tokens: int, seed: int) -> str:
     return " ".join(random.Random(seed).choices(WORDS, k=n_tokens - 1))
 
 
+def random_attention(n_layers: int, n_heads: int, n_tokens: int) -> tuple[torch.Tensor, list[str]]:
+    """Weights (L, H, N, N) of random scores, and N tokens."""
+    scores = torch.randn(n_layers, n_heads, n_tokens, n_tokens, generator=torch.Generator().manual_seed(0))
+    return torch.softmax(2 * scores, dim=-1), sentence(n_tokens + 1, 0).split()
+
+
 def random_model(d_model: int) -> LoadedModel:
     """An encoder-decoder of N_LAYERS + N_LAYERS layers and N_HEADS heads with random weights."""
     vocabulary = Vocabulary(sorted(set(WORDS)))

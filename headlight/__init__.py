@@ -5,6 +5,7 @@
 >>> run = headlight.run(model, "I saw a cat.")
 >>> run.attention("cross", layer=1, head=0)  # a DataFrame with the tokens on both axes
 >>> headlight.plot_attention(run, "cross", layer=1, head=0)
+>>> headlight.show(run)  # all attention, to click through, in a notebook
 
 Nothing is imported before it is used: PyTorch takes a second.
 """
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from headlight.runs import Run as Run
     from headlight.runs import run as run
     from headlight.runs import run_batch as run_batch
+    from headlight.viewing import show as show
+    from headlight.viewing import show_attention as show_attention
+    from headlight.widget import AttentionWidget as AttentionWidget
     from transformer.errors import CheckpointError as CheckpointError
     from transformer.errors import SentenceError as SentenceError
     from viz.figures.export import number_table as number_table
@@ -72,6 +76,8 @@ _HOMES = {
     ),
     "headlight.plots.training": ("plot_training",),
     "headlight.runs": ("Batch", "Run", "run", "run_batch"),
+    "headlight.viewing": ("show", "show_attention"),
+    "headlight.widget": ("AttentionWidget",),
     "transformer.errors": ("CheckpointError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }

@@ -13,6 +13,8 @@ headlight                        open the app in the browser
 headlight --server.port 8600     the same; options are those of `streamlit run`
 headlight translate SENTENCE     print a translation
 headlight inspect PATH           say what a checkpoint is, and what is wrong with it
+headlight trace --source SENTENCE --out FILE
+                                 write every tensor of a run, and a page of it
 headlight evaluate               score a model on sentence pairs
 headlight train                  train a model
 

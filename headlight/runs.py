@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -161,6 +163,63 @@ class Run(Batch):
         self.check_head(attention, layer, head)
         maps = self.maps(attention, layer=layer)
         return _table(by_word(maps, *attention_words(self.computed, attention)), head)
+
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        attention: Attention | None = None,
+        layer: int | None = None,
+        head: int | None = None,
+        view: Literal["head", "layer", "map", "token"] = "head",
+        cell: tuple[int, int] | None = None,
+        everything: bool = False,
+    ) -> None:
+        """Write the run as one HTML file that needs no server: ``run.to_html("cat.html")``.
+
+        It has the app's viewer and the run's numbers: those of what is chosen as they were computed and, so
+        that the file stays below 1 MB where it can, less of the rest; the page says what it has.
+
+        Args:
+            path: of the file; one that is there is replaced.
+            attention, layer, head: what is chosen; when left out the last layer, of the cross-attention if
+                there is one.
+            view: one head, all heads of the layer, their lines as a map, or every head from one token.
+            cell: positions of a query and a key; when left out the head's strongest.
+            everything: put in all numbers as they were computed, whatever the size.
+
+        Raises:
+            ValueError: for what the run does not have.
+            OSError: when the file can't be written; the message says why.
+        """
+        # Colours come with plotly, which takes half a second to load.
+        from headlight.pages import write_page
+        from viz.viewer.choice import VIEWS
+
+        chosen = attention or ("cross" if "cross" in self.attentions else self.attentions[0])
+        self.check_head(chosen, layer or 0, head or 0)
+        if view not in VIEWS:
+            raise ValueError(f"There is no view {view!r}: choose one of {', '.join(map(repr, VIEWS))}.")
+        if cell is not None:
+            for name, position, tokens in zip(("query", "key"), cell, self._tokens(chosen), strict=True):
+                check_index(name, position, len(tokens), f"the {ATTENTION_LABELS[chosen].lower()}")
+        write_page(
+            self.model,
+            self.computed,
+            self.text,
+            Path(path),
+            everything=everything,
+            attention=attention,
+            layer=layer,
+            head=head,
+            view=view,
+            cell=cell,
+        )
+
+    def _tokens(self, attention: Attention) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The query tokens and the key tokens."""
+        maps = self.maps(attention, layer=0)
+        return maps.query_tokens, maps.key_tokens
 
 
 def run(model: LoadedModel, text: str, target: str = "") -> Run:

@@ -12,7 +12,7 @@ from viz.figures.chromium import find_chromium
 
 TARGET = ROOT / "assets" / "screenshots" / "explore.png"
 WIDTH, HEIGHT = 1500, 1000
-SHOWN = {"attention": "Cross-attention", "layer": 3}
+SHOWN = {"attention": "cross", "layer": 3}
 PAINTED_MILLISECONDS = 1_500
 
 

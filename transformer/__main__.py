@@ -1,11 +1,17 @@
-"""The command line: python -m transformer train, translate, evaluate and inspect."""
+"""The command line: python -m transformer train, translate, evaluate, inspect and trace."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.cli.command import STOPPED
+
+if TYPE_CHECKING:
+    from transformer.checkpoints.folder import LoadedModel
+    from transformer.run import Run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,9 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only here, for it imports torch: Ctrl-C in those seconds is to be as quiet as later.
         from transformer.cli.dispatch import run_command
 
-        return run_command(sys.argv[1:] if arguments is None else arguments)
+        return run_command(sys.argv[1:] if arguments is None else arguments, write_page)
     except KeyboardInterrupt:
         return STOPPED
+
+
+def write_page(loaded: LoadedModel, run: Run, text: str, path: Path) -> None:
+    """Write a run as a page: the one thing that a command has from above, handed down to it from here."""
+    from headlight.pages import write_page
+
+    write_page(loaded, run, text, path)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,23 @@ def write_text(path: Path, text: str) -> None:
     replace_all({path: lambda part: part.write_text(text, encoding="utf-8")})
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes, whole or not at all: see `replace_all`."""
+    replace_all({path: lambda part: part.write_bytes(content)})
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path that no file can be written to, before its contents are made.
+
+    Raises:
+        IsADirectoryError, FileNotFoundError: with a message for people.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent}: make it first.")
+
+
 def write_json(path: Path, value: object) -> None:
     """Write a value as JSON, whole or not at all: see `replace_all`."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")

@@ -54,12 +54,26 @@ def read(name: str, default: str) -> str:
 
 
 def write(name: str, value: str, default: str) -> None:
-    """Let the address say a value; the default and a very long one stay out of it."""
+    """Let the address say a value; the default and a very long one stay out of it.
+
+    In the first run of a page the name may still be that of a picker on the page that was left.
+    """
+    if _is_bound(name):
+        return
     if value == default or len(value.encode()) > LONGEST:
         if name in st.query_params:
             del st.query_params[name]
     elif st.query_params.get(name) != value:
         st.query_params[name] = value
+
+
+def _is_bound(name: str) -> bool:
+    """Whether a picker has this name in the address: nobody else may write it."""
+    context = get_script_run_ctx()
+    if context is None:
+        return False
+    with context.session_state.query_params() as params:
+        return params.is_bound(name)
 
 
 def whole_numbers(written: str, separator: str = ",") -> list[int]:

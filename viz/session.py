@@ -41,6 +41,11 @@ TOP_K = 8
 MODEL = "model"
 """The key of the model picker."""
 _NEXT = "next model"
+LARGE = "large"
+"""The key of the switch for large type."""
+MAGNIFICATIONS = (1.375, 1.75, 2.25)
+"""How much larger large type is, in a window of usual width, of a projector's, of a very wide screen's."""
+_MAGNIFICATION = "magnification"
 BATCH_LIMIT = 16
 """Sentences of a batch: more would cost every user of the server memory and be no clearer."""
 
@@ -198,6 +203,23 @@ def token_unit() -> Unit:
 def current_theme() -> Theme:
     """The colours of what this user's browser shows now."""
     return palette("dark" if st.context.theme.type == "dark" else "light")
+
+
+def magnification() -> float:
+    """How much larger than usual this user's browser shows everything."""
+    return window_magnification() if st.session_state.get(LARGE) else 1.0
+
+
+def window_magnification() -> float:
+    """How much larger large type is in the window of this user's browser, as far as it has said."""
+    known: float = st.session_state.get(_MAGNIFICATION, MAGNIFICATIONS[0])
+    return known
+
+
+def keep_magnification(told: object) -> None:
+    """Keep what a browser says that it magnifies by. To be called from a callback."""
+    if told in MAGNIFICATIONS:
+        st.session_state[_MAGNIFICATION] = told
 
 
 def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:

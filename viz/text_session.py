@@ -6,6 +6,7 @@ again when the next model is chosen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -82,14 +83,19 @@ def begin_numbers(loaded: LoadedModel) -> None:
     if not reads_ids(loaded):
         return
     before = _defaults()
-    begun = {
-        NUMBERS.text: example_ids(loaded, 6),
-        NUMBERS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
-    }
+    begun = _first_numbers(loaded)
     for key, text in begun.items():
         if st.session_state[key] == before[key]:
             st.session_state[key] = text
     st.session_state[_BEGUN] = begun
+
+
+def _first_numbers(loaded: LoadedModel) -> dict[str, str]:
+    """What untouched boxes of numbers begin with."""
+    return {
+        NUMBERS.text: example_ids(loaded, 6),
+        NUMBERS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
+    }
 
 
 def _defaults() -> dict[str, str]:
@@ -114,6 +120,14 @@ def current_texts() -> tuple[str, str]:
     """
     boxes = boxes_of(current_model())
     return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
+
+
+def texts_said(loaded: LoadedModel, said: Mapping[str, str]) -> tuple[str, str]:
+    """What an address has in the boxes of a model: source and target, just as typed."""
+    boxes = boxes_of(loaded)
+    defaults = _DEFAULT_TEXTS | (_first_numbers(loaded) if reads_ids(loaded) else {})
+    text, target = (as_typed(said.get(key, defaults[key])) for key in (boxes.text, boxes.target))
+    return text, target
 
 
 def cleaned_text(key: str) -> str:

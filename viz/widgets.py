@@ -21,7 +21,6 @@ Draw: TypeAlias = Callable[..., Any]
 """What draws a widget: a function of `st`, or that of a column or container."""
 LARGEST_SEED = 2**31 - 1
 _DEFAULT = "default of "
-_ATTENTION = "attention"
 
 
 def set_choice(key: str, value: Any) -> None:
@@ -101,59 +100,34 @@ def pick_query(draw: Draw, tokens: Sequence[str], default: int) -> int:
     return pick_token(draw, "Query: the token that looks", tokens, key="query", default=default)
 
 
-def pick_attention(
-    attentions: Sequence[Attention], preferred: Attention = "cross", key: str = _ATTENTION
-) -> Attention:
+def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key: str) -> Attention:
     """Draw the picker of the attention that is shown.
 
     Args:
         attentions: those that there are.
         preferred: what it begins with, if there is one.
-        key: of a picker that goes its own way: others keep what is picked on another page.
+        key: of the picker.
     """
     labels = {attention: ATTENTION_LABELS[attention] for attention in attentions}
     default = preferred if preferred in labels else attentions[0]
     return pick_button(in_a_row(), "Which attention", labels, key=key, default=default)
 
 
-def choose_attention(attention: Attention) -> None:
-    """Move the picker of the attention. To be called from a callback."""
-    set_choice(_ATTENTION, attention)
-
-
 @dataclass(frozen=True)
 class HeadPicker:
-    """The lists of a model's layers and of the heads in one, by the keys that they have.
-
-    A model of other sizes than the sidebar's has a picker of its own, so that neither moves the other.
-    """
+    """The lists of a model's layers and of the heads in one, by the keys that they have."""
 
     layer_key: str
     head_key: str
 
-    def pick(self, n_layers: int, n_heads: int) -> tuple[int, int]:
-        """Draw both beside each other, at first on the last layer: there cross-attention is clearest."""
-        left, right = st.columns(2)
-        layer = self.pick_layer(left.selectbox, n_layers, n_layers - 1)
-        return layer, self.pick_head(right.selectbox, n_heads)
-
-    def pick_layer(self, draw: Draw, n_layers: int, default: int = 0) -> int:
+    def pick_layer(self, draw: Draw, n_layers: int) -> int:
         """Draw the list of layers."""
-        return pick(draw, "Layer", range(n_layers), index=default, key=self.layer_key)
+        return pick(draw, "Layer", range(n_layers), key=self.layer_key)
 
     def pick_head(self, draw: Draw, n_heads: int, label: str = "Head") -> int:
         """Draw the list of heads."""
         return pick(draw, label, range(n_heads), key=self.head_key)
 
-    def choose(self, layer: int, head: int) -> None:
-        """Move both. To be called from a callback."""
-        set_choice(self.layer_key, layer)
-        set_choice(self.head_key, head)
-
 
 HEAD = HeadPicker("layer", "head")
-"""Of the chosen model: Explore, Masks and Positions go along with each other."""
-WATCHED_HEAD = HeadPicker("watched_layer", "watched_head")
-"""Of a model that learns: the page Training."""
-FORCING_HEAD = HeadPicker("forcing_layer", "forcing_head")
-"""Of two runs beside each other: the page Decode."""
+"""Of the chosen model: Masks and Positions go along with each other, and with Explore's viewer."""

@@ -1,4 +1,4 @@
-"""The same grid of heads in BertViz: its model view, written to a page and painted by Chromium.
+"""The same heads in BertViz: its views, written to a page and painted by Chromium.
 
 BertViz's page loads three libraries from a public CDN. They are taken from npm's packages instead and served
 from this machine, so the figures hold no network time.
@@ -11,14 +11,17 @@ import subprocess
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-from bertviz import model_view
+from bertviz import head_view, model_view
 from playwright.sync_api import Browser, Error, Page, Route
 from playwright.sync_api import TimeoutError as GivenUp
 
-from bench.measurement import Painted
+from bench.browser.watch import memory
+from bench.measurement import BertvizView, Painted, ViewName
 from scripts.browser import ROOT
 
 CACHE = ROOT / "bench" / "cache"
@@ -38,35 +41,42 @@ requirejs(["jquery", "d3"], () => {
 """
 
 
-def measure_bertviz(browser: Browser, weights: torch.Tensor, tokens: list[str], limit: float) -> Painted:
+VIEWS: dict[ViewName, Callable[..., Any]] = {"model_view": model_view, "head_view": head_view}
+
+
+def measure_bertviz(
+    browser: Browser, view: ViewName, weights: torch.Tensor, tokens: list[str], limit: float
+) -> BertvizView:
     """Measure from weights in memory to the painted page.
 
     Args:
+        view: which of them.
         weights: (L, H, N, N), the attention of N tokens.
         tokens: N words.
         limit: seconds after which the page is given up.
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model_view.html"
+        path = Path(folder) / f"{view}.html"
         started = time.perf_counter()
-        view = model_view(attention=list(weights.unsqueeze(1)), tokens=tokens, html_action="return")
-        path.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{view.data}{WATCH}", encoding="utf-8")
+        made = VIEWS[view](attention=list(weights.unsqueeze(1)), tokens=tokens, html_action="return")
+        path.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{made.data}{WATCH}", encoding="utf-8")
         written = time.perf_counter() - started
-        del view
-        shown, why = paint(browser, path, limit)
-        size = path.stat().st_size
-    return Painted(len(tokens), None if shown is None else written + shown, size, why)
+        del made
+        page = browser.new_page()
+        shown, why = paint(page, path, limit)
+        opened = Painted(len(tokens), None if shown is None else written + shown, path.stat().st_size, why)
+        held = None if shown is None else memory(browser, page)
+    return BertvizView(view, weights.shape[0], weights.shape[1], opened, held)
 
 
-def paint(browser: Browser, path: Path, limit: float) -> tuple[float | None, str]:
-    """Open a page; return the seconds until it is painted, or None and the reason."""
+def paint(page: Page, path: Path, limit: float) -> tuple[float | None, str]:
+    """Open a file in a page; return the seconds until it is painted, or None and the reason."""
     libraries = {part: library(*source) for part, source in LIBRARIES.items()}
 
     def serve(route: Route) -> None:
         part = next(part for part in libraries if part in route.request.url)
         route.fulfill(path=libraries[part], content_type="text/javascript")
 
-    page: Page = browser.new_page()
     page.route(lambda url: url.startswith("https:"), serve)
     try:
         page.goto(path.as_uri(), wait_until="commit", timeout=limit * 1000)

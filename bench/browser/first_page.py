@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Browser, expect
 
-from bench.browser.app_view import GRID, LIMIT_MILLISECONDS, watched_page
+from bench.browser.watch import GRID, LIMIT_MILLISECONDS, watched_page
 from scripts.browser import wait_until_idle
 
 
@@ -34,7 +34,7 @@ def measure_first_page(browser: Browser, url: str, visitor: int) -> FirstPage:
     page.goto(url, wait_until="commit")
     expect(page.get_by_role("link", name="Decode")).to_be_visible(timeout=LIMIT_MILLISECONDS)
     frame = time.monotonic() - started
-    page.wait_for_function("(view) => painted[view] > 0", arg=GRID)
+    page.wait_for_function("(name) => paints.some(([own]) => own === name)", arg=GRID)
     wait_until_idle(page, LIMIT_MILLISECONDS)
     usable = time.monotonic() - started
     page.context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,14 @@ import torch
 from bench.browser.app_view import AppView
 from bench.browser.crowd import Crowd
 from bench.browser.first_page import FirstPage
+from bench.browser.shown_attention import Shown
+from bench.browser.watch import Hover
 from bench.computing import measure_computing
 from bench.decoding import measure_decoding
-from bench.measurement import Painted
+from bench.measurement import BertvizView, Memory, Painted
 from bench.opening import measure_opening
 from bench.recording import in_turn, measure_recording
 from bench.report import (
-    app_table,
-    comparison_table,
     computing_table,
     crowd_table,
     decoding_table,
@@ -27,8 +28,10 @@ from bench.report import (
     training_table,
 )
 from bench.sentences import N_HEADS, N_LAYERS, random_model, sentence
+from bench.targets import targets
 from bench.torch_transformer import TorchTranslator
 from bench.training import VOCAB_SIZE, MarianTranslator, measure_training, random_batches, random_pairs
+from bench.viewer_report import app_table, comparison_table, notebook_table, shown_table, targets_table
 from transformer.data.encoded import epoch_batches, write_corpus
 from transformer.model.config import preset
 from transformer.model.transformer import Transformer
@@ -44,9 +47,11 @@ def test_a_sentence_has_the_length_that_is_measured() -> None:
 
 def test_python_alone() -> None:
     measured = measure_computing(16, 32)
-    assert min(measured.trace, measured.grid, measured.figure) > 0
-    assert measured.grid_bytes > N_LAYERS * N_HEADS * 16 * 16
+    assert min(measured.trace, measured.viewer, measured.figure) > 0
+    # Every weight of the three attentions, in float32, and not much besides.
+    assert 1 < measured.viewer_bytes / (3 * N_LAYERS * N_HEADS * 16 * 16 * 4) < 1.1
     assert " 16 " in computing_table([measured])
+    assert measure_computing(65, 32).viewer_bytes < measured.viewer_bytes * 3, "then only what is in sight"
 
 
 def test_decoding_is_compared_on_the_same_targets() -> None:
@@ -113,8 +118,50 @@ def test_tables_say_what_never_was_painted() -> None:
     assert "900 ms" in table
     assert "not painted after 120 s" in table
     assert table.endswith("2000")
-    row = app_table([AppView(d_model=256, sentence=ours, head=ours, layer=ours, page_bytes=1_000_000)])
+    view = AppView(
+        d_model=256,
+        sentence=ours,
+        attention=ours,
+        head=ours,
+        layer=ours,
+        fetched=None,
+        hover=Hover(moved=0.012, told=0.004),
+        page_bytes=1_000_000,
+        memory=Memory(heap=30_000_000, tab=200_000_000),
+    )
+    row = app_table([view])
     assert "1.0 MB" in row
+
+
+def test_the_viewer_is_judged_by_the_bertviz_of_the_same_size() -> None:
+    memory = Memory(heap=1_000_000, tab=9_000_000)
+    shown = Shown(
+        place="notebook",
+        layers=6,
+        heads=8,
+        opened=Painted(64, 0.1, 100_000),
+        script_bytes=1,
+        page_bytes=200_000,
+        head=Painted(64, 0.01, 0),
+        fetched=Painted(64, 0.02, 16_000),
+        hover=Hover(moved=0.012, told=0.004),
+        memory=memory,
+    )
+    theirs = [
+        BertvizView("model_view", 6, 8, Painted(64, 3.0, 8_000_000), memory),
+        BertvizView("head_view", 6, 8, Painted(64, 1.0, 4_000_000), memory),
+        BertvizView("model_view", 6, 8, Painted(256, None, 141_000_000, "not painted after 120 s"), None),
+    ]
+    found = {target.name: target for target in targets([], [shown, replace(shown, place="app")], theirs)}
+    missed = [name for name, target in found.items() if not target.is_met]
+    where = "6 x 8 heads, 64 tokens: show_attention"
+    assert list(found) == [
+        f"{where}, {view}, {what}" for view in ("model_view", "head_view") for what in ("sooner", "smaller")
+    ]
+    assert missed == [f"{where}, head_view, sooner", f"{where}, head_view, smaller"]
+    assert targets_table(list(found.values())).count("missed") == 2
+    assert notebook_table([shown], theirs).split()[-2:] == ["10", "20"]
+    assert shown_table([shown]).count("notebook") == 1
 
 
 def test_tables_of_waiting() -> None:

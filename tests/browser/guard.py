@@ -10,7 +10,7 @@ from playwright.sync_api import ConsoleMessage, Dialog, Page, Request, WebSocket
 LOCAL_HOST = "127.0.0.1"
 # Opened at a page's own address, Streamlit looks for its server under that address before it tries the root.
 STREAMLIT_PROBES = re.compile(r"/[^/]+/_stcore/(health|host-config)$")
-LOCAL_SCHEMES = ("data", "blob", "about")
+LOCAL_SCHEMES = ("data", "blob", "about", "file")
 
 
 class Guard:

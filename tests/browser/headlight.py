@@ -9,6 +9,7 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page
 
 from scripts.browser import wait_until_idle
+from viz.components.shared.client_view import JSON
 
 TOY = "?model=toy-en-it"
 """What an address needs for the model of whole words."""
@@ -31,8 +32,9 @@ ALL_TEXT = """
 QUIET_MILLISECONDS = 250
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
-  root.scrollIntoView({ block: "center" });
-  const { left, top } = root.querySelector("canvas").getBoundingClientRect();
+  const maps = root.querySelector(".hl-grid canvas");
+  maps.scrollIntoView({ block: "center" });
+  const { left, top } = maps.getBoundingClientRect();
   const [x, y] = root.state().middles[layer][head];
   return [left + x, top + y];
 }
@@ -80,9 +82,20 @@ def spelled(tokens: list[str]) -> str:
     return in_bytes.sub(lambda run: bytes.fromhex(re.sub(r"<0x|>", "", run[0])).decode(), text)
 
 
+def attention(page: Page) -> Locator:
+    """The viewer of a run's attention; the first of a page with several."""
+    return page.locator(".hl-attention").first
+
+
 def head_map(page: Page) -> Locator:
     """The chosen head, drawn large."""
-    return page.locator(".hl-attention_matrix").first
+    return attention(page).locator(".hl-head .hl-matrix").first
+
+
+def choice(page: Page) -> dict[str, JSON]:
+    """What is chosen in the viewer."""
+    told: dict[str, JSON] = attention(page).evaluate("root => root.state().choice")
+    return told
 
 
 def picture(view: Locator) -> str:
@@ -110,7 +123,7 @@ def wait_until(page: Page, is_so: Callable[[], bool], otherwise: str) -> None:
 
 def click_head(page: Page, layer: int, head: int) -> None:
     """Click a map in the grid of all heads."""
-    x, y = page.locator(".hl-attention_grid").first.evaluate(MIDDLE_OF_MAP, [layer, head])
+    x, y = attention(page).evaluate(MIDDLE_OF_MAP, [layer, head])
     page.mouse.click(x, y)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import (
     TOY,
     all_text,
+    attention,
     click_head,
     expect_other_picture,
     expect_picture,
@@ -39,7 +41,7 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     teacher = open_page()
     visit(teacher, app_url)
     type_sentence(teacher, "i like the cats.")
-    teacher.get_by_text("Cross-attention", exact=True).click()
+    attention(teacher).get_by_role("button", name="Encoder self-attention").click()
     settle(teacher)
     click_head(teacher, 1, 3)
     expect(teacher.get_by_role("combobox", name="Head")).to_have_value("3")
@@ -50,9 +52,27 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     expect(sentence_box(student)).to_have_value("i like the cats.")
     expect(student.get_by_role("combobox", name="Layer")).to_have_value("1")
     expect(student.get_by_role("combobox", name="Head")).to_have_value("3")
-    expect(student.get_by_role("radio", name="Cross-attention")).to_be_checked()
+    chosen = attention(student).get_by_role("button", name="Encoder self-attention")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
     settle(student)
     expect_picture(head_map(student), picture(head_map(teacher)))
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (1920, 1080)])
+def test_the_first_screen_has_sentence_translation_and_attention(
+    page: Page, app_url: str, size: tuple[int, int]
+) -> None:
+    width, height = size
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, app_url)
+    translation = page.get_by_text("Ieri ho visto un gatto nero.", exact=True)
+    for part in (sentence_box(page), translation, attention(page).locator(".hl-grid"), head_map(page)):
+        expect(part).to_be_visible()
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0, box
+        assert box["y"] + box["height"] <= height, box
+        assert box["x"] + box["width"] <= width, box
 
 
 def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.components.views import chosen_node, nodes, state
 from tests.browser.conftest import ColorScheme, OpenPage
-from tests.browser.headlight import TOY, settle, type_sentence, visit
+from tests.browser.headlight import TOY, attention, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
 
 
@@ -41,13 +41,16 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
 
 def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     tree = decode(page, app_url)
-    rows = page.locator(".hl-head_rows")
+    rows = attention(page).locator(".hl-token")
     expect(rows.locator("canvas").first).to_be_visible()
     tree.get_by_role("slider").fill("4")
     expect(page.get_by_text("Step 3: the decoder's newest input")).to_be_visible()
     settle(page)
-    rows.locator("canvas").first.click(position={"x": 150, "y": state(rows)["middles"][0][1][2]})
-    expect(page.get_by_text("Cross-attention, layer 1, head 2, at this step")).to_be_visible()
+    middles = state(attention(page))["rows"]["middles"]
+    rows.locator("canvas").first.click(position={"x": 150, "y": middles[0][1][2]})
+    attention(page).get_by_role("button", name="One head", exact=True).click()
+    large = attention(page).get_by_role("application", name="Cross-attention, layer 1, head 2")
+    expect(large).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Open this head on Explore").click()
     expect(page.get_by_role("heading", name="Explore", level=1)).to_be_visible()
@@ -85,7 +88,7 @@ def test_given_words_and_its_own_side_by_side(page: Page, app_url: str) -> None:
     box.press("Enter")
     expect(page.get_by_text("They part at step 4.")).to_be_visible()
     settle(page)
-    expect(page.locator(".hl-attention_matrix")).to_have_count(2)
+    expect(page.locator(".hl-attention .hl-matrix")).to_have_count(2)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
 
 

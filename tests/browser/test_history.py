@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import (
     TOY,
+    attention,
+    choice,
     click_head,
     expect_sentence,
+    head_map,
     sentence_box,
     settle,
     type_sentence,
@@ -87,15 +89,36 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(page:
 
 def test_a_link_that_was_sent_shows_the_same_arithmetic(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&cell=2,1")
-    which = page.get_by_text(re.compile("^query .* looks at key"))
-    expect(which).to_contain_text(re.compile("query 2, .* looks at key 1,"))
-    shown = which.inner_text()
-    page.locator(".hl-attention_matrix").first.locator("canvas.hl-overlay").click(force=True)
-    expect(which).not_to_have_text(shown)
-    clicked = which.inner_text()
-    [query, key] = re.findall(r"\d+(?=,)", clicked)
+    arithmetic = attention(page).locator(".hl-cell")
+    assert choice(page)["cell"] == [2, 1]
+    shown = arithmetic.inner_text()
+    head_map(page).locator("canvas.hl-overlay").click(force=True)
+    clicked = choice(page)["cell"]
+    assert clicked != [2, 1]
     page.wait_for_function(
-        "cell => new URLSearchParams(location.search).get('cell') === cell", arg=f"{query},{key}"
+        "cell => new URLSearchParams(location.search).get('cell') === cell", arg=f"{clicked[0]},{clicked[1]}"
     )
-    visit(page, f"{app_url}/{TOY}&cell={query},{key}")
-    expect(which).to_have_text(clicked)
+    settle(page)
+    assert arithmetic.inner_text() != shown
+    told = arithmetic.inner_text()
+    visit(page, page.url)
+    assert choice(page)["cell"] == clicked
+    expect(arithmetic).to_have_text(told, use_inner_text=True)
+
+
+def test_a_link_that_was_sent_holds_the_same_token(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}&view=map&locked=1,2")
+    assert attention(page).evaluate("root => root.state().map.locked") == [1, 2]
+    attention(page).locator(".hl-map .hl-box").focus()
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('locked')")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    held = choice(page)["locked"]
+    assert held is not None
+    page.wait_for_function(
+        "held => new URLSearchParams(location.search).get('locked') === held", arg=",".join(map(str, held))
+    )
+    settle(page)
+    visit(page, page.url)
+    assert attention(page).evaluate("root => root.state().map.locked") == held

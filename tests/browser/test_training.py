@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
-from tests.browser.headlight import expect_other_picture, head_map, picture, settle, visit
+from tests.browser.headlight import attention, expect_other_picture, head_map, picture, settle, visit
 
 PATIENCE_MILLISECONDS = 120_000
 SMALL = "train_layers=1&train_heads=2&train_width=32"
@@ -102,6 +102,8 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
 def test_the_choices_above_the_heads_are_whole_on_a_narrow_screen(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     visit(page, f"{app_url}/training?{FINISHED}")
-    for name in ("Which attention", "The target that the decoder reads"):
-        buttons = page.get_by_role("radiogroup", name=name)
-        assert buttons.evaluate("buttons => buttons.scrollWidth <= buttons.clientWidth"), name
+    for buttons in (
+        attention(page).get_by_role("group", name="Which attention"),
+        page.get_by_role("radiogroup", name="The target that the decoder reads"),
+    ):
+        assert buttons.evaluate("buttons => buttons.scrollWidth <= buttons.clientWidth")

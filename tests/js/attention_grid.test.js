@@ -1,33 +1,42 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GridLayout } from "../../viz/components/attention_grid/layout.js";
+import { GridLayout } from "../../viz/components/attention/grid/layout.js";
+import { ordersOf, ranked, SCORES } from "../../viz/components/attention/grid/order.js";
 import {
   CLOSED,
   paintMaps,
   palette,
   pool,
   scaleFor,
-  sharedScale,
   TOP,
   valueAt,
-} from "../../viz/components/attention_grid/pixels.js";
+} from "../../viz/components/attention/grid/pixels.js";
 import { pixel, ramp } from "../../viz/components/shared/color.js";
 
-const names = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => `n${i}`);
-const grid = (layers = 3, heads = 5, queries = 7, keys = 11, width = 900) =>
-  new GridLayout(
-    { layers: names(layers), heads: names(heads), queries: names(queries), keys: names(keys) },
-    width,
-    70,
-  );
+/** @typedef {{order?: number[] | null, width?: number, tallest?: number}} Options */
 
-test("the middle of each map is found as that map", () => {
-  for (const at of [grid(), grid(12, 16), grid(1, 1, 1, 40), grid(6, 8, 40, 1, 400)]) {
-    for (let layer = 0; layer < at.counts[0]; layer++) {
-      for (let head = 0; head < at.counts[1]; head++) {
-        const [x, y] = at.middle(layer, head);
-        assert.deepEqual(at.mapAt(x, y), [layer, head]);
+const grid = (layers = 3, heads = 5, queries = 7, keys = 11, /** @type {Options} */ options = {}) => {
+  const { order = null, width = 900, tallest = 450 } = options;
+  return new GridLayout({ counts: [layers, heads], order, aspect: queries / keys }, width, tallest, 70);
+};
+
+/** Every map, the last first. @param {number} count */
+const reversed = (count) => Array.from({ length: count }, (_, i) => count - 1 - i);
+
+test("the middle of each map is found as that map, in rows of layers and in an order", () => {
+  const layouts = [
+    { at: grid(), counts: [3, 5] },
+    { at: grid(12, 16), counts: [12, 16] },
+    { at: grid(1, 1, 1, 40), counts: [1, 1] },
+    { at: grid(6, 8, 40, 1, { width: 400 }), counts: [6, 8] },
+    { at: grid(3, 5, 7, 11, { order: reversed(15) }), counts: [3, 5] },
+    { at: grid(24, 16, 7, 7, { order: reversed(384), width: 365 }), counts: [24, 16] },
+  ];
+  for (const { at, counts } of layouts) {
+    for (let layer = 0; layer < counts[0]; layer++) {
+      for (let head = 0; head < counts[1]; head++) {
+        assert.deepEqual(at.mapAt(...at.middle(layer, head)), [layer, head]);
       }
     }
   }
@@ -35,21 +44,90 @@ test("the middle of each map is found as that map", () => {
 
 test("there is no map on the labels and beyond the last", () => {
   const at = grid();
-  const [right, bottom] = at.corner(3, 5);
+  const [right, bottom] = at.extent;
   assert.equal(at.mapAt(at.gutter - 1, 100), null);
   assert.equal(at.mapAt(at.gutter + 5, 5), null);
-  assert.equal(at.mapAt(right + 1, 100), null);
-  assert.equal(at.mapAt(at.gutter + 5, bottom + 1), null);
+  assert.equal(at.mapAt(right + 5, 100), null);
+  assert.equal(at.mapAt(at.gutter + 5, bottom + 5), null);
+  const ordered = grid(1, 5, 7, 7, { order: reversed(5), width: 340, tallest: 360 });
+  const [x, y] = ordered.middle(0, 0);
+  assert.equal(ordered.mapAt(x + ordered.pitch[0], y), null, "nothing comes after the last of an order");
 });
 
 test("a grid has the width there is, and maps the shape of their sentence", () => {
   for (const width of [400, 900, 1900]) {
-    const at = grid(6, 8, 20, 20, width);
+    const at = grid(6, 8, 20, 20, { width });
     assert.ok(at.extent[0] <= width);
     assert.equal(at.box[0], at.box[1]);
   }
   const wide = grid(2, 2, 10, 20);
   assert.equal(wide.box[1], Math.round(wide.box[0] / 2));
+});
+
+test("a grid is no taller than it may be, unless its maps would be too small to be told apart", () => {
+  for (const tallest of [300, 450, 700]) assert.ok(grid(6, 8, 20, 20, { tallest }).extent[1] <= tallest);
+  const many = grid(24, 16, 20, 20);
+  assert.ok(many.extent[1] > 450);
+  assert.ok(many.box[1] >= 26);
+  assert.ok(many.extent[0] <= 900);
+});
+
+test("maps in an order stand row after row, the first in rank first, with room for their labels", () => {
+  const order = [4, 2, 0, 1, 3, 5];
+  const at = grid(2, 3, 7, 7, { order, width: 365 });
+  const places = order.map((map) => at.corner(Math.floor(map / 3), map % 3));
+  for (const [i, [x, y]] of places.entries()) {
+    assert.equal(x, at.gutter + (i % at.columns) * at.pitch[0]);
+    assert.equal(y, at.header + at.caption + Math.floor(i / at.columns) * at.pitch[1]);
+  }
+  assert.ok(at.caption > 0);
+  assert.ok(at.pitch[1] >= at.box[1] + at.caption);
+  assert.ok(at.extent[0] <= 365);
+});
+
+test("arrow keys go through what is shown, and stop at its ends", () => {
+  const byLayer = grid();
+  assert.deepEqual(byLayer.step([1, 2], [1, 0]), [2, 2]);
+  assert.deepEqual(byLayer.step([1, 2], [0, -1]), [1, 1]);
+  assert.deepEqual(byLayer.step([2, 4], [1, 0]), [2, 4]);
+  assert.deepEqual(byLayer.step(null, [0, 1]), [0, 0]);
+  const order = [4, 2, 0, 1, 3];
+  const at = grid(1, 5, 7, 7, { order, width: 260, tallest: 360 });
+  assert.ok(at.columns < 5);
+  assert.deepEqual(at.step([0, 4], [0, 1]), [0, 2], "the second in rank");
+  assert.deepEqual(at.step([0, 4], [1, 0]), [0, order[at.columns]]);
+  assert.deepEqual(at.step([0, 3], [1, 0]), [0, 3], "nothing stands below the last row");
+});
+
+test("a map is scrolled to by as little as shows it whole beside the labels", () => {
+  const at = grid(24, 16, 20, 20, { width: 300 });
+  const view = /** @type {[number, number]} */ ([300, 450]);
+  assert.deepEqual(at.reveal([0, 0], [0, 0], view), [0, 0]);
+  const [left, top] = at.reveal([23, 15], [0, 0], view);
+  const [x, y] = at.corner(23, 15);
+  assert.ok(x + at.box[0] <= left + 300 && y + at.box[1] <= top + 450);
+  assert.ok(x - left >= at.gutter && y - top >= at.header);
+  assert.deepEqual(at.reveal([0, 0], [500, 500], view), [0, 0]);
+});
+
+test("ranks go up or down, and equal scores stay as they were", () => {
+  const scores = Float32Array.of(2, 0.5, 3, 0.5);
+  assert.deepEqual(ranked(scores, true), [1, 3, 0, 2]);
+  assert.deepEqual(ranked(scores, false), [2, 0, 1, 3]);
+  assert.ok(SCORES.entropy.rising && !SCORES.sharpness.rising);
+});
+
+test("heads are ordered only by what tells them apart", () => {
+  /** @param {object} family @param {number[]} special @returns {string[]} */
+  const orders = (family, special) =>
+    ordersOf(
+      /** @type {any} */ ({ sides: { encoder: { special }, decoder: { special } } }),
+      /** @type {any} */ ({ queries: "decoder", keys: "encoder", layers: 2, heads: 3, ...family }),
+    );
+  assert.ok(!orders({}, [0]).includes("distance"), "two sentences have no common positions");
+  assert.ok(orders({ keys: "decoder" }, [0]).includes("distance"));
+  assert.ok(!orders({}, []).includes("special"));
+  assert.deepEqual(orders({ layers: 1, heads: 1 }, [0]), ["layer"]);
 });
 
 test("a place in a map is a block of it; the gap after a map is none", () => {
@@ -76,8 +154,6 @@ test("levels go from a map's smallest value to its largest", () => {
 test("weights are coloured from 0, scores to both sides of it", () => {
   assert.deepEqual(scaleFor("weights", 0.25, 0.75), [0, 0.75]);
   assert.deepEqual(scaleFor("scores", -3, 2), [-3, 3]);
-  const [low, high] = [Float32Array.of(NaN, -4, 0), Float32Array.of(NaN, 1, 2)];
-  assert.deepEqual(sharedScale("scores", low, high), [-4, 4], "a map without an open cell has no numbers");
 });
 
 test("a map's palette is its part of the scale", () => {

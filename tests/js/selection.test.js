@@ -93,5 +93,25 @@ test("a selection that the user has moved further stays where it is", () => {
   selection.report([0, 2], KEY_DELAY);
   assert.ok(!selection.movedByPython([0, 1]), "what Python says of an earlier key is old");
   wait();
-  assert.ok(selection.movedByPython([0, 2]));
+  assert.ok(!selection.movedByPython([0, 2]), "its answer says what is chosen already");
+});
+
+test("a late answer to an earlier choice does not undo a later one", () => {
+  assert.equal(selection.movedByPython("first"), true);
+  for (const chosen of ["second", "third"]) selection.report(chosen);
+  assert.equal(selection.movedByPython("second"), false);
+  assert.equal(selection.movedByPython("third"), false);
+  assert.equal(selection.movedByPython("second"), true, "all was answered: now Python has moved it");
+});
+
+test("an answer to the last choice answers those before it too", () => {
+  for (const chosen of ["second", "third"]) selection.report(chosen);
+  assert.equal(selection.movedByPython("third"), false);
+  assert.equal(selection.movedByPython("second"), true);
+});
+
+test("Python may move back to what the user chose before", () => {
+  selection.report("second");
+  assert.equal(selection.movedByPython("elsewhere"), true);
+  assert.equal(selection.movedByPython("second"), true);
 });

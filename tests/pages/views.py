@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from tests.viz.mounted import unpack_frame
-from viz.components.shared.client_view import ClientView
+from viz.components.attention import attention
+from viz.components.shared.client_view import JSON, ClientView
 
 
 class Views:
@@ -17,13 +19,17 @@ class Views:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.frames: dict[str, bytes] = {}
-        self.selections: dict[str, object] = {}
+        self.updates: dict[str, bytes] = {}
+        self.held: dict[str, dict[str, NDArray[Any]]] = {}
+        self._selections: dict[str, object] = {}
+        self._told: dict[str, dict[str, object]] = {}
         mount, show = ClientView.mount, ClientView.show
 
         def mounted(view: ClientView, frame: bytes, **options: Any) -> object:
-            self.frames[str(options["key"])] = frame
+            key = str(options["key"])
+            self.frames[key] = frame
             on_select = options["on_select"]
-            selection = self.selections.pop(str(options["key"]), None)
+            selection = self._selections.pop(key, None)
             if selection is not None and callable(on_select):
                 on_select(selection)
             return mount(view, frame, **options)
@@ -32,19 +38,72 @@ class Views:
             self.frames[str(options["key"])] = frame
             show(view, frame, **options)
 
+        def viewed(
+            frame: bytes,
+            update: bytes,
+            *,
+            key: str,
+            on_choose: Callable[[JSON], None],
+            on_fetch: Callable[[JSON], None],
+        ) -> None:
+            self._receive(key, frame, update)
+            for name, value in self._told.pop(key, {}).items():
+                {"choose": on_choose, "fetch": on_fetch}[name](value)
+            attention(frame, update, key=key, on_choose=on_choose, on_fetch=on_fetch)
+
         monkeypatch.setattr(ClientView, "mount", mounted)
         monkeypatch.setattr(ClientView, "show", shown)
+        monkeypatch.setattr("viz.pages.shared.attention_view.attention", viewed)
+
+    def _receive(self, key: str, frame: bytes, update: bytes) -> None:
+        """Take in what a viewer is given: of another run it begins with that run's frame alone."""
+        data, arrays = unpack_frame(frame)
+        if key not in self.frames or self.data(key)["run"] != data["run"]:
+            self.held[key] = arrays
+        self.frames[key], self.updates[key] = frame, update
+        told, pieces = unpack_frame(update)
+        assert (told["run"], told["channel"]) == (data["run"], data["channel"]), "or it would be passed over"
+        self.held[key] |= pieces
 
     def data(self, key: str) -> dict[str, Any]:
         """What a view was given, without its arrays."""
         return unpack_frame(self.frames[key])[0]
 
     def array(self, key: str, name: str) -> NDArray[Any]:
-        """An array that a view was given."""
-        return unpack_frame(self.frames[key])[1][name]
+        """An array that a view was given; of a viewer one that it holds of the run."""
+        return self.held[key][name] if key in self.held else unpack_frame(self.frames[key])[1][name]
+
+    def choice(self, key: str) -> dict[str, Any]:
+        """What a viewer was told that is chosen in it."""
+        choice: dict[str, Any] = unpack_frame(self.updates[key])[0]["choice"]
+        return choice
+
+    def pieces(self, key: str) -> list[str]:
+        """The pieces that a viewer was given with its last update."""
+        pieces: list[str] = unpack_frame(self.updates[key])[0]["pieces"]
+        return pieces
 
     def select(self, app: AppTest, key: str, selection: object) -> None:
         """Select something in a view; the page then runs as after a click."""
-        self.selections[key] = selection
-        app.run()
-        app.run()
+        self._selections[key] = selection
+        _run_twice(app)
+
+    def choose(self, app: AppTest, key: str, **changed: Any) -> None:
+        """Choose something in a viewer, which tells the whole of its choice."""
+        self.tell(app, key, choose=self.choice(key) | changed)
+
+    def fetch(self, app: AppTest, key: str, names: list[str]) -> None:
+        """Have a viewer ask for pieces of its run."""
+        self.tell(app, key, fetch=names)
+
+    def tell(self, app: AppTest, key: str, **told: object) -> None:
+        """Send what a viewer, or whoever pretends to be one, tells: "choose" or "fetch"."""
+        self._told[key] = told
+        _run_twice(app)
+
+
+def _run_twice(app: AppTest) -> None:
+    """Once for what a user does while a page is there, and once for the page that this makes."""
+    app.run()
+    app.run()
+    assert not app.exception

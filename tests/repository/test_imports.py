@@ -19,22 +19,26 @@ IMPORTED_BY = {
     "tests": (),
     "bench": (),
     "scripts": (),
-    "headlight": ("headlight",),
+    # The commands are those of `headlight`, and one of them writes a page: their entry point hands that down.
+    "headlight": ("headlight", "transformer.__main__"),
     "viz": ("app", "headlight", "viz"),
     "transformer": (
         *("transformer", "headlight", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
-        *("viz.pages", *_SESSIONS),
+        *("viz.pages", "viz.viewer", *_SESSIONS),
     ),
     "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": ("headlight.plots", "viz.figures", "viz.theme", "viz.pages", "viz.warm_up"),
     "torch": ("transformer", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
     "spacy": ("transformer",),
+    "anywidget": ("headlight.widget",),
+    "traitlets": ("headlight.widget",),
 }
 
 # The packages of viz and of transformer: each may import from those before its line, and from itself.
 VIZ_ORDER = (
-    ("theme", "pooling", "address"),
-    ("figures", "components"),
+    ("page_titles", "theme", "pooling", "address"),
+    ("figures", "components", "scenes"),
+    ("viewer",),
     ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),
     ("text_session",),

@@ -1,4 +1,4 @@
-"""The Decode page's views as Python sees them: the tree, all heads at one position, the next tokens."""
+"""The Decode page's views as Python sees them: the tree and the next tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tests.viz.mounted import Mounted
 from viz.components.beam_tree import GoOn, Place, ReturnedHypothesis, TreeNode, beam_tree
-from viz.components.head_rows import HeadBlock, HeadRow, head_rows
 from viz.components.next_tokens import (
     TEMPERATURES,
     TOP_KS,
@@ -44,11 +43,6 @@ def draw_tree(**changes: Any) -> None:
     }
     settings |= changes
     beam_tree(settings.pop("nodes"), settings.pop("hypotheses"), colors=COLORS, key="tree", **settings)
-
-
-def random_weights(*shape: int) -> NDArray[np.float32]:
-    weights = np.random.default_rng(3).random(shape, dtype=np.float32)
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
 
 
 # The tree
@@ -91,33 +85,6 @@ def test_a_tree_that_contradicts_itself_is_refused() -> None:
         draw_tree(cuts=[None, None])
     with pytest.raises(ValueError, match="not a position"):
         draw_tree(place=Place(4, 0))
-
-
-# All heads at one position
-
-
-def test_rows_carry_every_weight_of_both_blocks(mounted: Mounted) -> None:
-    cross, own = random_weights(2, 3, 7), random_weights(2, 3, 4)
-    blocks = [HeadBlock("cross", cross, list("abcdefg")), HeadBlock("self", own, HOSTILE)]
-    head_rows(blocks, colors=COLORS, key="rows", selected=HeadRow(1, 0, 2))
-    np.testing.assert_array_equal(mounted.arrays["weights0"], cross)
-    np.testing.assert_array_equal(mounted.arrays["weights1"], own)
-    assert mounted.data["blocks"][1] == {"name": "self", "tokens": HOSTILE}
-    assert mounted.data["selected"] == [1, 0, 2]
-    assert mounted.parse({"block": 0, "layer": 1, "head": 2}) == HeadRow(0, 1, 2)
-    for wrong in ({"block": 2, "layer": 0, "head": 0}, {"block": 0, "layer": 2, "head": 0}):
-        with pytest.raises(ValueError, match="not a position"):
-            mounted.parse(wrong)
-
-
-def test_rows_that_do_not_fit_are_refused() -> None:
-    cross = HeadBlock("cross", random_weights(2, 3, 7), list("abcdefg"))
-    with pytest.raises(ValueError, match="self: weights of shape"):
-        head_rows(
-            [cross, HeadBlock("self", random_weights(2, 2, 7), cross.tokens)], colors=COLORS, key="rows"
-        )
-    with pytest.raises(ValueError, match="cross: weights of shape"):
-        head_rows([replace(cross, tokens=["a"])], colors=COLORS, key="rows")
 
 
 # The next tokens

@@ -4,7 +4,6 @@ import json
 import re
 import struct
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -17,77 +16,20 @@ from streamlit.errors import StreamlitAPIException
 
 import headlight
 import viz.components
+import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
-from viz.components.attention_grid import GridCell, attention_grid
-from viz.components.attention_lines import WINDOW, attention_lines
-from viz.components.attention_matrix import EXACT_SIDE, MatrixCell, attention_matrix
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.shared.client_view import ClientView
 from viz.components.shared.frame import pack_frame
 from viz.components.shared.scripts import component
 from viz.components.token_strip import StripToken, token_strip
-from viz.pooling import pool_maps
 from viz.theme import PALETTES
 
 COLORS = PALETTES["light"]
 ROOT = Path(headlight.__file__).parent.parent
 SOURCES = sorted(Path(viz.components.__file__).parent.rglob("*.js"))
 BUILT = sorted(ROOT.glob("headlight/browser/*.js"))
-LAYERS, HEADS, QUERIES, KEYS = 2, 3, 5, 7
 HOSTILE = ["<script>alert(1)</script>", "\ud800", "</div>", "שלום", '"]}', "\u2028", "x"]
-
-
-def random_weights(*shape: int) -> NDArray[np.float32]:
-    weights = np.random.default_rng(3).random(shape, dtype=np.float32)
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
-
-
-def names(count: int) -> list[str]:
-    return [f"w{i}" for i in range(count)]
-
-
-def draw_grid(
-    query_tokens: Sequence[str] = tuple(names(QUERIES)),
-    layer_labels: Sequence[str] = tuple(names(LAYERS)),
-    selected: GridCell | None = None,
-) -> None:
-    attention_grid(
-        pool_maps(random_weights(LAYERS, HEADS, QUERIES, KEYS)),
-        query_tokens=query_tokens,
-        key_tokens=names(KEYS),
-        layer_labels=layer_labels,
-        head_labels=names(HEADS),
-        selected=selected,
-        colors=COLORS,
-        key="grid",
-    )
-
-
-def draw_matrix(
-    values: NDArray[np.float32], closed: NDArray[np.uint8] | None = None, reasons: Sequence[str] = ()
-) -> None:
-    n_queries, n_keys = values.shape
-    attention_matrix(
-        values,
-        query_tokens=names(n_queries),
-        key_tokens=names(n_keys),
-        closed=closed,
-        reasons=reasons,
-        colors=COLORS,
-        key="matrix",
-    )
-
-
-def draw_lines(n_queries: int, n_keys: int, first_query: int = 0) -> None:
-    attention_lines(
-        random_weights(HEADS, n_queries, n_keys),
-        query_tokens=names(n_queries),
-        key_tokens=names(n_keys),
-        head_labels=names(HEADS),
-        first_query=first_query,
-        colors=COLORS,
-        key="lines",
-    )
 
 
 def draw_steps() -> None:
@@ -135,8 +77,8 @@ def test_a_frame_refuses_what_a_browser_cannot_read() -> None:
 
 
 def test_there_are_scripts_to_look_at() -> None:
-    assert {"shell.js", "attention_grid.js", "attention_matrix.js"} <= {path.name for path in SOURCES}
-    assert {"attention_grid.js", "attention_matrix.js"} <= {path.name for path in BUILT}
+    assert {"shell.js", "attention.js", "grid.js", "matrix.js"} <= {path.name for path in SOURCES}
+    assert {"attention.js", "attention_update.js", "beam_tree.js"} <= {path.name for path in BUILT}
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *BUILT], ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -157,7 +99,10 @@ def test_every_built_script_is_declared_as_a_component() -> None:
     """What is not declared would travel with every update, unnoticed."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     components = settings["tool"]["streamlit"]["component"]["components"]
-    assert {component["name"] for component in components} == {path.stem for path in BUILT}
+    # That of a saved page is no component: it travels in the page.
+    assert {component["name"] for component in components} == {path.stem for path in BUILT} - {
+        "attention_page"
+    }
     assert {component["asset_dir"] for component in components} == {"browser"}
 
 
@@ -209,6 +154,45 @@ def test_what_a_view_tells_when_it_has_gone_is_dropped(monkeypatch: pytest.Monke
     assert told == ["3"]
 
 
+def test_the_viewer_has_its_run_and_its_updates_in_messages_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is constant for a run is not sent again with what is chosen in it, and the script never is."""
+    run, update = Mock(return_value={}), Mock(return_value={})
+    monkeypatch.setattr(viewer, "_VIEW", run)
+    monkeypatch.setattr(viewer, "_UPDATE", update)
+    viewer.attention(b"run", b"update", key="mine", on_choose=print, on_fetch=print)
+    assert (run.call_args.kwargs["data"], update.call_args.kwargs["data"]) == (b"run", b"update")
+    assert run.call_args.kwargs["key"] == "mine" != update.call_args.kwargs["key"]
+
+
+TOLD = {"mine": {"select": {"layer": 1}}, "mine update": {"fetch": ["scores:cross"]}}
+"""By two components: of what one tells twice before a run, Streamlit keeps the last."""
+
+
+def test_the_viewer_tells_what_is_chosen_and_asked_for_and_what_comes_too_late_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, update = Mock(return_value={}), Mock(return_value={})
+    monkeypatch.setattr(viewer, "_VIEW", run)
+    monkeypatch.setattr(viewer, "_UPDATE", update)
+    told: list[object] = []
+    asked: list[object] = []
+    viewer.attention(b"", b"", key="mine", on_choose=told.append, on_fetch=asked.append)
+    reports = [run.call_args.kwargs["on_select_change"], update.call_args.kwargs["on_fetch_change"]]
+    other: dict[str, object] = {"other": {"select": 1, "fetch": 2}}
+    states: list[dict[str, object]] = [{}, {"mine": {}}, other, {"mine": {"select": None}}]
+    for state in states:
+        monkeypatch.setattr(st, "session_state", state)
+        for report in reports:
+            report()
+    assert told == asked == []
+    monkeypatch.setattr(st, "session_state", TOLD)
+    for report in reports:
+        report()
+    assert (told, asked) == ([{"layer": 1}], [["scores:cross"]])
+
+
 def test_tokens_travel_as_they_are(mounted: Mounted) -> None:
     token_strip([StripToken(text, i) for i, text in enumerate(HOSTILE)], colors=COLORS, key="strip")
     assert [token[0] for token in mounted.data["tokens"]] == HOSTILE
@@ -238,87 +222,6 @@ def test_the_parts_of_a_word_stand_together_with_the_word(mounted: Mounted) -> N
     assert "vocabulary: the model gets" not in mounted.data["note"]
 
 
-def test_the_grid_sends_one_byte_a_block_and_the_exact_strongest_pair(mounted: Mounted) -> None:
-    draw_grid(selected=GridCell(1, 2))
-    weights = random_weights(LAYERS, HEADS, QUERIES, KEYS)
-    assert mounted.arrays["levels"].dtype == np.uint8
-    assert mounted.arrays["levels"].size == weights.size
-    assert mounted.data["selected"] == [1, 2]
-    for map_index, cells in enumerate(weights.reshape(-1, QUERIES, KEYS)):
-        query, key = mounted.data["strongest_query"][map_index], mounted.data["strongest_key"][map_index]
-        assert cells[query, key] == cells.max() == mounted.arrays["high"].ravel()[map_index]
-
-
-def test_the_grid_takes_only_selections_that_exist(mounted: Mounted) -> None:
-    draw_grid()
-    assert mounted.parse({"layer": 1, "head": 2}) == GridCell(1, 2)
-    for wrong in ({"layer": LAYERS, "head": 0}, {"layer": -1, "head": 0}, {"layer": True, "head": 0}):
-        with pytest.raises(ValueError, match="not a position"):
-            mounted.parse(wrong)
-
-
-def test_short_sentences_travel_exactly(mounted: Mounted) -> None:
-    values = random_weights(QUERIES, KEYS)
-    values[0, 1] = -np.inf
-    draw_matrix(values)
-    np.testing.assert_array_equal(mounted.arrays["values"], values)
-
-
-def test_long_sentences_travel_to_the_stated_precision(mounted: Mounted) -> None:
-    values = np.random.default_rng(0).normal(size=(EXACT_SIDE + 1, 3)).astype(np.float32)
-    values[4, 2] = -np.inf
-    draw_matrix(values)
-    data, levels = mounted.data, mounted.arrays["levels"]
-    assert levels.dtype == np.uint16
-    assert (levels > data["top"]).sum() == 1
-    finite = np.isfinite(values)
-    restored = data["low"] + levels / data["top"] * (data["high"] - data["low"])
-    half_a_level = (data["high"] - data["low"]) / data["top"] / 2
-    np.testing.assert_allclose(restored[finite], values[finite], atol=half_a_level * 1.01)
-
-
-def test_a_matrix_of_nothing_but_minus_infinity_is_sent(mounted: Mounted) -> None:
-    draw_matrix(np.full((EXACT_SIDE + 1, 2), -np.inf, np.float32))
-    assert (mounted.arrays["levels"] > mounted.data["top"]).all()
-
-
-def test_512_tokens_stay_near_half_a_megabyte(mounted: Mounted) -> None:
-    draw_matrix(random_weights(512, 512), np.triu(np.ones((512, 512), np.uint8), 1), ["masked: future"])
-    assert len(mounted.frame) < 560_000
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_runs_of_closed_cells_give_back_every_reason(mounted: Mounted, seed: int) -> None:
-    closed = np.random.default_rng(seed).integers(0, 3, (QUERIES, KEYS)).astype(np.uint8)
-    draw_matrix(random_weights(QUERIES, KEYS), closed, ["future", "padding"])
-    starts, reasons = mounted.arrays["run_starts"], mounted.arrays["run_reasons"]
-    lengths = np.diff(starts, append=closed.size)
-    np.testing.assert_array_equal(np.repeat(reasons, lengths).reshape(closed.shape), closed)
-
-
-def test_reasons_are_broadcast(mounted: Mounted) -> None:
-    padding = np.array([0] * (KEYS - 2) + [1, 1], np.uint8)
-    draw_matrix(random_weights(QUERIES, KEYS), padding, ["padding"])
-    assert len(mounted.arrays["run_starts"]) == 2 * QUERIES
-
-
-def test_a_matrix_tells_a_lock_from_its_end(mounted: Mounted) -> None:
-    draw_matrix(random_weights(QUERIES, KEYS))
-    assert mounted.parse({"query": 4, "key": 6}) == MatrixCell(4, 6)
-    assert mounted.parse("cleared") is None
-    with pytest.raises(ValueError, match="not a position"):
-        mounted.parse({"query": 5, "key": 6})
-
-
-def test_lines_send_a_window_of_long_sentences_and_say_so(mounted: Mounted) -> None:
-    draw_lines(WINDOW + 10, 7, first_query=6)
-    weights = random_weights(HEADS, WINDOW + 10, 7)[:, 6 : 6 + WINDOW]
-    np.testing.assert_allclose(mounted.arrays["weights"] / 65535, weights, atol=0.5 / 65535)
-    assert mounted.data["queries"][0] == "w6"
-    assert f"queries 6 to {WINDOW + 5} of {WINDOW + 10}" in mounted.data["note"]
-    assert "keys" not in mounted.data["note"]
-
-
 def test_a_given_word_keeps_its_rank_and_probability(mounted: Mounted) -> None:
     draw_steps()
     assert mounted.data["taken"] == "given"
@@ -328,23 +231,6 @@ def test_a_given_word_keeps_its_rank_and_probability(mounted: Mounted) -> None:
 
 
 # What they refuse
-
-
-def test_labels_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="the labels"):
-        draw_grid(query_tokens=names(QUERIES + 1))
-    with pytest.raises(ValueError, match="the labels"):
-        draw_grid(layer_labels=["only one"])
-
-
-def test_a_reason_that_is_not_given_is_refused() -> None:
-    with pytest.raises(ValueError, match="reason 1, of 0"):
-        draw_matrix(random_weights(QUERIES, KEYS), np.ones((QUERIES, KEYS), np.uint8))
-
-
-def test_a_window_outside_the_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="no window"):
-        draw_lines(QUERIES, KEYS, first_query=QUERIES)
 
 
 def test_an_output_without_steps_is_refused() -> None:

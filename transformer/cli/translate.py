@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import torch
 import tyro
 
 from transformer.checkpoints.folder import LoadedModel, default_model
-from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.opening import open_any
 from transformer.cli.command import CommandError, check_search
+from transformer.cli.given import opened, typed
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
 from transformer.errors import SentenceError
 from transformer.run import encode_sentence, run_sentence, search
 from transformer.text.words import clean
 from transformer.training.evaluation.translations import translate_all
-
-_UNREAD = re.compile("[\udc80-\udcff]+")
-"""Bytes of a command that are no characters in the locale, as Python hands them on."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ def run_translation(command: Translate) -> int:
             no sentences where standard input is closed.
     """
     check_search(command.beam, command.length_penalty)
-    loaded = _opened(command.model, choose_device(command.device))
+    loaded = opened(command.model, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
     status = 0
@@ -68,17 +62,6 @@ def run_translation(command: Translate) -> int:
             print(flush=True)
             status = 1
     return status
-
-
-def _opened(model: str, device: torch.device) -> LoadedModel:
-    """One of our own folders, or anyone's checkpoint; what its files don't tell is assumed, and said so."""
-
-    def tell(report: ImportReport) -> None:
-        for setting in report.settings:
-            if setting.source == "assumed":
-                print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
-
-    return open_any(model, device=device, on_report=tell)
 
 
 def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
@@ -99,12 +82,8 @@ def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
 def _sentences(given: Sequence[str]) -> Iterator[str]:
     """Those of the command or, when there are none, the lines of standard input: as UTF-8, all of them."""
     if given:
-        yield from (_UNREAD.sub(_read, sentence) for sentence in given)
+        yield from map(typed, given)
     elif sys.stdin is None:
         raise CommandError("Standard input is closed: give the sentences after the command.")
     else:
         yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
-
-
-def _read(unread: re.Match[str]) -> str:
-    return unread[0].encode(errors="surrogateescape").decode(errors="replace")

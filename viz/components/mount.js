@@ -1,6 +1,7 @@
 // @ts-check
 // How a page gets a view: through `mount` on any host, and as a component of Streamlit.
 
+import { teller } from "./shared/busy.js";
 import { div, h } from "./shared/dom.js";
 import { readFrame, sameBytes } from "./shared/frame.js";
 import shared from "./shared/style.css";
@@ -23,7 +24,9 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const view = new Kind(root, host);
   view.build();
   const show = () => {
-    view.data = readFrame(host.get());
+    const given = host.get();
+    const data = given instanceof Uint8Array ? readFrame(given) : given;
+    view.data = { ...data, ...host.adapt?.(data) };
     for (const [color, value] of Object.entries(view.data.colors)) {
       if (typeof value === "string") root.style.setProperty(`--hl-${color}`, value);
     }
@@ -34,8 +37,11 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
   observer.observe(root);
   document.fonts.ready.then(() => view.layout());
-  Object.assign(root, { state: () => view.state() });
-  return () => observer.disconnect();
+  Object.assign(root, { state: () => ({ ...view.state(), isTelling: view.selection.isWaiting }) });
+  return () => {
+    observer.disconnect();
+    view.end();
+  };
 };
 
 /**
@@ -66,7 +72,7 @@ export function forStreamlit(mount) {
       onChange: (changed) => {
         listener = changed;
       },
-      select: (selection) => latest.setTriggerValue("select", selection),
+      select: teller(component.parentElement, (selection) => latest.setTriggerValue("select", selection)),
     });
     /** @param {Component} next */
     const update = (next) => {

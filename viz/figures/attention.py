@@ -51,6 +51,9 @@ WEIGHTS = Quantity(
 )
 
 
+MOVED = Quantity("length of what is moved (no unit)", "= weight × length of the key's value after W_O", False)
+
+
 def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:
     """What the numbers are of a measure, in a model that computes its scores by the formula."""
     if measure == "weights":

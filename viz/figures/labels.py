@@ -35,6 +35,8 @@ def visible(token: str, limit: int = MAX_LABEL) -> str:
     Control characters appear as their pictures (␛), other invisible ones (zero-width, bidirectional
     controls, unusual spaces) as ⟨U+200B⟩, and a lone surrogate as the replacement character.
     """
+    if token.isprintable() and len(token) <= limit and token.strip(" "):
+        return token  # of these characters `_visible` changes none
     pieces: list[str] = []
     width = 0
     for character in token:

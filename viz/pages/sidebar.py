@@ -1,4 +1,4 @@
-"""The sidebar: which model, on which device, in which theme."""
+"""The sidebar: which model, on which device, in which theme, and the scenes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from transformer.errors import CheckpointError
 from viz.components.theme_switch import theme_choice
 from viz.opened_checkpoint import is_opened
 from viz.pages.checkpoint.session import reload_closed
+from viz.pages.large_type import large_type_switch
+from viz.pages.scenes.panel import panel as scenes_panel
+from viz.pages.shared.model_choice import D_MODELS, FIRST_SIZES, HEADS, LAYERS
 from viz.pages.shared.model_words import describe, in_words
 from viz.session import (
     MODEL,
@@ -26,10 +29,6 @@ from viz.session import (
 from viz.text_session import begin_numbers
 from viz.widgets import pick, pick_seed
 
-LAYERS = (1, 2, 3, 4, 5, 6)
-HEADS = (1, 2, 4, 8, 16)
-D_MODELS = (32, 64, 128, 256, 512)
-
 OPENED = "your checkpoint"
 CLOSED_NOTE = (
     "Your checkpoint was closed when the page was loaded again: open it once more on the page Checkpoint."
@@ -41,8 +40,12 @@ DEVICE_NOTE = "Where the model runs. The fastest stands first."
 MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
 
 
-def sidebar() -> None:
-    """Draw the pickers, and make what they say this user's choice."""
+def sidebar(url_path: str) -> None:
+    """Draw the pickers, and make what they say this user's choice.
+
+    Args:
+        url_path: of the page.
+    """
     asked = st.query_params.get(MODEL)  # before the picker takes out what is none of its models
     with st.sidebar:
         name = chosen = _pick_model()
@@ -59,6 +62,8 @@ def sidebar() -> None:
         model = loaded.model
         st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
         theme_choice(key="theme")
+        large_type_switch()
+        scenes_panel(url_path)
     if reload_closed(was_asked_for=asked == OPENED, chosen=chosen):
         st.info(CLOSED_NOTE)
 
@@ -98,12 +103,24 @@ def _caption(name: str) -> str:
 
 def _random_sizes() -> RandomSizes:
     left, right = st.columns(2)
+    first = FIRST_SIZES
     return RandomSizes(
-        encoder_layers=pick(left.selectbox, "Encoder layers", LAYERS, key="enc", index=LAYERS.index(2)),
-        n_heads=pick(left.selectbox, "Heads", HEADS, key="heads", index=HEADS.index(4)),
-        decoder_layers=pick(right.selectbox, "Decoder layers", LAYERS, key="dec", index=LAYERS.index(2)),
-        d_model=pick(
-            right.selectbox, "d_model", D_MODELS, key="d_model", index=D_MODELS.index(128), help=WIDTH_NOTE
+        encoder_layers=pick(
+            left.selectbox, "Encoder layers", LAYERS, key="enc", index=LAYERS.index(first.encoder_layers)
         ),
-        seed=pick_seed(st.number_input, "Seed", key="seed", help="Other seed, other weights."),
+        n_heads=pick(left.selectbox, "Heads", HEADS, key="heads", index=HEADS.index(first.n_heads)),
+        decoder_layers=pick(
+            right.selectbox, "Decoder layers", LAYERS, key="dec", index=LAYERS.index(first.decoder_layers)
+        ),
+        d_model=pick(
+            right.selectbox,
+            "d_model",
+            D_MODELS,
+            key="d_model",
+            index=D_MODELS.index(first.d_model),
+            help=WIDTH_NOTE,
+        ),
+        seed=pick_seed(
+            st.number_input, "Seed", key="seed", value=first.seed, help="Other seed, other weights."
+        ),
     )

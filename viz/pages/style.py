@@ -18,6 +18,13 @@ STYLE = """
     linear-gradient(90deg, {shade}, #0000) left / 24px 100% no-repeat scroll,
     linear-gradient(270deg, {shade}, #0000) right / 24px 100% no-repeat scroll;
 }}
+/* The first screen is for the pictures: a smaller title, less space above it, the examples in one row. */
+[data-testid="stMainBlockContainer"] {{ padding-top: 1.6rem; }}
+[data-testid="stMainBlockContainer"] h1 {{ font-size: 1.9rem; padding: 0.2rem 0; }}
+.st-key-example [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
+.st-key-example button {{ white-space: nowrap; flex: none; }}
+.st-key-output [data-testid="stText"] {{ max-height: 8rem; overflow-y: auto; }}
+.st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
 </style>

@@ -6,7 +6,9 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-REMEMBERED = {"chosen", "cell", "step", "head", "picked"}
+from viz.viewer.choice import NAMES
+
+REMEMBERED = {"step", "picked", "turned", *NAMES}
 """What an app keeps in the session beside the widgets' own values."""
 
 
@@ -45,6 +47,7 @@ def picked() -> object:
 
 
 def forget() -> None:
-    """Take what was chosen in an earlier view out of the session."""
+    """Take what was chosen in an earlier view out of the session and the address."""
+    st.query_params.clear()
     for name in REMEMBERED & set(st.session_state):
         del st.session_state[name]

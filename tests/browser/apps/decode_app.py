@@ -7,10 +7,9 @@ from dataclasses import replace
 import streamlit as st
 
 from tests.browser.apps.asked import Asked, pick, picked
-from tests.browser.apps.synthetic import attention, next_logits, words
+from tests.browser.apps.synthetic import next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from viz.components.beam_tree import Place, beam_tree
-from viz.components.head_rows import HeadBlock, head_rows
 from viz.components.next_tokens import Reshaping, next_tokens
 from viz.theme import palette
 
@@ -35,18 +34,6 @@ def show_tree() -> None:
 
 
 @st.fragment
-def show_rows() -> None:
-    n_layers, n_heads, n_keys = ASKED.number("layers", 6), ASKED.number("heads", 8), ASKED.number("keys", 12)
-    sizes = (n_keys, ASKED.number("prefix", 9))
-    blocks = [
-        HeadBlock(name, attention(n_layers, n_heads, 1, n, causal=False)[:, :, 0], words(n))
-        for name, n in zip(("Cross-attention", "Decoder self-attention"), sizes, strict=True)
-    ]
-    head_rows(blocks, colors=COLORS, key=f"rows {ASKED.text}", on_select=pick)
-    st.text(f"picked {picked()}")
-
-
-@st.fragment
 def show_next() -> None:
     next_tokens(
         next_logits(ASKED.number("tokens", 6_000)),
@@ -61,7 +48,7 @@ def show_next() -> None:
     st.text(f"picked {picked()}")
 
 
-SHOW = {"tree": show_tree, "rows": show_rows, "next": show_next}
+SHOW = {"tree": show_tree, "next": show_next}
 COLORS = palette("light")
 st.set_page_config(layout="wide")
 ASKED = Asked()

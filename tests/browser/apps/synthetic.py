@@ -1,9 +1,13 @@
 """Sentences and attention of any size, the same at every call, with nothing learnt."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import Attention
+from viz.viewer.held_run import HeldRun, hold_weights
 
 WORDS = [
     "yesterday",
@@ -45,3 +49,56 @@ def attention(
         scores = np.where(np.tril(np.ones((n_queries, n_keys), bool)), scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
+
+
+def cross_weights(n_queries: int, n_keys: int) -> NDArray[np.float32]:
+    """The weights (L, H, Q, K) of the cross-attention of a run, of six layers and eight heads."""
+    return attention(6, 8, n_queries, n_keys, causal=False)
+
+
+@cache
+def held_run(
+    maps: tuple[int, int],
+    tokens: tuple[int, int],
+    *,
+    padding: int = 0,
+    has_scores: bool = False,
+    turned: int = 0,
+) -> HeldRun:
+    """A run of made-up attention, as the viewer holds it.
+
+    Args:
+        maps: layers and heads of each attention.
+        tokens: of the decoder, which are the queries of the cross-attention, and of the encoder, its keys.
+        padding: how many of the encoder's last tokens are padding.
+        has_scores: whether the scores before the mask are known.
+        turned: how many heads further each head's attention has moved: another number is another run.
+    """
+    n_queries, n_keys = tokens
+    sizes: dict[Attention, tuple[int, int]] = {
+        "encoder": (n_keys, n_keys),
+        "decoder": (n_queries, n_queries),
+        "cross": (n_queries, n_keys),
+    }
+    weights = {
+        name: np.roll(attention(*maps, *size, causal=name == "decoder"), turned, axis=1)
+        for name, size in sizes.items()
+    }
+    held = hold_weights(
+        {name: list(values) for name, values in weights.items()},
+        {"encoder": words(n_keys), "decoder": words(n_queries)},
+    )
+    families = {}
+    for name, family in held.families.items():
+        allowed = family.allowed.copy()
+        if family.keys == "encoder":
+            allowed[:, n_keys - padding :] = False
+        open_weights = np.where(allowed, weights[name], 0)
+        scores = np.log(weights[name] + 1e-4) + 4
+        families[name] = replace(
+            family,
+            allowed=allowed,
+            weights=list(open_weights / open_weights.sum(axis=-1, keepdims=True)).__getitem__,
+            scores=list(scores).__getitem__ if has_scores else None,
+        )
+    return replace(held, families=families)

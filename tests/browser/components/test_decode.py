@@ -11,15 +11,15 @@ import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.browser import ROOT
-from tests.browser.apps.synthetic import attention, next_logits, words
+from tests.browser.apps.synthetic import next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from tests.browser.components import views
 from tests.browser.components.views import (
+    APPS,
     Traffic,
     check_fits,
     check_reachable,
     chosen_node,
-    ink,
     node_number,
     nodes,
     state,
@@ -32,20 +32,13 @@ from viz.theme import palette
 
 VIEWS = {
     "tree": "beam=8&steps=30",
-    "rows": "layers=6&heads=8&keys=40&prefix=30",
     "next": "tokens=6000",
 }
 
 
-@pytest.fixture
-def page(kept_page: Page) -> Page:
-    """The same for all tests here."""
-    return kept_page
-
-
 @pytest.fixture(scope="module")
 def url(serve: Serve) -> str:
-    return serve(ROOT / "tests" / "browser" / "apps" / "decode_app.py")
+    return serve(APPS / "decode_app.py")
 
 
 def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
@@ -177,28 +170,6 @@ def test_a_returned_sentence_shows_its_path(page: Page, url: str) -> None:
     search = made_up_search(4, 9)[0]
     on_path = sorted(map(node_number, nodes(view, "path").all()))
     assert sentence == [search[i].token for i in on_path[1:]]
-
-
-def test_a_click_on_a_row_chooses_its_head(page: Page, url: str) -> None:
-    view = open_view(page, url, "rows", "layers=6&heads=8&keys=12&prefix=9")
-    assert ink(view.locator("canvas").first) > 1000
-    canvas = view.locator("canvas").nth(1)
-    y = state(view)["middles"][1][4][3]
-    canvas.click(position={"x": 200, "y": y})
-    expect(page.get_by_text("picked HeadRow(block=1, layer=4, head=3)")).to_be_visible()
-    view.locator(".hl-blocks").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text("picked HeadRow(block=0, layer=4, head=4)")).to_be_visible()
-
-
-def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
-    view = open_view(page, url, "rows", "layers=2&heads=3&keys=12&prefix=9")
-    canvas = view.locator("canvas").first
-    canvas.hover(position={"x": 180, "y": state(view)["middles"][0][1][2]})
-    weights = attention(2, 3, 1, 12, causal=False)[1, 2, 0]
-    expect(view.locator(".hl-tip")).to_contain_text("layer 1, head 2")
-    expect(view.locator(".hl-tip")).to_contain_text(f"{weights.max():.2f}")
 
 
 # Temperature, top-k and top-p

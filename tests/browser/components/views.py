@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, WebSocket, expect
 from tests.browser.headlight import settle
 from viz.components.shared.client_view import JSON
 
-APP = Path(__file__).parents[1] / "apps" / "components_app.py"
+APPS = Path(__file__).parents[1] / "apps"
 
 
 class Traffic:
@@ -38,7 +38,10 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     """Open one view in an app of the tests, and wait until it has drawn itself and the page is at rest."""
     if not page.url.startswith(url):
         page.goto(url)
-    page.locator(".hl").evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
+    earlier = page.locator(".hl")
+    if earlier.evaluate_all("views => views.some((view) => view.state().isTelling)"):
+        settle(page)  # Streamlit may take for one what is told at once, and not run what is typed.
+    earlier.evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
     asked = f"view={name}&call={next(CALLS)}&{options}"
     box = page.get_by_role("textbox", name="View and options")
     box.fill(asked)
@@ -60,11 +63,13 @@ def check_fits(view: Locator, width: int) -> None:
 
 
 def check_reachable(view: Locator) -> None:
-    """Whether the keyboard reaches a view, and a screen reader has a name for it."""
-    focusable = view.locator("[tabindex='0'][role]")
-    focusable.focus()
-    assert focusable.evaluate("node => node.getRootNode().activeElement === node")
-    assert focusable.get_attribute("aria-label")
+    """Whether the keyboard reaches each part of a view, and a screen reader has a name for it."""
+    stages = view.locator("[tabindex='0'][role]").filter(visible=True).all()
+    assert stages
+    for stage in stages:
+        stage.focus()
+        assert stage.evaluate("node => node.getRootNode().activeElement === node")
+        assert stage.get_attribute("aria-label")
 
 
 def state(view: Locator) -> dict[str, JSON]:
@@ -92,13 +97,39 @@ def move_to(page: Page, over: Locator, x: float, y: float) -> None:
     page.mouse.move(box["x"] + x, box["y"] + y)
 
 
+def press(view: Locator, name: str) -> None:
+    view.get_by_role("button", name=name, exact=True).click()
+
+
+def choose(view: Locator, name: str, label: str) -> None:
+    view.get_by_role("combobox", name=name).select_option(label=label)
+
+
+def matrix(view: Locator, number: int = 0) -> Locator:
+    """The viewer's large picture of the chosen head; others, if it is compared, stand after it."""
+    return view.locator(".hl-head .hl-matrix").nth(number)
+
+
+def matrix_state(view: Locator) -> dict[str, JSON]:
+    """What the picture of the chosen head tells tests of itself."""
+    told: dict[str, JSON] = state(view)["matrices"][0]
+    return told
+
+
 def at_cell(page: Page, view: Locator, query: int, key: int) -> None:
-    """Move the pointer over a cell of the matrix, wherever it has been scrolled to."""
-    now = state(view)
-    box = view.locator(".hl-box")
+    """Move the pointer over a cell of the chosen head's matrix, wherever it has been scrolled to."""
+    now = matrix_state(view)
+    box = matrix(view).locator(".hl-box")
     [left, top], scrolled = now["corner"], scroll(box)
-    x, y = (key + 0.5) * now["cell"], (query + 0.5) * now["cell"]
+    width, height = now["cell"]
+    x, y = (key + 0.5) * width, (query + 0.5) * height
     move_to(page, box, left + x - scrolled[0], top + y - scrolled[1])
+
+
+def click_cell(page: Page, view: Locator, query: int, key: int) -> None:
+    at_cell(page, view, query, key)
+    page.mouse.down()
+    page.mouse.up()
 
 
 def scroll(box: Locator) -> list[float]:
@@ -107,9 +138,21 @@ def scroll(box: Locator) -> list[float]:
     return place
 
 
+def grid(view: Locator) -> Locator:
+    """The viewer's picture of all heads."""
+    return view.locator(".hl-grid")
+
+
 def at_map(page: Page, view: Locator, layer: int, head: int) -> None:
+    """Move the pointer over a map in the grid of all heads."""
     x, y = state(view)["middles"][layer][head]
-    move_to(page, view.locator(".hl-stage"), x, y)
+    move_to(page, grid(view).locator(".hl-stage"), x, y)
+
+
+def click_map(page: Page, view: Locator, layer: int, head: int) -> None:
+    at_map(page, view, layer, head)
+    page.mouse.down()
+    page.mouse.up()
 
 
 def ink(canvas: Locator) -> int:

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from tests.pages.app import open_app, texts
-from transformer.analysis.attention_maps import ATTENTION_LABELS, MEASURE_LABELS, MODULES, Attention, Measure
 from transformer.checkpoints.folder import default_model, open_model, shipped_models
 from transformer.run import run_sentence
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
@@ -69,25 +68,6 @@ def test_a_typed_target_is_forced() -> None:
     assert "il mio gatto" in [text.value for text in app.text]
 
 
-@pytest.mark.parametrize("attention", ATTENTION_LABELS)
-@pytest.mark.parametrize("measure", MEASURE_LABELS)
-def test_every_attention_in_every_measure(attention: Attention, measure: Measure) -> None:
-    labels = {"attention": ATTENTION_LABELS[attention], "measure": MEASURE_LABELS[measure]}
-    app = open_app(**labels, layer="1", head="2")
-    assert not app.exception
-    assert app.selectbox(key="layer").value == 1
-    assert app.selectbox(key="head").value == 2
-    stack, name = MODULES[attention]
-    assert f"{stack}.layers.1.{name}" in texts(app)
-
-
-@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
-def test_every_view(view: str) -> None:
-    app = open_app(view=view, attention="Cross-attention")
-    assert not app.exception
-    assert app.button_group(key="view").value == view
-
-
 def test_the_address_opens_the_sentence() -> None:
     app = open_app(text="yesterday i saw a raccoon.", model="random", enc="3", heads="8", seed="5")
     assert not app.exception
@@ -95,12 +75,6 @@ def test_the_address_opens_the_sentence() -> None:
     assert app.radio(key="model").value == "random"
     assert app.selectbox(key="heads").value == 8
     assert app.number_input(key="seed").value == 5
-
-
-def test_a_linked_layer_that_the_model_lacks_falls_back() -> None:
-    app = open_app(layer="11", head="99")
-    assert not app.exception
-    assert app.selectbox(key="layer").value == 1
 
 
 def test_the_sentence_goes_into_the_address_and_the_default_does_not() -> None:

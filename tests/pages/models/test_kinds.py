@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
-from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
+from tests.pages.figures import pictures_without_code
+from tests.pages.models.page import opened, run_of
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from tests.support.kinds import KINDS, MASK
@@ -18,6 +19,7 @@ from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import run_sentence
+from viz.viewer.choice import VIEWS
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -60,10 +62,12 @@ def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.
     assert "The distribution of step 0, after the prompt" in texts(app)
 
 
-@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", ["prompted", "rotary", "masked", "relative", "stacks"])
-def test_every_view_of_the_attention(kind: str, view: str) -> None:
-    assert opened(kind, view=view).button_group(key="view").value == view
+def test_every_view_of_the_attention(views: Views, kind: str, view: str) -> None:
+    app = opened(kind, view=view)
+    assert views.choice("viewer")["view"] == view
+    assert "attention" not in pictures_without_code(app)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,10 +85,10 @@ def test_no_text_breaks_it(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("attention", ATTENTION_LABELS)
 def test_what_to_look_for_speaks_of_languages_only_where_they_are_known(attention: Attention) -> None:
-    anywhere = texts(opened("relative", attention=ATTENTION_LABELS[attention]))
+    anywhere = texts(opened("relative", attention=attention))
     assert "**Look for**" in anywhere
     assert not any(word in anywhere for word in ("adjective", "noun", "language", "gender"))
-    into_italian = texts(open_app(attention=ATTENTION_LABELS[attention]))
+    into_italian = texts(open_app(attention=attention))
     assert "adjective" in into_italian
 
 
@@ -106,11 +110,15 @@ def test_the_boxes_are_called_what_they_are(kind: str, boxes: list[str]) -> None
     "kind, attentions",
     [("prompted", ["decoder"]), ("masked", ["encoder"]), ("languages", ["encoder", "decoder", "cross"])],
 )
-def test_only_the_attentions_that_there_are_can_be_chosen(kind: str, attentions: list[str]) -> None:
-    app = opened(kind, attention=ATTENTION_LABELS["cross"])
-    options = [ATTENTION_LABELS[attention] for attention in ATTENTION_LABELS if attention in attentions]
-    assert app.button_group(key="attention").options == options
-    assert app.button_group(key="attention").value in attentions
+def test_only_the_attentions_that_there_are_can_be_chosen(
+    views: Views, kind: str, attentions: list[str]
+) -> None:
+    opened(kind, attention="cross")
+    labels = {family["name"]: family["label"] for family in views.data("viewer")["families"]}
+    assert list(labels) == attentions
+    alone = {attentions[0]: "Self-attention"}
+    assert labels == (alone if len(attentions) == 1 else ATTENTION_LABELS)
+    assert views.choice("viewer")["attention"] == attentions[-1]
 
 
 def test_a_prompt_goes_in_and_is_gone_on_with(views: Views) -> None:
@@ -161,43 +169,41 @@ def test_a_model_without_generator_says_that_no_words_come_out(views: Views) -> 
     assert "steps" not in views.frames
 
 
-# The arithmetic of one cell
+# What the arithmetic of one cell is made from
 
 
-def evaluated(formula: str) -> tuple[float, float]:
-    """What the right side of a score's formula comes to, calculated again, and what it says it is."""
-    numbers = formula.split(" = ", 1)[1].split(" = ", 1)[1]
-    calculation, result = numbers.rsplit(" = ", 1)
-    divided = re.match(rf"\\frac\{{{NUMBER}\}}\{{\\sqrt\{{(\d+)\}}\}}", calculation)
-    if divided is None:
-        return total(calculation), float(result)
-    product = float(divided[1]) / float(divided[2]) ** 0.5
-    return product + total(calculation[divided.end() :]), float(result)
-
-
-@pytest.mark.parametrize("head", ["0", "2"])
+@pytest.mark.parametrize("head", [0, 2])
 @pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "masked", "stacks"])
-def test_a_score_is_calculated_as_the_model_does(kind: str, head: str) -> None:
+def test_a_score_can_be_calculated_as_the_model_does(views: Views, kind: str, head: int) -> None:
     stack: Stack = "encoder" if kind in ("masked", "relative", "stacks") else "decoder"
-    app = opened(kind, layer="1", head=head, attention=f"{stack.capitalize()} self-attention")
-    found = re.search(r"query (\d+), .*looks at key (\d+)", "\n".join(text.value for text in app.text))
-    assert found is not None
-    i, j = map(int, found.groups())
-    score = next(formula for formula in formulas(app) if formula.startswith(r"\text{score}"))
-    calculated, said = evaluated(score)
+    app = opened(kind, layer="1", head=str(head), attention=stack)
+    vectors = f"vectors:{stack}:1:{head}"
+    views.fetch(app, "viewer", [f"scores:{stack}", vectors])
+    found = {name: views.held["viewer"].get(f"{vectors}/{name}") for name in ("q", "k", "bias")}
+    q, k, bias = found.values()
+    assert q is not None
+    assert k is not None
+    family = next(own for own in views.data("viewer")["families"] if own["name"] == stack)
+    said = views.array("viewer", f"scores:{stack}/values")[1, head]
+    calculated = q @ k.T / family["scale"] + (0 if bias is None else bias)
+    np.testing.assert_allclose(calculated, said, atol=1e-4, rtol=1e-4)
     record = run_of(kind).trace.attention(stack, 1, "self_attn")
-    assert said == pytest.approx(float(record.scores[0, int(head), i, j]), abs=6e-4)
-    assert calculated == pytest.approx(said, abs=2e-3)
-    assert (r"\sqrt" in score) == (kind != "relative")
-    assert ("+ b" in score) == (kind == "relative")
+    np.testing.assert_allclose(said, record.scores[0, head].numpy(), atol=1e-5)
+    assert ("√d_head" in family["formula"]) == (family["scale"] != 1) == (kind != "relative")
+    assert ("+ b" in family["formula"]) == (bias is not None) == (kind == "relative")
 
 
-def test_shared_keys_and_turned_queries_are_told() -> None:
+def test_shared_keys_and_turned_queries_are_told(views: Views) -> None:
     app = opened("rotary", head="4")
-    assert "Heads 3 to 5 share one head of keys and values, number 1" in texts(app)
-    assert "are turned by their positions" in texts(app)
-    app = opened("relative", attention=ATTENTION_LABELS["encoder"], measure="Raw scores")
-    assert "is what this head learned to add for a key" in texts(app)
-    assert "trained without the division by √d_head" in texts(app)
-    app = opened("relative", attention=ATTENTION_LABELS["cross"])
-    assert "learned to add" not in texts(app)
+    (family,) = views.data("viewer")["families"]
+    assert (family["heads"], family["kv_heads"]) == (6, 2)
+    asked = [f"vectors:decoder:1:{head}" for head in (2, 3, 5)]
+    views.fetch(app, "viewer", asked)
+    other, first, same = (views.array("viewer", f"{name}/k") for name in asked)
+    np.testing.assert_array_equal(first, same)
+    assert not np.array_equal(first, other), "heads 3 to 5 share one head of keys and values"
+    turned, before = (views.array("viewer", f"{asked[1]}/{name}") for name in ("q", "q_unrotated"))
+    np.testing.assert_allclose(turned[0], before[0], atol=1e-6, err_msg="position 0 is not turned")
+    assert not np.allclose(turned[3], before[3], atol=1e-3)
+    opened("relative", attention="cross")
+    assert "+ b" not in next(f for f in views.data("viewer")["families"] if f["name"] == "cross")["formula"]

@@ -13,9 +13,8 @@ from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
 from tests.support.kinds import KINDS
-from transformer.analysis.attention_maps import ATTENTION_LABELS
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES
 from transformer.run import run_sentence
-from viz.components.head_rows import HeadRow
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -204,9 +203,18 @@ def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, 
     assert len(app.selectbox(key="norm_token").options) == 1 + len(seen[0])
 
 
-def test_the_page_says_that_queries_and_keys_were_normed() -> None:
-    assert "queries and keys were normed first" in texts(opened("rotary"))
-    assert "normed first" not in texts(opened("prompted"))
+def test_queries_and_keys_are_there_as_they_were_before_their_norm(views: Views) -> None:
+    app = opened("languages", attention="cross")
+    asked = "vectors:cross:2:1"
+    views.fetch(app, "viewer", [asked])
+    trace = run_of("languages").trace
+    for name in ("q", "k"):
+        norm = trace.norm(f"decoder.layers.2.cross_attn.{name}_norm").of_head(1)
+        before = views.array("viewer", f"{asked}/{name}_unnormed")
+        np.testing.assert_allclose(before, norm.input[0].numpy(), atol=1e-5)
+        assert not np.allclose(before, views.array("viewer", f"{asked}/{name}"), atol=1e-2)
+    views.fetch(opened("prompted"), "viewer", ["vectors:decoder:0:0"])
+    assert "vectors:decoder:0:0/q_unnormed" not in views.held["viewer"]
 
 
 @pytest.mark.parametrize("kind, why", [("masked", "an encoder alone"), ("stacks", "has no generator")])
@@ -221,11 +229,21 @@ def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     app = opened(kind, "decode", target="the dog")
     run = run_of(kind)
     n_given = len(run.target_ids) - len(run.target.ids)
-    blocks = views.data("beam_heads")["blocks"]
-    assert len(blocks) == (2 if run.encoder_input else 1)
-    assert len(blocks[-1]["tokens"]) == n_given  # at step 0 the decoder has read what it begins with
-    views.select(app, "beam_heads", HeadRow(0, 1, 2))
-    assert not app.exception
-    assert "at this step (the last row)" in texts(app)
-    assert views.array("beam_head_matrix", "values").shape[0] == n_given
+    data = views.data("beam_viewer")
+    names = [family["name"] for family in data["families"]]
+    assert names == (["decoder", "cross"] if run.encoder_input else ["decoder"])
+    # At step 0 the decoder has read what it begins with.
+    assert data["sides"]["decoder"]["tokens"] == list(run.trace.tgt_tokens[0][:n_given])
+    views.choose(app, "beam_viewer", layer=1, head=2)
+    for name in names:
+        stack, module = MODULES[name]
+        weights = run.trace.attention(stack, 1, module).weights[0, 2, :n_given]
+        shown = views.array("beam_viewer", f"weights:{name}/values")[1, 2]
+        np.testing.assert_allclose(shown, weights[:, : shown.shape[1]].numpy(), atol=1e-5)
+        assert not weights[:, shown.shape[1] :].any()
+    assert views.choice("beam_viewer")["cell"][0] == n_given - 1
     assert "the model is given" not in texts(app)
+    forced = views.data("forcing_forced")
+    assert [family["name"] for family in forced["families"]] == names[-1:]
+    words = [token for token in forced["sides"]["decoder"]["tokens"] if token in ("the", "dog")]
+    assert words[-2:] == ["the", "dog"], "the reference, not the model's own words"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from tests.pages.app import HOSTILE, PAGES, open_app, texts
 from tests.pages.figures import figure
+from tests.pages.views import Views
 from tests.support.models import tiny_subword_model
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
-    MEASURE_LABELS,
     Attention,
     attention_maps,
     attention_words,
@@ -20,8 +23,9 @@ from transformer.analysis.attention_maps import (
 )
 from transformer.checkpoints.folder import MODELS, open_model, save_model
 from transformer.run import run_sentence
-from viz.pages.explore.word_arithmetic import word_weight_formula
+from viz.figures.labels import visible
 from viz.pages.shared.tokens import source_tokens
+from viz.viewer.choice import VIEWS
 
 NAME = "tiny-sub-words"
 TEXT = "The zebra's dog saw 🦝."
@@ -46,7 +50,7 @@ def test_every_page_runs(page: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_breaks_it(name: str) -> None:
-    app = open_app(model=NAME, by="Each word")
+    app = open_app(model=NAME, by="word")
     for box in app.text_input:
         box.set_value(HOSTILE[name])
     app.run()
@@ -74,17 +78,19 @@ def test_a_model_that_is_broken_says_so_and_leaves_the_others() -> None:
 
 
 def test_explore_speaks_of_sub_words() -> None:
-    app = open_app(model=NAME, text=TEXT, attention=ATTENTION_LABELS["encoder"])
+    app = open_app(model=NAME, text=TEXT, attention="encoder")
     shown = texts(app)
     assert "the most probable sub-word at each step" in shown
     assert "Each source sub-word looks at all source sub-words" in shown
     assert "source word" not in shown
 
 
-def test_a_model_of_words_has_no_sub_words() -> None:
-    app = open_app()
+def test_a_model_of_words_has_no_sub_words(views: Views) -> None:
+    app = open_app(by="word")
     assert "sub-word" not in texts(app)
-    assert "by" not in [group.key for group in app.button_group]
+    assert views.choice("viewer")["by"] == "token", "which each word is"
+    for side in views.data("viewer")["sides"].values():
+        assert side["words"] == side["tokens"]
 
 
 def test_a_random_model_may_have_sub_words() -> None:
@@ -103,77 +109,77 @@ def test_every_chip_has_its_piece_and_word() -> None:
 
 
 @pytest.mark.parametrize("attention", ATTENTION_LABELS)
-@pytest.mark.parametrize("view", ["One head", "Side by side", "Lines", "Beside random"])
-def test_every_view_by_word(attention: Attention, view: str) -> None:
-    label = ATTENTION_LABELS[attention]
-    app = open_app(model=NAME, text=TEXT, attention=label, view=view, by="Each word")
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_by_word(views: Views, attention: Attention, view: str) -> None:
+    app = open_app(model=NAME, text=TEXT, attention=attention, view=view, by="word")
     assert not app.exception
-    assert app.button_group(key="by").value == "word"
+    choice = views.choice("viewer")
+    assert (choice["by"], choice["view"], choice["attention"]) == ("word", view, attention)
     assert "those of a key add up and those of a query are averaged" in texts(app)
 
 
-def test_scores_are_by_sub_word_only() -> None:
-    app = open_app(model=NAME, text=TEXT, by="Each word", measure=MEASURE_LABELS["scores"])
-    assert app.button_group(key="by").disabled
-    assert r"\text{score}" in texts(app)
+def test_the_viewer_knows_which_word_each_sub_word_is_a_part_of(views: Views) -> None:
+    open_app(model=NAME, text=TEXT)
+    run = run_sentence(open_model(NAME), TEXT)
+    for attention in ("encoder", "decoder"):
+        words, _ = attention_words(run, attention)
+        side = views.data("viewer")["sides"][attention]
+        assert side["words"] == list(map(visible, words.labels))
+        assert side["word_of"] == words.word_of.tolist()
+        assert len(side["words"]) < len(side["tokens"])
+    assert {"zebra", "🦝"} <= set(views.data("viewer")["sides"]["encoder"]["words"])
+
+
+def test_scores_are_by_sub_word_only(views: Views) -> None:
+    """Scores can't be added up."""
+    app = open_app(model=NAME, text=TEXT, by="word", measure="scores")
+    assert views.choice("viewer")["by"] == "token"
     assert "are averaged, so each row" not in texts(app)
-    assert "Scores can't be added up, so they are shown for each sub-word." in texts(app)
-    app.button_group(key="measure").set_value("weights").run()
-    assert not app.button_group(key="by").disabled
+    views.choose(app, "viewer", measure="weights", by="word")
+    assert views.choice("viewer")["by"] == "word"
     assert "are averaged, so each row" in texts(app)
+    views.choose(app, "viewer", measure="masked")
+    assert views.choice("viewer")["by"] == "token"
+    assert "are averaged, so each row" not in texts(app)
 
 
-def test_a_cell_keeps_its_place_between_sub_words_and_words() -> None:
+def test_a_cell_keeps_its_place_between_sub_words_and_words(views: Views) -> None:
+    """It is one of tokens, whatever a row and a column is."""
     run = run_sentence(open_model(NAME), TEXT)
     queries, keys = attention_words(run, "encoder")
-    app = open_app(model=NAME, text=TEXT, attention=ATTENTION_LABELS["encoder"])
-    query, key = queries.tokens(1)[-1], keys.tokens(5)[-1]
-    app.session_state["cell"] = f"{query},{key}"
-    app.run()
-    assert f"query {query}, “{run.source.tokens[query]}”" in texts(app)
-    app.button_group(key="by").set_value("word").run()
-    assert "query word 1, “zebra” (sub-words" in texts(app)
-    assert "looks at key word 5, “🦝” (sub-words" in texts(app)
+    cell = [queries.tokens(1)[-1], keys.tokens(5)[-1]]
+    app = open_app(model=NAME, text=TEXT, attention="encoder", cell=",".join(map(str, cell)))
+    for by in ("word", "token"):
+        views.choose(app, "viewer", by=by)
+        assert views.choice("viewer")["cell"] == cell
+    side = views.data("viewer")["sides"]["encoder"]
+    assert [side["words"][side["word_of"][at]] for at in cell] == ["zebra", "🦝"]
 
 
-def test_the_arithmetic_between_words_is_the_weight_of_the_cell() -> None:
-    run = run_sentence(open_model(NAME), TEXT)
-    queries, keys = attention_words(run, "encoder")
-    maps = attention_maps(run.trace, "encoder", "weights")
-    weight = by_word(maps, queries, keys).values[1, 2, 1, 5]
+@pytest.mark.parametrize("measure", ["weights", "moved"])
+def test_what_is_saved_by_word_is_between_words(
+    views: Views, measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[tuple[str, go.Figure]] = []
+
+    def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
+        saved.append((name, make_figure()))
+
+    monkeypatch.setattr("viz.pages.explore.attention.save_menu", save_menu)
     app = open_app(
-        model=NAME, text=TEXT, attention=ATTENTION_LABELS["encoder"], by="Each word", layer="1", head="2"
+        model=NAME, text=TEXT, by="word", measure=measure, attention="encoder", layer="1", head="2"
     )
-    app.session_state["cell"] = f"{queries.tokens(1)[0]},{keys.tokens(5)[0]}"
-    app.run()
-    assert f"= {weight:.3f} \\end{{aligned}}" in texts(app)
-
-
-def test_the_formula_can_be_calculated_again() -> None:
-    weights = np.random.default_rng(0).random((3, 4)).astype(np.float32)
-    lines = word_weight_formula(weights, 7).split(r"\\")
-    numbers = [[float(number) for number in re.findall(r"\d\.\d{3}", line)] for line in lines]
-    assert len(lines) == 2 * (3 + 1)
-    for i, row in enumerate(weights):
-        assert f"from {7 + i}:" in lines[2 * i]
-        assert numbers[2 * i] == pytest.approx(row.tolist(), abs=5e-4)
-        assert numbers[2 * i + 1] == pytest.approx([sum(numbers[2 * i])], abs=3e-3)
-    assert numbers[6] == [numbers[i][0] for i in (1, 3, 5)]
-    assert numbers[7] == pytest.approx([sum(numbers[6]) / 3], abs=1e-3)
-
-
-def test_a_weight_between_single_sub_words_is_itself() -> None:
-    assert word_weight_formula(np.array([[0.25]], np.float32), 3) == (
-        r"\begin{aligned} \text{from 3: } & 0.250 \end{aligned}"
-    )
-
-
-def test_a_formula_of_many_sub_words_is_shortened() -> None:
-    formula = word_weight_formula(np.full((30, 40), 0.01, np.float32), 0)
-    assert formula.count("from ") == 4
-    assert "from 29:" in formula
-    assert formula.count("0.010") == 4 * 4
-    assert r"\frac{0.400 + 0.400 + 0.400 + \dots + 0.400}{30}" in formula
+    assert not app.exception
+    [(name, figure)] = saved
+    assert name == f"encoder-attention-{measure}-by-word-layer1-head2"
+    run = run_sentence(open_model(NAME), TEXT)
+    maps = attention_maps(run.trace, "encoder", "weights")
+    if measure == "moved":
+        views.fetch(app, "viewer", ["lengths:encoder"])
+        lengths = views.array("viewer", "lengths:encoder/values")
+        maps = replace(maps, values=maps.values * lengths[:, :, None, :])
+    expected = by_word(maps, *attention_words(run, "encoder")).values[1, 2]
+    np.testing.assert_allclose(np.array(figure.data[0].z, float), expected, atol=1e-5)
 
 
 def test_positions_are_labelled_by_pieces() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -32,7 +31,3 @@ def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
 
 def progress(app: AppTest) -> str:
     return "".join(str(bar.proto.text) for bar in app.get("progress"))
-
-
-def layer(app: AppTest) -> Any:
-    return next(select for select in app.selectbox if select.label == "Layer")

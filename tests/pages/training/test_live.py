@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import buttons, press, texts
 from tests.pages.figures import pictures_without_code
-from tests.pages.training.page import PATIENCE, layer, open_training, progress, wait
+from tests.pages.training.page import PATIENCE, open_training, progress, wait
 from tests.pages.views import Views
+from transformer.analysis.attention_maps import MODULES
+from transformer.run import encode_sentence, force
 from transformer.training.live import run as job
 from transformer.training.live.choices import live_plan
 from transformer.training.live.run import LiveTraining, TrainingSlots, UserTraining
 from viz.pages.training import live_session
+from viz.pages.training.live import NOW
 
 SMALL = {"task": "Copy", "train_layers": "1", "train_heads": "2", "train_width": "32"}
 COPY = live_plan("copy", n_layers=1, n_heads=2, d_model=32, steps=200)
@@ -60,8 +65,10 @@ def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None
     press(app, "Start")
     wait(app, lambda: "It learns" in progress(app))
     assert buttons(app)[:3] == ["Pause", "Restart", "Stop and clear"]
-    wait(app, lambda: "live_grid" in views.frames)
-    assert views.data("live_grid")["heads"] == ["head 0", "head 1"]
+    wait(app, lambda: "live_viewer" in views.frames)
+    assert {(family["layers"], family["heads"]) for family in families(views)} == {(1, 2)}
+    first = views.data("live_viewer")["run"]
+    wait(app, lambda: views.data("live_viewer")["run"] != first)
     press(app, "Pause")
     wait(app, lambda: "Paused" in progress(app))
     press(app, "Resume")
@@ -101,19 +108,42 @@ def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> N
 
 
 @pytest.mark.usefixtures("desk")
-def test_a_new_training_begins_with_its_own_last_layer() -> None:
+def test_a_new_training_begins_with_its_own_last_layer(views: Views) -> None:
     app = open_training(**{**SMALL, "train_layers": "2"}, train_steps="200")
     press(app, "Start")
-    wait(app, lambda: layers(app) == ["0", "1"])
-    assert layer(app).value == 1
+    wait(app, lambda: n_layers(views) == 2)
+    assert views.choice("live_viewer")["layer"] == 1
     app.selectbox(key="train_layers").set_value(3).run()
     press(app, "Restart")
-    wait(app, lambda: layers(app) == ["0", "1", "2"])
-    assert layer(app).value == 2
+    wait(app, lambda: n_layers(views) == 3)
+    assert views.choice("live_viewer")["layer"] == 2
 
 
-def layers(app: AppTest) -> list[str]:
-    return [option for select in app.selectbox if select.label == "Layer" for option in select.options]
+def families(views: Views) -> list[dict[str, Any]]:
+    own: list[dict[str, Any]] = views.data("live_viewer")["families"]
+    return own
+
+
+def n_layers(views: Views) -> int:
+    return families(views)[0]["layers"] if "live_viewer" in views.frames else 0
+
+
+@pytest.mark.usefixtures("finished_desk")
+def test_the_viewer_has_the_numbers_of_the_moment_that_is_looked_at(
+    views: Views, finished: LiveTraining
+) -> None:
+    app = open_training(**SMALL, train_steps="200", symbols="k 2")
+    for moment in (finished.moments()[0], None):
+        app.select_slider(key="moment").set_value(NOW if moment is None else str(moment)).run()
+        found = finished.model(moment)
+        assert found is not None
+        _, loaded = found
+        target = encode_sentence(loaded, "target", "k 2", "answer")
+        run = force(loaded, encode_sentence(loaded, "source", "k 2", "sentence"), target)
+        for attention, (stack, module) in MODULES.items():
+            weights = run.trace.attention(stack, 0, module).weights
+            values = views.array("live_viewer", f"weights:{attention}/values")
+            np.testing.assert_allclose(values, weights.numpy(), atol=1e-5)
 
 
 @pytest.mark.usefixtures("finished_desk")
@@ -166,7 +196,9 @@ def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
         *(["*", 3, "unknown"], ["!", 3, "unknown"], ["<eos>", 2, "special"]),
     ]
     assert "4 symbols are not in the vocabulary" in views.data("live_strip")["note"]
-    assert views.data("live_head")["keys"] == ["a", "!", "*", "b", "*", "!", "<eos>"]
+    side = views.data("live_viewer")["sides"]["encoder"]
+    assert side["tokens"] == ["a", "!", "*", "b", "*", "!", "<eos>"]
+    assert (side["special"], side["punctuation"]) == ([6], [1, 2, 4, 5])
     assert "Not known: no training shows a model what to write for an unknown symbol." in texts(app)
 
 

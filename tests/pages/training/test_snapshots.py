@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tests.pages.app import HOSTILE, buttons, press, texts
-from tests.pages.training.page import layer, open_training
+from tests.pages.training.page import open_training
 from tests.pages.views import Views
+from transformer.analysis.attention_maps import MODULES
 from transformer.run import encode_sentence, force, run_sentence
 from transformer.training.snapshots import open_snapshots
 from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
@@ -29,20 +30,60 @@ def test_each_snapshot_runs_the_sentence(views: Views, step: int) -> None:
     loaded, finished = snapshots.open(step), snapshots.open(LAST)
     source = encode_sentence(loaded, "source", DEFAULT_SENTENCE, "sentence")
     expected = force(loaded, source, run_sentence(finished, DEFAULT_SENTENCE).target)
-    weights = expected.trace.attention("decoder", 1, "cross_attn").weights[0]
-    drawn = views.array("snapshot_head", "values")
-    np.testing.assert_allclose(drawn.reshape(weights[0].shape), weights[0].numpy(), atol=1 / 255)
+    for attention, (stack, module) in MODULES.items():
+        values = views.array("snapshot_viewer", f"weights:{attention}/values")
+        for layer in (0, 1):
+            weights = expected.trace.attention(stack, layer, module).weights[0]
+            np.testing.assert_allclose(values[layer], weights.numpy(), atol=1e-5)
+    assert views.data("snapshot_viewer")["sides"]["decoder"]["tokens"] == list(expected.trace.tgt_tokens[0])
     shown = texts(app)
     assert run_sentence(finished, DEFAULT_SENTENCE).translation in shown
     assert f"After {step:,} updates it writes" in shown
 
 
-def test_a_layer_of_the_snapshots_is_no_layer_of_another_page() -> None:
+def test_another_snapshot_is_another_run_in_which_the_same_is_chosen(views: Views) -> None:
+    app = open_training(watch=FINISHED, step="0")
+    views.choose(app, "snapshot_viewer", attention="encoder", layer=0, head=3, cell=[1, 2])
+    runs, maps = [], []
+    for step in (0, LAST):
+        app.select_slider(key="step").set_value(step).run()
+        runs.append(views.data("snapshot_viewer")["run"])
+        maps.append(views.array("snapshot_viewer", "weights:encoder/values")[0, 3])
+        choice = views.choice("snapshot_viewer")
+        chosen = [choice[name] for name in ("attention", "layer", "head", "cell")]
+        assert chosen == ["encoder", 0, 3, [1, 2]]
+    assert runs[0] != runs[1]
+    assert not np.allclose(maps[0], maps[1], atol=1e-2)
+    own = views.held["snapshot_viewer"]
+    app.segmented_control(key="snapshot_target").set_value("own").run()
+    assert views.data("snapshot_viewer")["run"] == runs[1], "the finished model writes what it is given"
+    assert views.held["snapshot_viewer"].keys() == own.keys()
+
+
+def test_what_is_chosen_of_the_snapshots_is_no_choice_of_another_page(views: Views) -> None:
     app = open_training(watch=FINISHED, layer="2", model="en-it")
-    layer(app).set_value(0).run()
+    assert views.choice("snapshot_viewer")["layer"] == 1
+    views.choose(app, "snapshot_viewer", layer=0, head=1, view="map")
+    assert app.query_params["watched_layer"] == "0"
     app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
-    assert layer(app).value == 2
+    choice = views.choice("viewer")
+    assert [choice[name] for name in ("layer", "head", "view")] == [2, 0, "head"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"watched_view": "token", "watched_layer": "9", "watched_head": "-1"},
+        {"watched_cell": "1", "watched_attention": "<b>"},
+    ],
+)
+def test_an_address_that_makes_no_sense_shows_what_there_is(views: Views, address: dict[str, str]) -> None:
+    open_training(watch=FINISHED, **address)
+    assert views.data("snapshot_viewer")["views"] == ["head", "map"]
+    choice = views.choice("snapshot_viewer")
+    chosen = [choice[name] for name in ("view", "attention", "layer", "head", "cell")]
+    assert chosen == ["head", "cross", 1, 0, None]
 
 
 def test_a_model_that_writes_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:

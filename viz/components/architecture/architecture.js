@@ -3,7 +3,7 @@
 // drawn over them, from where they came to be.
 
 import { forStreamlit, mounting } from "../mount.js";
-import { div, h, span, svg } from "../shared/dom.js";
+import { div, h, span, svg, zoomOf } from "../shared/dom.js";
 import { grouped } from "../shared/numbers.js";
 import { View } from "../shared/shell.js";
 import { Tooltip } from "../shared/tell.js";
@@ -160,10 +160,11 @@ class Architecture extends View {
 
   place() {
     const { left, top } = this.picture.getBoundingClientRect();
+    const zoom = zoomOf(this.picture);
     /** @type {RectOf} */
     const rectOf = (node) => {
       const { x, y, width, height } = node.getBoundingClientRect();
-      return new DOMRect(x - left, y - top, width, height);
+      return new DOMRect((x - left) / zoom, (y - top) / zoom, width / zoom, height / zoom);
     };
     this.lines.replaceChildren();
     for (const [number, column] of this.columns.entries()) this.wire(column, rectOf, number === 0);

@@ -4,13 +4,10 @@
 // Streamlit's own clock (run_every) can only be set and stopped by a run of the whole page, and a run of the whole
 // page that was asked for by a clock overtakes a page link that is being followed.
 
+import { isFollowing, isRunning } from "../shared/busy.js";
+
 /** @type {WeakMap<Node, number>} */
 const running = new WeakMap();
-
-function isBusy() {
-  const app = /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'));
-  return app?.dataset.testScriptState === "running" || "following" in document.documentElement.dataset;
-}
 
 /** @param {import("../mount.js").Component<{seconds: number | null}>} component */
 export default function ({ parentElement, data, setTriggerValue }) {
@@ -18,7 +15,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   stop();
   if (data.seconds) {
     const tick = () => {
-      if (!isBusy()) setTriggerValue("tick", true);
+      if (!isRunning() && !isFollowing()) setTriggerValue("tick", true);
     };
     running.set(parentElement, window.setInterval(tick, data.seconds * 1000));
   }

@@ -5,24 +5,35 @@
 // them the page being left without its parameters. And whatever is clicked between a link and the first word of the
 // new page is sent in the name of the old one, which the server then shows.
 
+import { isIdle } from "../shared/busy.js";
+
 const LINK = '[data-testid="stSidebarNavLink"]';
-const APP = '[data-testid="stApp"]';
 const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 const TRIES = 3;
 const SETTLED_MILLISECONDS = 300;
+/** What a component tells, Streamlit sends in a timer of its own: a link that is clicked before that would be overtaken. */
+const TOLD_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 10_000;
+
+const links = () => [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(LINK))];
 
 /** @param {Element} link */
 const pathOf = (link) => new URL(/** @type {HTMLAnchorElement} */ (link).href).pathname;
-
-const isIdle = () =>
-  /** @type {HTMLElement | null} */ (document.querySelector(APP))?.dataset.testScriptState === "notRunning";
 
 /** Whether a click leads its link in this window. @param {Event} event */
 const isPlainClick = (event) =>
   event instanceof MouseEvent &&
   event.type === "click" &&
   !(event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+
+/** @param {Event} event */
+function swallow(event) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
+/** @param {string} path */
+const linkTo = (path) => links().find((link) => pathOf(link) === path);
 
 class Navigation {
   /** The page that a link leads to, until it comes. @type {{path: string, tries: number} | null} */
@@ -48,10 +59,13 @@ class Navigation {
 
   /** What Streamlit adds to the history. @type {History["pushState"]} */
   onPush(state, _unused, url) {
-    if (new URL(url ?? "", location.href).pathname !== location.pathname) {
+    const { pathname } = new URL(url ?? "", location.href);
+    if (pathname !== location.pathname) {
       this.replace(history.state, "", this.whole);
       this.push(state, "", url);
-      this.arrive();
+      // A button that was pressed before the link can have led elsewhere.
+      if (this.followed && this.followed.path !== pathname) this.whole = location.href;
+      else this.arrive();
     } else if (!this.followed) {
       this.replace(state, "", url);
     }
@@ -61,13 +75,16 @@ class Navigation {
   onGesture(event) {
     const link = event.target instanceof Element ? event.target.closest(LINK) : null;
     if (!link) {
-      if (!this.followed) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
+      if (this.followed) swallow(event);
     } else if (isPlainClick(event)) {
       const path = pathOf(link);
-      if (path === location.pathname) this.arrive();
-      else if (path !== this.followed?.path) this.follow(path);
+      if (path === location.pathname) {
+        this.arrive();
+      } else if (path !== this.followed?.path) {
+        this.follow(path);
+        swallow(event);
+        setTimeout(() => this.followed?.path === path && linkTo(path)?.click(), TOLD_MILLISECONDS);
+      }
     }
   }
 
@@ -86,12 +103,12 @@ class Navigation {
   again() {
     const mine = this.followed;
     if (!mine || !isIdle()) return;
-    const link = [...document.querySelectorAll(LINK)].find((link) => pathOf(link) === mine.path);
+    const link = linkTo(mine.path);
     if (!link || mine.tries === TRIES) {
       this.arrive();
     } else {
       mine.tries += 1;
-      /** @type {HTMLElement} */ (link).click();
+      link.click();
     }
   }
 }

@@ -2,7 +2,7 @@
 // Canvases that are sharp on any screen, and text on them.
 
 import { stripesOf } from "./color.js";
-import { h } from "./dom.js";
+import { h, zoomOf } from "./dom.js";
 
 /** @typedef {CanvasRenderingContext2D} Pen */
 
@@ -19,6 +19,9 @@ export function layers(parent) {
   return { canvas, overlay };
 }
 
+/** How many pixels of the screen are in one of a canvas's own CSS pixels. @param {HTMLCanvasElement} canvas */
+export const sharpnessOf = (canvas) => (window.devicePixelRatio || 1) * zoomOf(canvas);
+
 /**
  * Size a canvas in CSS pixels; returns its context, cleared and scaled to CSS pixels.
  * @param {HTMLCanvasElement} canvas
@@ -26,7 +29,7 @@ export function layers(parent) {
  * @param {number} height
  */
 export function prepare(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1;
+  const scale = sharpnessOf(canvas);
   const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
   if (canvas.width !== w || canvas.height !== h) {
     Object.assign(canvas, { width: w, height: h });
@@ -43,13 +46,18 @@ export function prepare(canvas, width, height) {
  * An image of so many pixels a row, on a canvas that can be drawn onto others.
  * @param {Uint32Array<ArrayBuffer>} pixels
  * @param {number} width
+ * @param {HTMLCanvasElement | null} [last] an image that is not needed any more: a new canvas is slow
  */
-export function raster(pixels, width) {
+export function raster(pixels, width, last) {
   const image = new ImageData(new Uint8ClampedArray(pixels.buffer), width);
-  const canvas = h("canvas", { width, height: image.height });
+  const fits = last?.width === width && last.height === image.height;
+  const canvas = fits ? last : h("canvas", { width, height: image.height });
   penOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
+
+/** Tiles of stripes that were drawn: a new canvas is slow. @type {Map<string, HTMLCanvasElement>} */
+const tiles = new Map();
 
 /**
  * The stripes of cells that are closed for a reason.
@@ -57,7 +65,17 @@ export function raster(pixels, width) {
  * @param {string} color
  */
 export function hatching(pen, color, reason = 1) {
-  const scale = window.devicePixelRatio || 1;
+  const scale = sharpnessOf(pen.canvas);
+  const name = [color, reason, scale].join();
+  const tile = tiles.get(name) ?? stripedTile(color, reason, scale);
+  tiles.set(name, tile);
+  const pattern = /** @type {CanvasPattern} */ (pen.createPattern(tile, "repeat"));
+  pattern.setTransform(new DOMMatrix().scale(1 / scale));
+  return pattern;
+}
+
+/** @param {string} color @param {number} reason @param {number} scale */
+function stripedTile(color, reason, scale) {
   const size = Math.round(6 * scale);
   const tile = h("canvas", { width: size, height: size });
   const brush = penOf(tile);
@@ -71,9 +89,7 @@ export function hatching(pen, color, reason = 1) {
     }
   }
   brush.stroke();
-  const pattern = /** @type {CanvasPattern} */ (pen.createPattern(tile, "repeat"));
-  pattern.setTransform(new DOMMatrix().scale(1 / scale));
-  return pattern;
+  return tile;
 }
 
 /**
@@ -111,7 +127,7 @@ export function shorten(pen, text, width) {
  */
 export function write(pen, text, place, { font, color, align = "left", limit = Infinity }) {
   Object.assign(pen, { font, fillStyle: color, textAlign: align, textBaseline: "middle" });
-  pen.fillText(shorten(pen, text, limit), ...place);
+  pen.fillText(limit < Infinity ? shorten(pen, text, limit) : text, ...place);
 }
 
 /** @typedef {[x: number, y: number, width: number, height: number]} Box */

@@ -16,13 +16,17 @@ const STRIPES = [["/"], ["\\"], ["/", "\\"]];
 /** The colours of weights from 0 on, of scores to both sides of it. @param {{colors: Scales, kind: string}} data */
 export const stopsOf = ({ colors, kind }) => (kind === "scores" ? colors.diverging : colors.sequential);
 
+/** @param {string} hex "#rrggbb" */
+export const rgbOf = (hex) =>
+  /** @type {Rgb} */ ([1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)));
+
 /**
  * Evenly spaced colours along the stops.
  * @param {readonly string[]} stops
  * @returns {Rgb[]}
  */
 export function ramp(stops, n = SHADES) {
-  const rgb = stops.map((stop) => [1, 3, 5].map((i) => parseInt(stop.slice(i, i + 2), 16)));
+  const rgb = stops.map(rgbOf);
   return Array.from({ length: n }, (_, i) => {
     const at = (i / (n - 1)) * (rgb.length - 1);
     const low = Math.min(Math.floor(at), rgb.length - 2);
@@ -43,11 +47,20 @@ export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 /** The opaque colour as a pixel of an image. @param {Rgb} color */
 export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** Black or white, whichever contrasts more with the colour (WCAG relative luminance). @param {Rgb} color */
-export function inkOn(color) {
+/** Relative luminance (WCAG 2.2), from 0 to 1. @param {Rgb} color */
+function luminance(color) {
   const [r, g, b] = color.map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
+
+/** Contrast ratio (WCAG 2.2), from 1 to 21. @param {Rgb} a @param {Rgb} b */
+export function contrast(a, b) {
+  const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** Black or white, whichever contrasts more with the colour. @param {Rgb} color */
+export const inkOn = (color) => (luminance(color) > 0.179 ? "#000" : "#fff");
 
 /**
  * The directions of the stripes over cells that are closed for this reason, counted from 1.

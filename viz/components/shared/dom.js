@@ -46,13 +46,28 @@ function filled(node, attributes = {}, children) {
   return node;
 }
 
+/** How much larger a view is drawn than its own pixels say. @param {Element} element */
+export const zoomOf = (element) => element.currentCSSZoom ?? 1;
+
 /**
- * Where a pointer is on an element, in CSS pixels from its corner.
+ * Where a pointer is on an element, in the element's own CSS pixels from its corner.
  * @param {Element} element
  * @param {{clientX: number, clientY: number}} event
  * @returns {[number, number]}
  */
 export function positionOn(element, { clientX, clientY }) {
   const { left, top } = element.getBoundingClientRect();
-  return [clientX - left, clientY - top];
+  const zoom = zoomOf(element);
+  return [(clientX - left) / zoom, (clientY - top) / zoom];
+}
+
+/**
+ * Where in the window a place on an element is: the other way round.
+ * @param {Element} element
+ * @param {[x: number, y: number]} place in the element's own CSS pixels from its corner
+ */
+export function positionInWindow(element, [x, y]) {
+  const { left, top } = element.getBoundingClientRect();
+  const zoom = zoomOf(element);
+  return { clientX: left + x * zoom, clientY: top + y * zoom };
 }

@@ -44,11 +44,3 @@ export function pointOnScale(box, share) {
   pointer.style.display = share === null ? "none" : "block";
   pointer.style.left = `${(share ?? 0) * 100}%`;
 }
-
-/**
- * The words beside a colour bar: weights are coloured from 0 to 1, and it is said where they are not.
- * @param {{label: string, kind: string, range: [number, number] | null}} data
- * @param {string} top the highest number on the bar
- */
-export const scaleLabel = ({ label, kind, range }, top) =>
-  kind === "weights" && range && range[1] < 1 ? `${label} (darkest: ${top})` : label;

@@ -6,6 +6,8 @@ export const KEY_DELAY = 150;
 
 export class Selection {
   #told = "";
+  /** What Python was told and has not answered yet. @type {string[]} */
+  #unanswered = [];
   #timer = 0;
   /** @type {unknown} */
   #waiting = null;
@@ -20,13 +22,23 @@ export class Selection {
     this.forget();
     this.#waiting = selection;
     if (delay) this.#timer = Number(setTimeout(() => this.flush(), delay));
-    else this.tell(selection);
+    else this.#send();
+  }
+
+  /** Whether something that was selected is still to be told. */
+  get isWaiting() {
+    return this.#timer > 0;
   }
 
   /** Tell what waits. */
   flush() {
     if (!this.#timer) return;
     this.forget();
+    this.#send();
+  }
+
+  #send() {
+    this.#unanswered.push(JSON.stringify(this.#waiting));
     this.tell(this.#waiting);
   }
 
@@ -42,8 +54,11 @@ export class Selection {
    */
   movedByPython(selected) {
     const told = JSON.stringify(selected);
-    const moved = told !== this.#told && !this.#timer;
+    if (told === this.#told) return false;
     this.#told = told;
-    return moved;
+    const answered = this.#unanswered.indexOf(told);
+    // A late answer to what the user chose some time ago is no move; after a move no answer is waited for.
+    this.#unanswered.splice(0, answered < 0 ? this.#unanswered.length : answered + 1);
+    return answered < 0 && !this.#timer;
   }
 }

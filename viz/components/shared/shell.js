@@ -12,9 +12,11 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 /**
  * What a view needs of the page around it.
  * @typedef {object} Host
- * @property {() => Uint8Array} get what is to be drawn, as frame.py packs it
+ * @property {() => any} get what is to be drawn, as frame.py packs it, or as readFrame reads that
  * @property {(listener: () => void) => void} onChange calls the listener whenever there is something else to draw
  * @property {(selection: unknown) => void} select takes what the user selected
+ * @property {(names: string[]) => void} [request] asks for more of the data, by name; not where there is no more
+ * @property {(data: any) => object} [adapt] what this place has of its own in the data, instead of what came
  */
 
 /**
@@ -51,6 +53,11 @@ export class View {
 
   /** Give everything its place in the width there is, and draw it. */
   place() {}
+
+  /** The page has gone on without the view: a report of it now would call the page back. */
+  end() {
+    this.selection.forget();
+  }
 
   /**
    * What tests and benchmarks may know of a view that is not in the document: as `state()` of its element.

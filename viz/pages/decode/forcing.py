@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_maps, attention_record
+from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_record
 from transformer.analysis.token_scores import TokenScores, parting, target_scores, token_scores
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
@@ -16,7 +16,7 @@ from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.decode.session import right_translations
 from viz.pages.decode.verdicts import percent
-from viz.pages.shared import attention_views
+from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import show_text
@@ -24,7 +24,7 @@ from viz.pages.shared.model_words import target_label, target_noun
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model, current_theme, run_of, token_unit
 from viz.text_session import boxes_of, current_texts, texts_to_address
-from viz.widgets import FORCING_HEAD
+from viz.viewer.held_run import hold
 
 FORCED, FREE = "given: the reference", "free: the model's own words"
 
@@ -127,21 +127,24 @@ def _token(index: int) -> str:
     return visible(current_model().target.token(index))
 
 
+@st.fragment
 def _attentions(forced: Run, free: Run) -> None:
     """The same head in both runs: of the cross-attention, or of a decoder's own where there is no source."""
-    attention: Attention = "decoder" if free.encoder_input is None else "cross"
-    maps = [attention_maps(run.trace, attention, "weights") for run in (forced, free)]
-    label, where = ATTENTION_LABELS[attention], "source" if attention == "cross" else "text so far"
+    loaded = current_model()
+    name: Attention = "decoder" if free.encoder_input is None else "cross"
+    label, where = ATTENTION_LABELS[name], "source" if name == "cross" else "text so far"
     st.markdown(f"**{label} of one head in both**: where it looks in the {where}, row by row")
-    layer, head = FORCING_HEAD.pick(maps[0].n_layers, maps[0].n_heads)
-    for column, name, key, own in zip(
-        st.columns(2), (FORCED, FREE), ("forcing_forced", "forcing_free"), maps, strict=True
+    runs = [hold(run, loaded) for run in (forced, free)]
+    choice = None
+    for column, heading, key, held in zip(
+        st.columns(2), (FORCED, FREE), ("forcing_forced", "forcing_free"), runs, strict=True
     ):
         with column:
-            st.markdown(_heading(name))
-            title = f"{label}, layer {layer}, head {head}"
-            attention_views.matrix(own, layer, head, key=key, title=title, beside=maps)
-    computed_by(scaled_dot_product_attention, attention_record(free.trace, attention, layer).path)
+            st.markdown(_heading(heading))
+            alone = replace(held, families={name: held.families[name]})
+            choice = viewer(alone, key=key, prefix="forcing_", grid=False, views=["head"], detail=False)
+    assert choice is not None
+    computed_by(scaled_dot_product_attention, attention_record(free.trace, name, choice.layer).path)
 
 
 def _heading(name: str) -> str:

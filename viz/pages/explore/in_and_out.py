@@ -1,4 +1,4 @@
-"""Input and output of a run: tokens and ids, then step by step the tokens with the best others."""
+"""Input and output of a run: what was written, tokens and ids, and step by step the best next tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
 from viz.figures.decoding import step_probabilities
+from viz.figures.labels import visible_in_full
 from viz.pages.shared.figure import save_menu
-from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.model_words import mask_token, target_noun
 from viz.pages.shared.tokens import show_source, show_steps
 from viz.session import current_model, current_theme
@@ -30,26 +30,35 @@ STRIP_TITLES = {
 }
 WORDLESS = (
     "Nothing, in words: this model has no generator. What its last layer makes of each token are {d_model} "
-    "numbers, for another model to continue with. Below is how they are computed."
+    "numbers, for another model to continue with. Here is how they are computed."
 )
 
 
-def in_and_out(run: Run) -> None:
-    """Draw both halves of a run."""
+def output_line(run: Run) -> None:
+    """Draw what the model wrote: what everything else on the page is about."""
     loaded = current_model()
-    config, coder = loaded.model.config, loaded.target
-    st.header("Input")
-    show_source(
-        run, loaded.source, key="source_strip", title=STRIP_TITLES[config.kind], note=_note(loaded.source)
-    )
-    st.header("Output")
     if not run.steps:
-        st.markdown(WORDLESS.format(d_model=config.d_model))
-        return
-    if not run.has_numbers:
+        st.markdown(WORDLESS.format(d_model=loaded.model.config.d_model))
+    elif not run.has_numbers:
         st.warning(NOT_FINITE)
+    else:
+        _translation(run, loaded)
+
+
+def input_section(run: Run) -> None:
+    """Draw what the model reads: tokens and ids."""
+    loaded = current_model()
+    st.header("Input")
+    title = STRIP_TITLES[loaded.model.config.kind]
+    show_source(run, loaded.source, key="source_strip", title=title, note=_note(loaded.source))
+
+
+def output_section(run: Run) -> None:
+    """Draw step by step the tokens with the best others."""
+    if not run.steps or not run.has_numbers:
         return
-    _translation(run, loaded)
+    coder = current_model().target
+    st.header("Output")
     in_place = run.decoder_input is None
     show_steps(
         run,
@@ -68,15 +77,15 @@ def _note(coder: Coder) -> str:
 
 
 def _translation(run: Run, loaded: LoadedModel) -> None:
-    st.markdown(_what_came_out(run, loaded))
+    how = _what_came_out(run, loaded)
     if run.decoder_input is None and not run.generated:
+        st.caption(how)
         return
-    with st.container(border=True):
-        show_text(run.translation)
     if run.generated and not run.finished:
-        st.caption(
-            "It did not come to an end by itself and was stopped at the most tokens that are generated."
-        )
+        how += " It did not come to an end by itself and was stopped at the most tokens that are generated."
+    with st.container(horizontal=True, vertical_alignment="bottom", key="output"):
+        st.text(visible_in_full(run.translation) if run.translation else "(nothing)", width="content")
+        st.caption(how, width="stretch")
 
 
 def _what_came_out(run: Run, loaded: LoadedModel) -> str:
@@ -84,15 +93,15 @@ def _what_came_out(run: Run, loaded: LoadedModel) -> str:
     if run.decoder_input is None:
         return _of_masks(run, unit, knows_masks=mask_token(loaded) is not None)
     if not run.generated:
-        return f"You gave the target; the model was shown its {unit}s so far at each step (teacher forcing):"
+        return f"The target, as given: the model was shown its {unit}s so far at each step (teacher forcing)."
     is_prompt = run.encoder_input is None
     result = "The prompt, and how it continues" if is_prompt else f"Its {target_noun(loaded)}"
-    return f"The model chose the most probable {unit} at each step (greedy decoding). {result}:"
+    return f"{result}: the most probable {unit} at each step (greedy decoding)."
 
 
 def _of_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:
     if run.generated:
-        return f"In the place of each mask the model put the {unit} that it holds most probable there:"
+        return f"In the place of each mask the model put the {unit} that it holds most probable there."
     offer = f" Mask a {unit}, and it has to find it." if knows_masks else ""
     return (
         f"For each position the model says how probable every {unit} is there. No {unit} is masked, so it "

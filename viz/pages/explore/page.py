@@ -3,17 +3,17 @@
 import streamlit as st
 
 from viz.pages.explore.attention import attention_section
-from viz.pages.explore.in_and_out import in_and_out
+from viz.pages.explore.in_and_out import input_section, output_line, output_section
 from viz.pages.shared.model_words import introduction
 from viz.pages.shared.sentence import sentence_box
 from viz.session import current_model
 
-st.title("Explore")
-st.markdown(
-    f"{introduction(current_model())} Each picture was computed by the model that is chosen in the sidebar, "
-    "from the sentence in the box."
-)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.title("Explore", width="content")
+    st.caption(introduction(current_model()), width="stretch")
 run = sentence_box()
 if run is not None:
-    in_and_out(run)
+    output_line(run)
     attention_section(run)
+    input_section(run)
+    output_section(run)

@@ -10,6 +10,8 @@ import streamlit as st
 
 from viz.figures import export
 from viz.figures.chromium import find_chromium
+from viz.figures.enlarged import enlarged
+from viz.session import magnification
 
 FILES = {
     "png": ("PNG image", "image/png", export.to_png),
@@ -33,7 +35,7 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     """
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
-    st.plotly_chart(figure, theme=None, key=key, config=config, alt=caption)
+    st.plotly_chart(enlarged(figure, magnification()), theme=None, key=key, config=config, alt=caption)
     with st.container(horizontal=True, horizontal_alignment="right"):
         st.caption(caption, width="stretch")
         with st.container(width="content"):

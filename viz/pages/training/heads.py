@@ -6,23 +6,20 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from transformer.analysis.attention_maps import (
-    ATTENTION_LABELS,
-    Attention,
-    attention_maps,
-    attention_record,
-    attentions,
-)
+from transformer.analysis.attention_maps import Attention, attention_record
+from transformer.checkpoints.folder import LoadedModel
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
 from transformer.text.coder import Unit
-from viz.pages.shared import attention_views
+from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.attention_words import what
 from viz.pages.shared.explain import computed_by
-from viz.widgets import WATCHED_HEAD, follow_default, in_a_row, pick_attention, pick_button
+from viz.viewer.held_run import hold
+from viz.widgets import pick_button
 
 
 def heads_section(
+    loaded: LoadedModel,
     own: Run,
     given: Run | None,
     targets: Mapping[str, str],
@@ -32,39 +29,32 @@ def heads_section(
     note: str,
     key: str,
 ) -> None:
-    """Draw all heads of an attention, and beside them the chosen one with its tokens.
+    """Draw all heads of a model, and beside them the chosen one with its tokens.
 
     Args:
-        own: the run with the target that the model of that moment writes itself.
-        given: the run with another target, if there is one.
+        loaded: the model of that moment.
+        own: its run with the target that it writes itself.
+        given: its run with another target, if there is one.
         targets: the names of both targets: "given" and "own".
         look_for: says what there is to be found in an attention, in Markdown of ours.
         note: what the choice between the targets means.
-        key: what the keys of the picker and the views begin with.
+        key: what the keys of the picker and the viewer begin with.
     """
     run = own
-    with st.container(horizontal=True, gap="medium"):
-        attention = pick_attention(attentions(own.trace))
-        if given is not None:
-            label = "The target that the decoder reads"
-            target = pick_button(in_a_row(), label, targets, key=f"{key}_target", help=note)
-            run = given if target == "given" else own
-    maps = attention_maps(run.trace, attention, "weights")
-    left, right = st.columns([2, 3], gap="medium")
-    follow_default(WATCHED_HEAD.layer_key, maps.n_layers - 1)
-    with left:
-        layer, head = WATCHED_HEAD.pick(maps.n_layers, maps.n_heads)
-        attention_views.grid(
-            maps,
-            layer,
-            head,
-            WATCHED_HEAD.choose,
-            key=f"{key}_grid",
-            title="Attention of every layer and head at this moment of the training",
-        )
-        st.markdown(f"**Look for** {look_for(attention)}")
-    with right:
-        st.markdown(f"**{ATTENTION_LABELS[attention]}, layer {layer}, head {head}**")
-        attention_views.matrix(maps, layer, head, key=f"{key}_head", title=f"Layer {layer}, head {head}")
-        st.markdown(what(attention, unit, by_words=False))
-        computed_by(scaled_dot_product_attention, attention_record(run.trace, attention, layer).path)
+    if given is not None:
+        label = "The target that the decoder reads"
+        target = pick_button(st.segmented_control, label, targets, key=f"{key}_target", help=note)
+        run = given if target == "given" else own
+    _viewer(loaded, run, unit, look_for, key)
+
+
+@st.fragment
+def _viewer(
+    loaded: LoadedModel, run: Run, unit: Unit, look_for: Callable[[Attention], str], key: str
+) -> None:
+    choice = viewer(hold(run, loaded), key=f"{key}_viewer", prefix="watched_", views=["head", "map"])
+    computed_by(
+        scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
+    )
+    st.markdown(what(choice.attention, unit, by_words=choice.by == "word"))
+    st.markdown(f"**Look for** {look_for(choice.attention)}")

@@ -186,7 +186,7 @@ def _unknown(seen: LiveRuns, task: TaskName) -> None:
         )
     show_source(
         seen.own,
-        seen.coder,
+        seen.loaded.source,
         key="live_strip",
         title="The sentence as the model gets it",
         unit="word" if is_translation else "symbol",
@@ -195,6 +195,7 @@ def _unknown(seen: LiveRuns, task: TaskName) -> None:
 
 def _heads(task: TaskName, seen: LiveRuns) -> None:
     heads_section(
+        seen.loaded,
         seen.own,
         seen.given,
         TARGETS,

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS, SymbolTask
 from transformer.run import Run, encode_sentence, force, run_sentence
-from transformer.text.coder import Coder, EncodedSentence
+from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
 from transformer.training.live.run import FullError, LiveTraining, TrainingSlots, UserTraining
 from transformer.training.plan import TaskName, TrainingPlan
@@ -29,14 +30,14 @@ class LiveRuns:
 
     Attributes:
         step: updates so far.
-        coder: of the sentence.
+        loaded: the model.
         right: the right answer as text, where it is known.
         own: the run with the target that the model writes itself.
         given: the run with the right target, where it is known.
     """
 
     step: int
-    coder: Coder
+    loaded: LoadedModel
     right: str | None
     own: Run
     given: Run | None
@@ -129,7 +130,7 @@ def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns |
     if right is not None:
         target = encode_sentence(loaded, "target", right, "right answer")
         given = force(loaded, own.source, target, top_k=TOP_K)
-    runs = LiveRuns(step, loaded.source, right, own, given)
+    runs = LiveRuns(step, loaded, right, own, given)
     st.session_state[_RUNS] = (key, runs)
     return runs
 

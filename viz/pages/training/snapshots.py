@@ -88,8 +88,10 @@ def _moment(snapshots: Snapshots) -> None:
     with chart:
         _curve(snapshots, step)
     _translations(runs, step, snapshots.steps[-1])
-    unit = snapshot_model(snapshots, step).target.unit
+    loaded = snapshot_model(snapshots, step)
+    unit = loaded.target.unit
     heads_section(
+        loaded,
         runs.own,
         runs.given,
         TARGETS,

@@ -1,0 +1,200 @@
+"""Attention that no model of ours computed: tensors or arrays, read into what the viewer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, Attention
+from transformer.model.trace import Stack
+from transformer.text.spelling import MARK, byte_of_character, legible
+from viz.viewer.held_run import Family, Floats, HeldRun, hold_weights, side_of
+
+Layers: TypeAlias = Any
+"""The weights of each layer, (1, H, Q, K) or (H, Q, K): a list of tensors or arrays, or one of them all."""
+Tokens: TypeAlias = Sequence[str]
+
+ALMOST_1 = 0.02
+"""Rows of weights in half precision sum to 1 as exactly as this."""
+_SPACE = "Ġ"
+"""What GPT-2's tokens have for a space."""
+
+
+def hold_single(weights: Layers, queries: Tokens | None, keys: Tokens | None) -> HeldRun:
+    """Hold one attention: between the tokens of one text or, where keys are given, of two.
+
+    Raises:
+        TypeError, ValueError: for what is no attention, and for tokens that do not fit it.
+    """
+    layers = read_layers(weights, "attention")
+    n_queries, n_keys = layers[0].shape[1:]
+    if keys is None:
+        if n_queries != n_keys:
+            raise ValueError(
+                f"The attention has {n_queries} queries and {n_keys} keys: pass the tokens of the queries, "
+                "then those of the keys."
+            )
+        tokens = read_tokens(queries, n_queries, "tokens", "queries")
+        label = "Self-attention"
+        held = hold_weights({"encoder": layers}, {"encoder": tokens}, {"encoder": label})
+        if held.families["encoder"].allowed.all():
+            return held
+        return hold_weights({"decoder": layers}, {"decoder": tokens}, {"decoder": label})
+    sides: dict[Stack, Tokens] = {
+        "encoder": read_tokens(keys, n_keys, "key_tokens", "keys"),
+        "decoder": read_tokens(queries, n_queries, "query_tokens", "queries"),
+    }
+    return hold_weights({"cross": layers}, sides, {"cross": "Attention"})
+
+
+def hold_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tokens | None]) -> HeldRun:
+    """Hold up to three attentions of an encoder and a decoder; None for those that there are not.
+
+    Raises:
+        TypeError, ValueError: for what is no attention, and for tokens that do not fit it.
+    """
+    read: dict[Attention, list[Floats]] = {}
+    sides: dict[Stack, Tokens] = {}
+    for name, layers in weights.items():
+        if layers is None:
+            continue
+        read[name] = read_layers(layers, f"{name}_attention")
+        queries, module = MODULES[name]
+        keys: Stack = "encoder" if module == "cross_attn" else queries
+        for stack, count, what in zip(
+            (queries, keys), read[name][0].shape[1:], ("queries", "keys"), strict=True
+        ):
+            sides[stack] = read_tokens(tokens[stack], count, f"{stack}_tokens", f"{what} of {name}_attention")
+    return hold_weights(read, sides, ATTENTION_LABELS)
+
+
+def hold_pair(held: HeldRun, start: int) -> HeldRun:
+    """Add to a self-attention over two sentences its parts: within each, and from one to the other.
+
+    Args:
+        start: the position of the second sentence's first token.
+
+    Raises:
+        ValueError: where that makes no two sentences.
+    """
+    (whole,) = held.families.values()
+    tokens = held.sides[whole.queries].tokens
+    if whole.queries != whole.keys or not 0 < start < len(tokens):
+        raise ValueError(
+            f"sentence_b_start is {start}: it must be within the {len(tokens)} tokens of one self-attention."
+        )
+    parts = {"a": slice(start), "b": slice(start, None)}
+    families = {whole.name: replace(whole, label="Both sentences")}
+    for queries, rows in parts.items():
+        for keys, columns in parts.items():
+            allowed = whole.allowed[rows, columns]
+            # In a causal attention the first sentence never looks at the second.
+            if allowed.any():
+                name = cast(Attention, queries + keys)
+                families[name] = Family(
+                    name=name,
+                    label=f"Sentence {queries.upper()} → {keys.upper()}",
+                    queries=cast(Stack, queries),
+                    keys=cast(Stack, keys),
+                    n_layers=whole.n_layers,
+                    n_heads=whole.n_heads,
+                    allowed=allowed,
+                    weights=partial(_block, whole.weights, rows, columns),
+                )
+    sides = {cast(Stack, name): side_of(tokens[part]) for name, part in parts.items()}
+    return replace(held, sides={**held.sides, **sides}, families=families)
+
+
+def read_layers(weights: Layers, what: str) -> list[Floats]:
+    """The weights of each layer, (H, Q, K), in float32: copies, which nobody changes later.
+
+    Raises:
+        TypeError, ValueError: for what has no layers of that shape; the message names it `what`.
+    """
+    is_list = isinstance(weights, list | tuple)
+    if weights is None or (is_list and (not weights or any(layer is None for layer in weights))):
+        raise ValueError(
+            f"There is no {what}: transformers returns none with its default attention. Load the model with "
+            'attn_implementation="eager" and call it with output_attentions=True.'
+        )
+    if getattr(weights, "ndim", 0) == 3:
+        weights = [weights]
+    layers = [_read_layer(layer, f"Layer {number} of {what}") for number, layer in enumerate(weights)]
+    shapes = {layer.shape for layer in layers}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"The layers of {what} have different shapes (heads, queries, keys): {sorted(shapes)}."
+        )
+    return layers
+
+
+def read_tokens(tokens: Tokens | None, count: int, what: str, of: str) -> tuple[str, ...]:
+    """As many tokens as there are queries or keys.
+
+    Raises:
+        TypeError: for ids, or for a text.
+        ValueError: for more or fewer tokens, or none.
+    """
+    if tokens is None:
+        raise ValueError(f"There are no {what}: pass the {count} tokens of the {of}.")
+    listed = () if isinstance(tokens, str) else tuple(tokens)
+    if not listed or not all(isinstance(token, str) for token in listed):
+        raise TypeError(
+            f"{what} must be a list of tokens, such as tokenizer.convert_ids_to_tokens(input_ids[0]) gives."
+        )
+    if len(listed) != count:
+        raise ValueError(f"There are {len(listed)} {what} for {count} {of}.")
+    return listed
+
+
+def pretty(tokens: Tokens) -> tuple[str, ...]:
+    """Tokens as ours are shown: those of GPT-2's alphabet as the text that they spell, with ▁ for a space."""
+    text = "".join(tokens)
+    if _SPACE not in text or MARK in text:
+        return tuple(tokens)
+    return tuple(legible(byte_of_character(token)) for token in tokens)
+
+
+def unusual_rows(held: HeldRun) -> str:
+    """Say which rows do not sum to 1; "" where all do, but for those of queries that look at nothing."""
+    for family in held.families.values():
+        for layer in range(family.n_layers):
+            sums = family.weights(layer).sum(axis=-1, dtype=np.float64)
+            farthest = sums.flat[int(np.abs(np.where(sums == 0, 1, sums) - 1).argmax())]
+            if farthest and abs(farthest - 1) > ALMOST_1:
+                return (
+                    f"A row of layer {layer} of the {family.label.lower()} sums to {farthest:.3g}, not to 1: "
+                    "these may be scores, or weights after dropout (call model.eval())."
+                )
+    return ""
+
+
+def _read_layer(layer: Any, what: str) -> Floats:
+    if isinstance(layer, list | tuple):
+        raise TypeError(
+            f"{what} is a {type(layer).__name__} of tensors: of what generate() returns, pass one step."
+        )
+    if hasattr(layer, "detach"):  # a tensor of torch, anywhere and of any precision
+        layer = layer.detach().float().cpu().numpy()
+    weights = np.array(layer, np.float32)
+    if weights.ndim == 4 and len(weights) == 1:
+        weights = weights[0]
+    if weights.ndim == 4:
+        raise ValueError(
+            f"{what} has {len(weights)} sentences: pass one, such as [layer[0] for layer in attention]."
+        )
+    if weights.ndim != 3 or not weights.size:
+        raise ValueError(
+            f"{what} has the shape {weights.shape}: it has to be (heads, queries, keys), or 1 of these."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError(f"{what} has numbers that are not finite.")
+    return weights
+
+
+def _block(weights: Callable[[int], Floats], rows: slice, columns: slice, layer: int) -> Floats:
+    return weights(layer)[:, rows, columns]

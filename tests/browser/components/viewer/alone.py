@@ -1,0 +1,84 @@
+"""The viewer where only the test asks and answers, on a page that calls itself one of Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from playwright.sync_api import Page
+
+from scripts.browser import ROOT
+from tests.browser.apps.synthetic import held_run
+from viz.components.shared.client_view import JSON
+from viz.theme import palette
+from viz.viewer.choice import Choice
+from viz.viewer.frames import WHOLE, run_frame, update_frame
+from viz.viewer.held_run import HeldRun
+
+BUILT = ROOT / "headlight" / "browser"
+MOUNT = """
+async ([scripts, frame]) => {
+  const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  const [{ mount }, { default: update }] = await Promise.all(scripts.map(load));
+  const [asked, told] = [[], []];
+  const host = {
+    get: () => Uint8Array.from(frame),
+    onChange() {},
+    select: (choice) => told.push(choice),
+  };
+  const app = document.body.appendChild(document.createElement("div"));
+  Object.assign(app.dataset, { testid: "stApp", testScriptState: "notRunning" });
+  const root = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
+  const leave = mount(root, host);
+  const setTriggerValue = (_, names) => asked.push(names);
+  const answer = (bytes) => update({ parentElement: root, data: Uint8Array.from(bytes), setTriggerValue });
+  const run = (state) => { app.dataset.testScriptState = state; };
+  window.alone = { asked, told, answer, leave, run };
+}
+"""
+"""The viewer with a host of the test's own, as any host mounts it."""
+PATIENCE = 1500
+"""Milliseconds after which the viewer asks again for what has not come."""
+LONG = held_run((2, 8), (WHOLE + 1, WHOLE + 2))
+
+
+class Alone:
+    """The viewer on a page that has nothing else, where time stands still and the test answers."""
+
+    def __init__(self, page: Page, url: str, held: HeldRun, choice: Choice) -> None:
+        self.page, self.held, self.choice = page, held, choice
+        page.goto(f"{url}/_stcore/health")
+        page.clock.pause_at(3_600_000)
+        scripts = [
+            (BUILT / f"{name}.js").read_text(encoding="utf-8") for name in ("attention", "attention_update")
+        ]
+        page.evaluate(MOUNT, [scripts, list(run_frame(held, palette("light"), channel="alone"))])
+        self.answer([])
+
+    def answer(self, pieces: Sequence[str]) -> None:
+        update = update_frame(self.held, self.choice, pieces, channel="alone")
+        self.page.evaluate("(update) => window.alone.answer(update)", list(update))
+
+    def choose_head(self, head: int) -> None:
+        self.page.get_by_role("combobox", name="Head").select_option(label=f"head {head}")
+
+    def run(self, state: Literal["running", "notRunning"]) -> None:
+        """Say that Streamlit runs the page, or that the page is at rest."""
+        self.page.evaluate("(state) => window.alone.run(state)", state)
+
+    def leave(self) -> None:
+        """Take the viewer off the page, as a host does that shows something else."""
+        self.page.evaluate("window.alone.leave()")
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """The names of pieces in each request, once what the user does has been told."""
+        self.page.clock.run_for(1)
+        asked: list[list[str]] = self.page.evaluate("window.alone.asked")
+        return asked
+
+    @property
+    def told(self) -> list[dict[str, JSON]]:
+        """What was chosen, as often as it was told."""
+        told: list[dict[str, JSON]] = self.page.evaluate("window.alone.told")
+        return told

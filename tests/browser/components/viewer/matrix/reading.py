@@ -1,0 +1,128 @@
+"""The grid and the matrix of a small run, and the numbers that they are to show."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.components.views import move_to, open_view
+from transformer.analysis.attention_maps import Attention
+from viz.viewer.held_run import HeldRun
+
+ATTENTIONS: list[Attention] = ["encoder", "decoder", "cross"]
+LAYER, HEAD = 1, 2
+MEASURES = {
+    "weights": "attention weight",
+    "scores": "score",
+    "masked": "score",
+    "moved": "length of what is moved",
+}
+READ_TABLE = """
+table => [...table.rows].map(row => [...row.cells].map(cell =>
+  (cell.querySelector(".word") ?? cell).textContent))
+"""
+CELL_OF = """
+(root, [query, key]) => {
+  const { cell, corner } = root.state().matrices[0];
+  const box = root.querySelector(".hl-head .hl-box");
+  const [x, y] = [corner[0] + (key + 0.5) * cell[0], corner[1] + (query + 0.5) * cell[1]];
+  return [x - box.scrollLeft, y - box.scrollTop];
+}
+"""
+Floats = NDArray[np.float32]
+
+
+def open_viewer(page: Page, url: str, text: str = "short") -> Locator:
+    """Open a viewer of its own, with the table of its matrix open, at one head."""
+    view = open_view(page, url, "viewer", f"text={text}")
+    view.locator(".hl-more > summary").click()
+    matrix(view).locator("summary").click()
+    choose(view, "Layer", str(LAYER))
+    choose(view, "Head", str(HEAD))
+    return view
+
+
+def matrix(view: Locator) -> Locator:
+    return view.locator(".hl-head")
+
+
+def choose(view: Locator, label: str, value: str) -> None:
+    picker(view, label).select_option(value)
+
+
+def picker(view: Locator, label: str) -> Locator:
+    return view.get_by_role("combobox", name=label, exact=True)
+
+
+def press(view: Locator, group: str, name: str) -> None:
+    view.get_by_role("group", name=group).get_by_role("button", name=name, exact=True).click()
+
+
+def read_table(view: Locator, caption: str) -> list[list[str]]:
+    """The texts of the table of the matrix, as soon as it is of what its caption says."""
+    table = matrix(view).locator("table")
+    expect(table.locator("caption")).to_have_text(re.compile(caption))
+    rows: list[list[str]] = table.evaluate(READ_TABLE)
+    return rows
+
+
+def numbers_of(rows: list[list[str]]) -> list[list[str]]:
+    """The cells of a table without its headings and its sums."""
+    body = [row[1:] for row in rows[1:]]
+    return body[:-1] if rows[-1][0] in ("received", "sum") else body
+
+
+def written(values: NDArray[Any]) -> list[list[str]]:
+    """Numbers as the viewer writes them: a minus is a minus sign, and 0 has none."""
+    texts = [[f"{float(value):.4f}" for value in row] for row in values]
+    return [[re.sub(r"^-(?=[0.]*$)", "", text).replace("-", "−") for text in row] for row in texts]
+
+
+def hover(page: Page, view: Locator, query: int, key: int) -> None:
+    """Point at a cell; one past the last row or column is a sum, which is seen where the cells end."""
+    box = matrix(view).locator(".hl-box").first
+    box.scroll_into_view_if_needed()
+    at = view.evaluate(CELL_OF, [query, key])
+    move_to(page, box, *at)
+
+
+def shown(held: HeldRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
+    """A measure of a head, from the run's own numbers."""
+    family = held.families[attention]
+    weights = family.weights(LAYER)[head]
+    if measure == "moved":
+        assert family.lengths is not None
+        lengths = family.lengths(LAYER)
+        assert lengths is not None
+        return weights * lengths[head]
+    if measure == "weights":
+        return weights
+    assert family.scores is not None
+    return family.scores(LAYER)[head]
+
+
+def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: str) -> list[list[str]]:
+    """Closed cells say why; a score before the mask is there all the same."""
+    reason = "masked: future: comes after the query"
+    told = f"%s ({reason})" if measure == "scores" else reason
+    return [
+        [text if is_open else told.replace("%s", text) for text, is_open in zip(row, cells, strict=True)]
+        for row, cells in zip(texts, allowed, strict=True)
+    ]
+
+
+def by_words(values: Floats, held: HeldRun, attention: Attention) -> NDArray[np.float64]:
+    """What the tokens of a key's word add up to, averaged over those of the query's word."""
+    family = held.families[attention]
+    rows, columns = (held.sides[stack].words for stack in (family.queries, family.keys))
+    assert rows is not None
+    assert columns is not None
+    exact = values.astype(np.float64)
+    summed = np.stack(
+        [exact[:, columns.word_of == word].sum(axis=1) for word in range(len(columns.labels))], axis=1
+    )
+    return np.stack([summed[rows.word_of == word].mean(axis=0) for word in range(len(rows.labels))])

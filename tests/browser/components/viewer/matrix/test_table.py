@@ -1,0 +1,147 @@
+"""The table of the matrix: every number that it shows is one of the run."""
+
+from __future__ import annotations
+
+import csv
+import re
+from io import StringIO
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.apps.tiny_run import TWIN, tiny_held
+from tests.browser.components.viewer.matrix.reading import (
+    ATTENTIONS,
+    HEAD,
+    LAYER,
+    MEASURES,
+    by_words,
+    choose,
+    hover,
+    matrix,
+    numbers_of,
+    open_viewer,
+    press,
+    read_table,
+    shown,
+    with_reasons,
+    written,
+)
+from tests.browser.components.views import state
+from transformer.analysis.attention_maps import Attention
+from viz.figures.labels import visible
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
+    held, view = tiny_held("short"), open_viewer(page, url)
+    family = held.families[attention]
+    press(view, "Which attention", family.label)
+    for measure, label in MEASURES.items():
+        choose(view, "What each cell shows", measure)
+        rows = read_table(view, f"^{family.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
+        expected = with_reasons(written(shown(held, attention, measure)), family.allowed, measure)
+        if measure == "masked":  # its caption is that of the scores
+            expect(matrix(view).locator("td").filter(has_text="(masked")).to_have_count(0)
+            rows = read_table(view, "score")
+        assert numbers_of(rows) == expected, measure
+        queries, keys = held.sides[family.queries].tokens, held.sides[family.keys].tokens
+        assert rows[0][1:] == [visible(token) for token in keys]
+        assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention: Attention) -> None:
+    held, view = tiny_held("short"), open_viewer(page, url)
+    family = held.families[attention]
+    press(view, "Which attention", family.label)
+    for measure in ("weights", "moved"):
+        choose(view, "What each cell shows", measure)
+        choose(view, "What a row and a column is", "word")
+        rows = read_table(view, MEASURES[measure])
+        values = by_words(shown(held, attention, measure), held, attention).astype(np.float32)
+        opened = by_words(family.allowed.astype(np.float32), held, attention) > 0
+        assert numbers_of(rows) == with_reasons(written(values), opened, measure)
+        words = held.sides[family.keys].words
+        assert words is not None
+        assert rows[0][1:] == list(words.labels)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
+    held, view = tiny_held("short"), open_viewer(page, url)
+    others = {"head 0": shown(held, "cross", measure, 0), TWIN: shown(held.others[TWIN](), "cross", measure)}
+    chosen = shown(held, "cross", measure)
+    choose(view, "What each cell shows", measure)
+    for against, values in others.items():
+        choose(view, "What the head is compared with", against)
+        press(view, "Show", "other")
+        rows = read_table(view, f"{against[1:]}$")
+        assert numbers_of(rows) == written(values)
+        press(view, "Show", "difference")
+        rows = read_table(view, f"difference, Chosen − {against}$")
+        assert numbers_of(rows) == written(chosen - values)
+        assert state(view)["selected"] == [LAYER, HEAD]
+        press(view, "Show", "all three")
+        expect(matrix(view).get_by_label("Table of", exact=True).locator("option")).to_have_count(3)
+
+
+def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page: Page, url: str) -> None:
+    held, view = tiny_held("short"), open_viewer(page, url)
+    sides = [held.sides[stack] for stack in ("decoder", "encoder")]
+    rows, columns = (
+        [i for i in range(len(side.tokens)) if i not in {*side.special, *side.punctuation}] for side in sides
+    )
+    weights = shown(held, "cross", "weights").astype(np.float64)[rows]
+    kept = weights[:, columns]
+    about = matrix(view).locator(".hl-matrix-bar .hl-quiet")
+    choose(view, "Special tokens and punctuation", "hide")
+    hidden = 1 - kept.sum(axis=1) / weights.sum(axis=1)
+    expect(about).to_have_text(f"hidden: {100 * hidden.mean():.1f} % of the attention")
+    assert numbers_of(read_table(view, "attention weight")) == written(kept.astype(np.float32))
+    choose(view, "Special tokens and punctuation", "spread")
+    expect(about).to_contain_text("spread over the rest")
+    spread = kept / (1 - hidden)[:, None]
+    assert numbers_of(read_table(view, "attention weight")) == written(spread.astype(np.float32))
+    np.testing.assert_allclose(spread.sum(axis=1), 1, atol=1e-6)
+
+
+def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
+    held, view = tiny_held("short"), open_viewer(page, url)
+    for measure, title in (("weights", "received"), ("moved", "sum")):
+        choose(view, "What each cell shows", measure)
+        values = shown(held, "cross", measure).astype(np.float64)
+        rows = read_table(view, MEASURES[measure])
+        assert rows[-1][0] == title
+        assert [rows[-1][1:]] == written(values.sum(axis=0)[None])
+        hover(page, view, len(values), 3)
+        tip = view.locator(".hl-tip:visible")
+        expect(tip.locator(".value")).to_have_text(f"{values[:, 3].sum():.4f}")
+        expect(tip).to_contain_text("receives")
+    # What is moved has rows that do not sum to 1: these stand beside it.
+    hover(page, view, 2, values.shape[1])
+    expect(view.locator(".hl-tip:visible .value")).to_have_text(f"{values[2].sum():.4f}")
+
+
+def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    held, view = tiny_held("short"), open_viewer(page, url)
+    press(view, "Which attention", "Cross-attention")
+    matrix(view).get_by_role("button", name="Copy as CSV").click()
+    expect(matrix(view).get_by_role("button", name="Copied 24 rows")).to_be_visible()
+    rows = list(csv.reader(StringIO(page.evaluate("navigator.clipboard.readText()"))))
+    copied = np.array([row[1:] for row in rows[1:-1]], np.float32)
+    np.testing.assert_array_equal(copied, shown(held, "cross", "weights"))
+    assert rows[0][1:] == [visible(token) for token in held.sides["encoder"].tokens]
+
+
+def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
+    held, view = tiny_held("long"), open_viewer(page, url, "long")
+    press(view, "Which attention", "Cross-attention")
+    choose(view, "What each cell shows", "moved")
+    rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of what is moved")
+    assert numbers_of(rows) == written(shown(held, "cross", "moved"))
+    choose(view, "What a row and a column is", "word")
+    expected = by_words(shown(held, "cross", "moved"), held, "cross").astype(np.float32)
+    assert numbers_of(read_table(view, "moved")) == written(expected)

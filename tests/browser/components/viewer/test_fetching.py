@@ -1,0 +1,109 @@
+"""Of a long run the browser fetches what it shows: once, in one request at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.apps.synthetic import cross_weights
+from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
+from tests.browser.components.viewer.line import Line
+from tests.browser.components.views import Traffic, at_cell, click_map, matrix, open_view, state
+from tests.browser.conftest import OpenPage
+from viz.viewer.choice import Choice
+from viz.viewer.frames import WHOLE
+
+
+@pytest.fixture
+def timeless_page(open_page: OpenPage) -> Iterator[Page]:
+    """One in which time stands still, in a browser context that is not used again."""
+    page = open_page()
+    page.clock.install(time=0)
+    yield page
+    page.context.close()
+
+
+@pytest.mark.parametrize("tokens,most", [(64, 3 * 48 * 64 * 64 * 4 + 100_000), (512, 8_000_000)])
+def test_a_long_run_comes_in_pieces(page: Page, traffic: Traffic, url: str, tokens: int, most: int) -> None:
+    open_view(page, url, "viewer", f"queries={tokens}&keys={tokens}")
+    assert traffic.received < most
+
+
+def test_what_is_missing_is_asked_for_in_one_request_at_a_time(timeless_page: Page, url: str) -> None:
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    assert len(alone.asked) == 1
+    assert set(alone.asked[0]) == {"pooled:cross", "head:cross:1:3"}
+    for head in (4, 5, 7):
+        alone.choose_head(head)
+    assert len(alone.asked) == 1, "the answer is still to come"
+    assert alone.told == [], "the user has not come to rest"
+    alone.answer(alone.asked[0])
+    assert alone.asked[1] == ["head:cross:1:7"], "what is shown comes before what may be wanted next"
+    alone.answer(alone.asked[1])
+    assert set(alone.asked[2]) == {"head:cross:1:6", "head:cross:0:7"}
+    alone.answer(alone.asked[2])
+    assert len(alone.asked) == 3, "all of it is here"
+    alone.page.clock.run_for(2 * PATIENCE)
+    assert len(alone.asked) == 3
+    assert [choice["head"] for choice in alone.told] == [7]
+
+
+def test_what_never_came_is_asked_for_again(timeless_page: Page, url: str) -> None:
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    alone.page.clock.run_for(PATIENCE)
+    [first, again] = alone.asked
+    assert again == first
+
+
+def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: str) -> None:
+    """Streamlit drops what such a run has not sent of the viewer's fragment, and the page breaks."""
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    alone.answer(alone.asked[0])
+    n_asked = len(alone.asked)
+    alone.run("running")
+    alone.choose_head(6)
+    alone.page.clock.run_for(2 * PATIENCE)
+    assert len(alone.asked) == n_asked
+    alone.run("notRunning")
+    assert alone.asked[n_asked:] == [["head:cross:1:6"]]
+
+
+def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url: str) -> None:
+    """The server would go back to the page that is being left. After a link that led nowhere the viewer goes on."""
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    alone.answer(alone.asked[0])
+    n_asked = len(alone.asked)
+    alone.page.evaluate("document.documentElement.dataset.following = '/training'")
+    alone.choose_head(6)
+    alone.page.clock.run_for(2 * PATIENCE)
+    assert len(alone.asked) == n_asked
+    alone.page.evaluate("delete document.documentElement.dataset.following")
+    assert alone.asked[n_asked:] == [["head:cross:1:6"]]
+
+
+def test_a_viewer_that_has_left_the_page_asks_for_nothing(timeless_page: Page, url: str) -> None:
+    """The page would run for it again and again, and what is typed meanwhile could be lost."""
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    assert len(alone.asked) == 1
+    alone.leave()
+    alone.answer([])
+    alone.page.clock.run_for(2 * PATIENCE)
+    assert len(alone.asked) == 1
+
+
+def test_a_head_that_is_not_here_is_waited_for_and_then_right(open_page: OpenPage, url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "viewer", f"queries={WHOLE + 6}&keys={WHOLE + 9}")
+    line.hold()
+    click_map(page, view, 1, 2)
+    assert state(view)["selected"] == [1, 2]
+    expect(matrix(view)).to_have_class(re.compile("hl-waiting"))
+    line.release()
+    expect(matrix(view)).not_to_have_class(re.compile("hl-waiting"))
+    at_cell(page, view, 5, 7)
+    number = cross_weights(WHOLE + 6, WHOLE + 9)[1, 2, 5, 7]
+    expect(matrix(view).locator(".hl-tip .value")).to_have_text(f"{number:.4f}")

@@ -1,0 +1,294 @@
+"""The map of the viewer in a real browser: its numbers, its one token, its heads, and what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.apps.map_app import DEPTH, N_HEADS, TARGET, tiny_run
+from tests.browser.apps.synthetic import attention
+from tests.browser.components.views import APPS, check_fits, ink, move_to, open_view, state
+from tests.browser.conftest import Serve
+from tests.browser.headlight import settle, wait_until
+from transformer.analysis.attention_maps import Attention, attention_record
+from viz.components.shared.client_view import JSON
+
+SOURCE, TARGETS = 0, 1
+LAST: dict[Attention, int] = {"encoder": 1, "cross": 2, "decoder": 2}
+"""The layers that are shown where layer 2 is chosen: the encoder has two."""
+
+
+@pytest.fixture
+def page(page: Page) -> Page:
+    """The same for all tests here, once what the last one chose has been told."""
+    if page.url.startswith("http"):
+        settle(page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def url(serve: Serve) -> str:
+    return serve(APPS / "map_app.py")
+
+
+def weights(name: Attention) -> NDArray[np.float32]:
+    """(H, Q, K) of the layer that is shown, as the trace has them."""
+    run, _ = tiny_run()
+    found: NDArray[np.float32] = attention_record(run.trace, name, LAST[name]).weights[0].numpy()
+    return found
+
+
+def map_state(view: Locator) -> dict[str, JSON]:
+    told: dict[str, JSON] = state(view)["map"]
+    return told
+
+
+def at_token(view: Locator, column: int, position: int) -> None:
+    """Move the pointer over a token."""
+    box = view.locator(".hl-map .hl-box")
+    box.evaluate("box => box.scrollIntoView({block: 'center'})")
+    x, y = map_state(view)["middles"][column][position]
+    move_to(view.page, box, x, y)
+    wait_until(view.page, lambda: map_state(view)["hovered"] == [column, position], "it is not hovered")
+
+
+def click_token(view: Locator, column: int, position: int) -> None:
+    at_token(view, column, position)
+    view.page.mouse.down()
+    view.page.mouse.up()
+
+
+def beside(view: Locator, column: int) -> NDArray[np.float64]:
+    """The numbers beside the tokens of a column: (heads or their mean, T)."""
+    return np.array([numbers for _, numbers in map_state(view)["beside"][column]])
+
+
+def means(of: NDArray[np.float32]) -> NDArray[np.float32]:
+    result: NDArray[np.float32] = of.mean(axis=0)
+    return result
+
+
+def head(view: Locator, number: int) -> Locator:
+    return view.get_by_role("button", name=f"head {number}", exact=True)
+
+
+# Numbers
+
+
+def test_a_target_token_has_its_rows_of_cross_and_decoder_attention(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    for position in (0, 4, 9):
+        at_token(view, TARGETS, position)
+        shown, cross, own = beside(view, SOURCE), weights("cross"), weights("decoder")
+        expected = cross[:, position] if len(shown) > 1 else cross[:, position].mean(axis=0, keepdims=True)
+        np.testing.assert_allclose(shown, expected, atol=1e-6)
+        expected = own[:, position] if len(shown) > 1 else own[:, position].mean(axis=0, keepdims=True)
+        np.testing.assert_allclose(beside(view, TARGETS), expected, atol=1e-6)
+
+
+def test_a_source_token_has_its_row_of_the_encoder_and_its_column_of_cross_attention(
+    page: Page, url: str
+) -> None:
+    view = open_view(page, url, "tiny")
+    head(view, 2).dblclick()
+    at_token(view, SOURCE, 3)
+    np.testing.assert_array_equal(beside(view, SOURCE)[0], weights("encoder")[2, 3])
+    np.testing.assert_array_equal(beside(view, TARGETS)[0], weights("cross")[2, :, 3])
+
+
+def test_the_tables_name_the_strongest_keys_of_every_head(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    click_token(view, TARGETS, 5)
+    tables = view.locator(".hl-rows table")
+    expect(tables).to_have_count(2)
+    expect(tables.filter(has_text="Cross-attention, layer 2")).to_contain_text("looks at")
+    rows = tables.filter(has_text="Cross-attention").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    for number, row in enumerate(rows.all()):
+        strongest = np.sort(weights("cross")[number, 5])[::-1][:4]
+        assert row.locator(".weight").all_inner_texts() == [f"{weight:.3f}" for weight in strongest]
+    click_token(view, SOURCE, 1)
+    expect(tables.filter(has_text="Cross-attention")).to_contain_text("is looked at by")
+
+
+def test_the_layers_of_all_attentions_are_said(page: Page, url: str) -> None:
+    """The chosen layer is the encoder's last one where the encoder has fewer."""
+    view = open_view(page, url, "tiny")
+    note = view.locator(".hl-map > .hl-note")
+    for told in (
+        "Encoder self-attention, layer 1",
+        "Cross-attention, layer 2",
+        "Decoder self-attention, layer 2",
+    ):
+        expect(note).to_contain_text(told)
+
+
+def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    n_source, n_target = weights("cross").shape[2], len(TARGET.split()) + 1
+    assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_target]
+    view.get_by_role("button", name="this attention").click()
+    assert [len(own) for own in map_state(view)["middles"]] == [n_target, n_source]
+    view.get_by_role("button", name="Encoder self-attention").click()
+    assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_source]
+    head(view, 0).dblclick()
+    at_token(view, 1, 2)
+    run, _ = tiny_run()
+    layer = int(view.get_by_role("combobox").first.input_value())
+    expected = attention_record(run.trace, "encoder", layer).weights[0, 0, :, 2].numpy()
+    np.testing.assert_array_equal(beside(view, 0)[0], expected)
+    expect(page.get_by_text("families one")).to_be_visible()
+
+
+def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: str) -> None:
+    view = open_view(page, url, "encoder")
+    expect(view.get_by_role("button", name="this attention")).to_be_hidden()
+    at_token(view, 0, 1)
+    np.testing.assert_allclose(beside(view, 1).sum(axis=1), 1, atol=1e-6)
+
+
+# The one token
+
+
+def test_a_click_locks_a_token_and_escape_frees_it(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    click_token(view, TARGETS, 4)
+    page.mouse.move(0, 0)
+    assert (map_state(view)["locked"], map_state(view)["hovered"]) == ([TARGETS, 4], None)
+    locked = beside(view, SOURCE)
+    at_token(view, TARGETS, 6)
+    assert not np.allclose(beside(view, SOURCE), locked)
+    page.mouse.move(0, 0)
+    np.testing.assert_array_equal(beside(view, SOURCE), locked)
+    view.locator(".hl-map .hl-box").focus()
+    page.keyboard.press("Escape")
+    assert map_state(view)["locked"] is None
+    assert beside(view, SOURCE).size == 0
+
+
+def test_a_second_click_frees_a_token(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    click_token(view, SOURCE, 2)
+    assert map_state(view)["locked"] == [SOURCE, 2]
+    click_token(view, SOURCE, 2)
+    assert map_state(view)["locked"] is None
+
+
+def test_a_locked_token_stays_locked_in_another_picture(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    click_token(view, TARGETS, 4)
+    view.get_by_role("button", name="this attention").click()
+    assert map_state(view)["locked"] == [0, 4]
+    view.get_by_role("button", name="all of the run").click()
+    assert map_state(view)["locked"] == [TARGETS, 4]
+
+
+def test_arrow_keys_reach_every_token_and_enter_locks(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    box = view.locator(".hl-map .hl-box")
+    box.focus()
+    assert box.get_attribute("aria-label")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    assert map_state(view)["hovered"] == [TARGETS, 2]
+    said = view.locator(".hl-map > .hl-say")
+    strongest = np.sort(means(weights("cross"))[2])[-1]
+    expect(said).to_contain_text(f"{strongest:.2f}")
+    expect(said).to_contain_text("Decoder self-attention, layer 2")
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Locked")
+    assert map_state(view)["locked"] == [TARGETS, 2]
+
+
+def test_a_focused_token_leaves_only_its_lines(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    canvases = view.locator(".hl-map canvas")
+    before = ink(canvases.nth(1))
+    at_token(view, TARGETS, 5)
+    expect(canvases.first).to_have_css("opacity", "0.06")
+    assert ink(canvases.nth(1)) > before
+
+
+# Heads and mass
+
+
+def test_heads_are_toggled_and_isolated_and_the_choice_is_told(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    head(view, 1).click()
+    assert map_state(view)["shown"] == [0, 2]
+    expect(page.get_by_text("heads (0, 2), mass 90")).to_be_visible()
+    head(view, 2).dblclick()
+    assert map_state(view)["shown"] == [2]
+    head(view, 2).dblclick()
+    assert map_state(view)["shown"] == [0, 1, 2]
+    head(view, 0).dblclick()
+    head(view, 0).click()
+    assert map_state(view)["shown"] == []
+    view.get_by_role("button", name="all", exact=True).click()
+    assert map_state(view)["shown"] == [0, 1, 2]
+    expect(page.get_by_text("heads None, mass 90")).to_be_visible()
+
+
+def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny")
+    words = view.locator(".hl-mass-words")
+    expect(words).to_have_text("Lines show at least 90 % of each row’s attention.")
+    lines = view.locator(".hl-map canvas").first
+    before = ink(lines)
+    view.get_by_role("slider").fill("30")
+    expect(words).to_contain_text("at least 30 %")
+    wait_until(page, lambda: map_state(view)["isPainted"], "the lines are never all drawn")
+    assert ink(lines) < before
+    expect(page.get_by_text("heads None, mass 30")).to_be_visible()
+
+
+def test_it_is_said_how_much_is_hidden(page: Page, url: str) -> None:
+    """The weight of the rows shown on special tokens and punctuation, averaged over rows and heads."""
+    view = open_view(page, url, "tiny", "special=hide")
+    source, target = [5, 6], [0, 9]  # the full stop and what frames a sentence
+    words = view.locator(".hl-mass-words")
+    framed: list[tuple[Attention, list[int], list[int]]] = [
+        ("encoder", source, source),
+        ("cross", target, source),
+        ("decoder", target, target),
+    ]
+    for name, queries, keys in framed:
+        rows = np.delete(weights(name), queries, axis=1)
+        label = {"cross": "cross-attention"}.get(name, f"{name} self-attention")
+        expect(words).to_contain_text(f"{100 * rows[:, :, keys].sum(axis=-1).mean():.1f} % ({label})")
+    at_token(view, TARGETS, 2)
+    assert beside(view, SOURCE).sum() < len(beside(view, SOURCE))
+
+
+def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
+    view = open_view(page, url, "tiny", "special=spread")
+    expect(view.locator(".hl-mass-words")).to_contain_text("their share is spread over the rest")
+    head(view, 0).dblclick()
+    at_token(view, TARGETS, 3)
+    np.testing.assert_allclose(beside(view, SOURCE).sum(), 1, atol=1e-5)
+
+
+# Long sentences and narrow windows
+
+
+def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
+    view = open_view(page, url, "long", "tokens=100")
+    note = view.locator(".hl-map > .hl-note")
+    expect(note).not_to_contain_text("to come")
+    head(view, N_HEADS - 1).dblclick()
+    view.locator(".hl-map .hl-box").evaluate("box => box.scrollTo(0, 1e6)")
+    wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
+    at_token(view, TARGETS, 97)
+    expected = attention(DEPTH["cross"], N_HEADS, 100, 100, causal=False)[-1, -1, 97]
+    np.testing.assert_array_equal(beside(view, SOURCE)[0], expected)
+    box = view.locator(".hl-map .hl-box").bounding_box()
+    assert box is not None
+    assert box["height"] <= 640
+
+
+def test_the_map_fits_a_phone(page: Page, url: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    view = open_view(page, url, "tiny")
+    check_fits(view, 400)

@@ -1,0 +1,115 @@
+"""JupyterLab on a free port, with a home of its own: nothing of the user's is read or written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import files
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Page, expect
+
+from scripts.browser import ROOT, free_port
+
+START_SECONDS = 120.0
+QUIET = {"fetchNews": "false", "checkForUpdates": False}
+"""No news and no updates from the network, and no question whether they are wanted."""
+KNOWS_WIDGETS = """
+() => {
+  const { context } = window.jupyterapp?.shell.currentWidget ?? {};
+  return Boolean(context?.sessionContext.session?.kernel?._targetRegistry["jupyter.widget"]);
+}
+"""
+"""Whether the notebook would take a widget from its kernel; one that comes before is lost without a word."""
+
+
+@contextmanager
+def jupyter_lab(home: Path) -> Iterator[str]:
+    """Run JupyterLab on the notebooks of a folder until the block ends; give its address.
+
+    Raises:
+        RuntimeError: it did not come up in time; the message holds what it printed.
+    """
+    settings = home / ".jupyter" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET), encoding="utf-8")
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--IdentityProvider.token=",
+    ]
+    command += ["--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    command += [f"--ServerApp.root_dir={home}", "--LabApp.extension_manager=readonly"]
+    command += ["--LabApp.expose_app_in_browser=True"]  # for KNOWS_WIDGETS
+    data = shared_data()
+    environment = os.environ | {"HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment |= {"JUPYTER_PATH": str(data), "JUPYTERLAB_DIR": str(data / "lab")}
+    environment["JUPYTER_CONFIG_PATH"] = str(data.parents[1] / "etc" / "jupyter")
+    with tempfile.TemporaryFile("w+") as log:
+        server = subprocess.Popen(command, cwd=home, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            if not _comes_up(server, f"{url}/api/status"):
+                log.seek(0)
+                raise RuntimeError(f"JupyterLab did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
+            yield url
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def write_notebook(path: Path, *cells: str) -> None:
+    """Write a notebook of code cells that have not been run."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, path)
+
+
+def open_notebook(page: Page, url: str, name: str) -> None:
+    """Open a notebook, and wait until its kernel has started."""
+    page.goto(f"{url}/lab/tree/{name}?reset")
+    # The kernel's own sign in the tool bar is idle before the kernel is.
+    expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+    page.wait_for_function(KNOWS_WIDGETS)
+
+
+def run_all_cells(page: Page) -> None:
+    """Run the notebook, as its menu does."""
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+
+def run_cell(page: Page, source: str) -> None:
+    """Run the cell that has this source, once more."""
+    page.locator(".jp-CodeCell .jp-InputArea").filter(has_text=source).get_by_role("textbox").click()
+    page.keyboard.press("Control+Enter")
+
+
+def shared_data() -> Path:
+    """The folder share/jupyter that anywidget is installed with, wherever this environment has it."""
+    manifest = Path("labextensions", "anywidget", "package.json")
+    found = next(file for file in files("anywidget") or () if file.parts[-3:] == manifest.parts)
+    return Path(found.locate()).resolve().parents[2]
+
+
+def _comes_up(server: subprocess.Popen[bytes], address: str) -> bool:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            time.sleep(0.1)
+    return False

@@ -1,0 +1,266 @@
+"""A saved page, opened from the disk: it shows the numbers of its run, asks nobody for anything, and says
+what it lacks.
+
+Its policy forbids what `wait_for_function` needs: only `expect` waits here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import headlight
+from tests.browser.conftest import OpenPage, guarded_page
+from tests.browser.headlight import settle, visit
+from viz.figures.labels import visible, visible_in_full
+from viz.viewer import contents
+from viz.viewer.choice import Choice
+from viz.viewer.held_run import hold_weights
+from viz.viewer.page import Heading, page
+
+SENTENCE = "Yesterday I saw a black cat."
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script>",
+    '"><img src=x onerror=alert(2)>',
+    "\u202eabc\u202c",
+    "\x00",
+    "\ud800",
+    "<!--",
+    "&lt;b&gt;",
+)
+TAB_STOPS = 40
+"""Presses of Tab with which every control of a page has been reached."""
+NAME_OF_FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.innerText"
+
+
+@pytest.fixture(scope="module")
+def run() -> headlight.Run:
+    return headlight.run(headlight.open("en-it"), SENTENCE)
+
+
+@pytest.fixture(scope="module")
+def path(run: headlight.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that has all weights exactly."""
+    path = tmp_path_factory.mktemp("saved") / "cat.html"
+    run.to_html(path, attention="cross", layer=2, head=1)
+    return path
+
+
+@pytest.fixture
+def rounded(run: headlight.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page that has the least: one head exactly, and all other weights rounded."""
+    monkeypatch.setattr(contents, "LEVELS", contents.LEVELS[:1])
+    run.to_html(tmp_path / "rounded.html", attention="cross", layer=2, head=1)
+    return tmp_path / "rounded.html"
+
+
+def opened(page: Page, path: Path) -> Locator:
+    """Open a page from the disk; returns its matrix."""
+    page.goto(path.as_uri())
+    matrix = page.locator(".hl-head .hl-box").first
+    expect(matrix).to_be_visible()
+    return matrix
+
+
+def written(value: float) -> str:
+    """A number as a tooltip has it."""
+    if 0 < abs(value) < 0.5e-4:
+        digits, power = f"{value:.1e}".split("e")
+        return f"{digits}e{int(power)}".replace("-", "−")
+    return f"{value:.4f}".replace("-", "−")
+
+
+def numbers(
+    page: Page, matrix: Locator, shape: tuple[int, ...], tip: Locator | None = None
+) -> list[list[str]]:
+    """The tooltip of every cell, row after row, reached by the arrow keys."""
+    queries, keys = shape
+    matrix.focus()
+    for key, presses in (("ArrowUp", queries), ("ArrowLeft", keys)):
+        for _ in range(presses):
+            page.keyboard.press(key)
+    value = tip or page.locator(".hl-head .hl-tip .value").first
+    rows = []
+    for query in range(queries):
+        row = []
+        for column in range(keys):
+            if column:
+                page.keyboard.press("ArrowRight" if query % 2 == 0 else "ArrowLeft")
+            row.append(value.inner_text())
+        rows.append(row if query % 2 == 0 else row[::-1])
+        page.keyboard.press("ArrowDown")
+    return rows
+
+
+def weights(run: headlight.Run, layer: int, head: int) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = run.attention("cross", layer, head).to_numpy()
+    return found
+
+
+def choose(page: Page, name: str, option: str) -> None:
+    page.get_by_role("combobox", name=name).select_option(option)
+
+
+def test_every_number_of_the_chosen_head_is_that_of_the_run(
+    page: Page, path: Path, run: headlight.Run
+) -> None:
+    found = weights(run, 2, 1)
+    cells = numbers(page, opened(page, path), found.shape)
+    assert cells == [[written(value) for value in row] for row in found.tolist()]
+
+
+def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headlight.Run) -> None:
+    matrix = opened(page, path)
+    choose(page, "Layer", "0")
+    choose(page, "Head", "3")
+    found = weights(run, 0, 3)
+    assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
+    choose(page, "What each cell shows", "scores")
+    scores = run.attention("cross", 0, 3, measure="scores").to_numpy().astype(float)
+    assert numbers(page, matrix, scores.shape) == [
+        [f"{x:.4f}".replace("-", "−") for x in row] for row in scores
+    ]
+
+
+def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
+    page: Page, rounded: Path, run: headlight.Run
+) -> None:
+    matrix = opened(page, rounded)
+    found = weights(run, 2, 1)
+    assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
+    expect(page.locator(".hl-head .hl-tip").first).not_to_contain_text("rounded")
+    choose(page, "Layer", "0")
+    found = weights(run, 0, 1)
+    cells = numbers(page, matrix, found.shape)
+    tiny = "< 0.0001"
+    assert cells == [[tiny if value < 0.5e-4 else written(value) for value in row] for row in found.tolist()]
+    expect(page.locator(".hl-head .hl-tip").first).to_contain_text("rounded to 4 decimals")
+    expect(page.locator(".hl-cell")).to_contain_text("Weights are rounded to 4 decimals.")
+    copied = page.locator(".hl-cell button.hl-number").evaluate_all("all => all.map(({ value }) => value)")
+    decimals = [value.partition(".")[2] for value in copied if value not in ("True", "False")]
+    assert 0 < max(map(len, decimals)) <= 4, copied
+
+
+def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> None:
+    matrix = opened(page, rounded)
+    absent = page.locator(".hl-head").get_by_text("Not in this file. Choose it in Headlight")
+    choose(page, "What each cell shows", "scores")
+    expect(matrix).to_be_visible()
+    expect(absent).to_have_count(0)
+    expect(page.get_by_text("These are weights: the numbers of the other heads are not")).to_be_visible()
+    choose(page, "Head", "0")
+    expect(absent).to_be_visible()
+    expect(matrix).to_be_hidden()
+    expect(
+        page.get_by_text("This head’s scores, vectors, what W_O makes of v: not in this file.")
+    ).to_be_visible()
+    expect(page.locator(".hl-cell:visible")).not_to_contain_text("…")
+    choose(page, "What each cell shows", "weights")
+    expect(matrix).to_be_visible()
+    expect(page.locator(".notes")).to_contain_text("All other weights are rounded to 4 decimals")
+
+
+def test_it_asks_for_nothing_but_itself(chromium: Browser, path: Path) -> None:
+    with guarded_page(chromium) as (page, guard):
+        matrix = opened(page, path)
+        for view in ("All heads of the layer", "Map", "One token", "One head"):
+            page.get_by_role("button", name=view, exact=True).click()
+        expect(matrix).to_be_visible()
+        guard.check()
+        assert guard.requests == [path.as_uri()]
+
+
+def test_what_was_typed_is_shown_and_never_run(chromium: Browser, tmp_path: Path) -> None:
+    rows = np.random.default_rng(1).dirichlet(np.ones(len(HOSTILE)), (2, 2, len(HOSTILE)))
+    held = hold_weights({"encoder": list(rows.astype(np.float32))}, {"encoder": HOSTILE})
+    sentence = " ".join(HOSTILE)
+    path = tmp_path / "hostile.html"
+    path.write_bytes(page(held, Choice("encoder", 1, 0), Heading(sentence, f"{sentence}!", sentence)))
+    with guarded_page(chromium) as (opened_page, guard):
+        matrix = opened(opened_page, path)
+        expect(opened_page.get_by_role("heading", level=1)).to_have_text(visible_in_full(sentence))
+        expect(opened_page.locator(".translation")).to_have_text(f"{visible_in_full(sentence)}!")
+        assert opened_page.locator("img, b, script:not([type])").count() == 0
+        for token in HOSTILE:
+            expect(opened_page.locator(".hl-head .hl-tip .title").first).to_be_hidden()
+            matrix.focus()
+            for key in ("ArrowUp", "ArrowLeft"):
+                for _ in HOSTILE:
+                    opened_page.keyboard.press(key)
+            for _ in range(HOSTILE.index(token)):
+                opened_page.keyboard.press("ArrowRight")
+            title = opened_page.locator(".hl-head .hl-tip .title").first
+            expect(title).to_contain_text(visible(token))
+            matrix.blur()
+        guard.check()
+        assert guard.requests == [path.as_uri()]
+
+
+def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
+    opened(page, path)
+    reached = []
+    for _ in range(TAB_STOPS):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(NAME_OF_FOCUSED))
+    assert {"Cross-attention", "Map", "Layer", "Head", "What each cell shows"} <= set(reached)
+    for stage in ("Cross-attention of every layer and head", "Cross-attention, layer 2, head 1"):
+        assert any(name.startswith(stage) for name in reached), stage
+
+
+def test_a_head_is_chosen_in_the_grid_by_arrow_keys(page: Page, path: Path) -> None:
+    opened(page, path)
+    page.get_by_role("application", name=re.compile("of every layer and head")).focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
+
+
+def test_it_is_dark_where_the_system_is_and_light_on_paper(open_page: OpenPage, path: Path) -> None:
+    page = open_page(color_scheme="dark")
+    opened(page, path)
+    expect(page.locator("body")).to_have_css("background-color", "rgb(14, 17, 23)")
+    expect(page.locator(".hl-attention")).to_have_css("color", "rgb(242, 244, 248)")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.locator(".hl-attention")).to_have_css("color", "rgb(17, 20, 24)")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".hl-attention")).to_have_css("color", "rgb(242, 244, 248)")
+
+
+@pytest.mark.parametrize("width", [400, 1400, 1920])
+def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    opened(page, path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_file_that_was_cut_short_says_so(chromium: Browser, path: Path, tmp_path: Path) -> None:
+    broken = re.sub(r'(class="run">.{2000})[^<]*', r"\1", path.read_text(encoding="utf-8"))
+    (tmp_path / "broken.html").write_text(broken, encoding="utf-8")
+    with guarded_page(chromium) as (page, _):
+        page.goto((tmp_path / "broken.html").as_uri())
+        expect(page.locator(".viewer")).to_contain_text("This page can't be drawn")
+
+
+def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: Path) -> None:
+    visit(page, f"{app_url}/?attention=encoder&layer=1&head=2")
+    settle(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save this view").click()
+    assert download.value.suggested_filename == "headlight-yesterday-i-saw-a-black-cat.html"
+    download.value.save_as(tmp_path / "saved.html")
+    page.goto("about:blank")
+    opened(page, tmp_path / "saved.html")
+    expect(page.get_by_role("heading", level=1)).to_have_text(SENTENCE)
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
+    expect(page.get_by_role("button", name="Encoder self-attention")).to_have_attribute(
+        "aria-pressed", "true"
+    )

@@ -1,0 +1,205 @@
+"""Scenes: kept on two pages, shown by keyboard, each restored exactly; saved as a file and opened again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.components.views import click_map
+from tests.browser.conftest import OpenPage
+from tests.browser.headlight import (
+    TOY,
+    attention,
+    choice,
+    expect_sentence,
+    sentence_box,
+    settle,
+    type_sentence,
+    visit,
+    wait_until,
+)
+from tests.browser.test_history import address, entries, follow
+from viz.components.shared.client_view import JSON
+
+FIRST, SECOND = "I like the cats.", "My dog sleeps."
+MARKUP = "Where does <b>this</b> head look? <img src=x onerror=alert(1)>"
+
+
+def keep(page: Page, caption: str) -> None:
+    """Keep what is seen."""
+    settle(page)
+    page.get_by_label("Caption of the scene", exact=True).fill(caption)
+    page.get_by_role("button", name="Keep this").click()
+    expect(page.get_by_label("Caption of the scene", exact=True)).to_have_value("")
+    settle(page)
+
+
+def caption(page: Page) -> Locator:
+    return page.get_by_role("region", name="Scenes", exact=True).locator(".caption")
+
+
+def expect_scene(page: Page, number: str, text: str) -> None:
+    expect(page.get_by_role("region", name="Scenes", exact=True)).to_contain_text(number)
+    expect(caption(page)).to_have_text(text)
+
+
+def choose_layer_and_head(page: Page, layer: int, head: int) -> None:
+    settle(page)
+    attention(page).locator(".hl-grid .hl-stage").scroll_into_view_if_needed()
+    click_map(page, attention(page), layer, head)
+    wait_until(page, lambda: (choice(page)["layer"], choice(page)["head"]) == (layer, head), "never chosen")
+    page.wait_for_function("h => new URLSearchParams(location.search).get('head') === h", arg=str(head))
+
+
+def two_scenes(page: Page, app_url: str) -> list[dict[str, JSON]]:
+    """Keep one scene on Explore, one on Masks and one more on Explore; what was chosen on Explore."""
+    visit(page, f"{app_url}/{TOY}&cell=2,1")
+    type_sentence(page, FIRST)
+    expect_sentence(page, "Ilikethecats.")
+    choose_layer_and_head(page, 0, 2)
+    keep(page, MARKUP)
+    chosen = [choice(page)]
+    follow(page, "Masks")
+    page.get_by_role("radio", name="2", exact=True).click()
+    keep(page, "The second sentence is longer.")
+    follow(page, "Explore")
+    type_sentence(page, SECOND)
+    expect_sentence(page, "Mydogsleeps.")
+    choose_layer_and_head(page, 1, 3)
+    keep(page, "")
+    return [*chosen, choice(page)]
+
+
+def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(page: Page, app_url: str) -> None:
+    first, third = two_scenes(page, app_url)
+    follow(page, "Scenes")
+    before = entries(page)
+    page.get_by_role("button", name="Show 3 scenes").click()
+
+    expect_scene(page, "1 of 3", MARKUP)
+    expect_sentence(page, "Ilikethecats.")
+    wait_until(page, lambda: choice(page) == first, "the first scene never came back")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    settle(page)
+    assert address(page)["text"] == [FIRST]
+    assert address(page)["large"] == ["true"]
+
+    page.keyboard.press("PageDown")
+    expect_scene(page, "2 of 3", "The second sentence is longer.")
+    expect(page.get_by_role("heading", name="Masks", level=1)).to_be_visible()
+    settle(page)
+    assert address(page)["sentence"] == ["2"]
+
+    page.keyboard.press("ArrowRight")
+    expect_scene(page, "3 of 3", f"Explore: {SECOND}")
+    expect_sentence(page, "Mydogsleeps.")
+    wait_until(page, lambda: choice(page) == third, "the third scene never came back")
+    page.keyboard.press("PageDown")
+    expect_scene(page, "3 of 3", f"Explore: {SECOND}")
+
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageUp")
+    expect_scene(page, "1 of 3", MARKUP)
+    expect_sentence(page, "Ilikethecats.")
+    wait_until(page, lambda: choice(page) == first, "two steps at once lost their way")
+    settle(page)
+    assert entries(page) == before + 1, "a show is one visit"
+
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("region", name="Scenes", exact=True)).to_have_count(0)
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    settle(page)
+    assert "large" not in address(page)
+    assert choice(page) == first, "the show ends where it is"
+
+
+def test_arrow_keys_in_the_viewer_are_the_viewers(page: Page, app_url: str) -> None:
+    two_scenes(page, app_url)
+    page.get_by_role("button", name="Show 3 scenes").click()
+    expect_sentence(page, "Ilikethecats.")
+    settle(page)
+    stage = attention(page).locator(".hl-head [role=application]").first
+    stage.focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    expect_scene(page, "1 of 3", MARKUP)
+    page.keyboard.press("PageDown")
+    expect_scene(page, "2 of 3", "The second sentence is longer.")
+
+
+def test_scenes_outlive_a_reload_and_back_ends_the_show(page: Page, app_url: str) -> None:
+    two_scenes(page, app_url)
+    page.reload()
+    page.get_by_role("button", name="Show 3 scenes").click()
+    expect_scene(page, "1 of 3", MARKUP)
+    expect_sentence(page, "Ilikethecats.")
+    settle(page)
+    page.go_back()
+    expect(page.get_by_role("region", name="Scenes", exact=True)).to_have_count(0)
+    expect_sentence(page, "Mydogsleeps.")
+
+
+def test_scenes_are_edited_saved_and_opened_by_someone_else(
+    page: Page, open_page: OpenPage, app_url: str, tmp_path: Path
+) -> None:
+    two_scenes(page, app_url)
+    follow(page, "Scenes")
+    page.get_by_label("Caption of scene 3").fill("A dog.")
+    page.get_by_role("button", name="Move up scene 3").click()
+    expect(page.get_by_label("Caption of scene 2")).to_have_value("A dog.")
+    expect(page.get_by_role("button", name="Move up scene 2")).to_be_focused()
+    page.get_by_role("button", name="Delete scene 3").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Delete scene 3").click()
+    settle(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as a file").click()
+    saved = tmp_path / "scenes.json"
+    download.value.save_as(saved)
+    scenes = json.loads(saved.read_text(encoding="utf-8"))["scenes"]
+    assert [scene.get("caption") for scene in scenes] == [MARKUP, "A dog."]
+
+    other = open_page()
+    visit(other, f"{app_url}/scenes")
+    other.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(saved)
+    other.get_by_role("button", name="Open them").click()
+    other.get_by_role("button", name="Open scene 1", exact=True).click()
+    expect_sentence(other, "Ilikethecats.")
+    expect(sentence_box(other)).to_have_value(FIRST)
+    wait_until(other, lambda: choice(other)["cell"] == [2, 1], "the cell never came back")
+    assert other.locator("main img, main b").count() == 0
+
+
+def test_a_pointer_finds_what_is_drawn_in_large_type(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}&text=I+like+the+cats.&layer=0&large=true")
+    zoom = attention(page).evaluate("root => root.currentCSSZoom")
+    assert zoom > 1.3
+    box = attention(page).locator(".hl-head .hl-matrix .hl-box")
+    box.scroll_into_view_if_needed()
+    told = attention(page).evaluate("root => root.state().matrices[0]")
+    [left, top], (width, height) = told["corner"], told["cell"]
+    place = box.bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"] + zoom * (left + 3.5 * width), place["y"] + zoom * (top + 2.5 * height))
+    page.mouse.down()
+    page.mouse.up()
+    wait_until(page, lambda: choice(page)["cell"] == [2, 3], "another cell was hit")
+    middle = attention(page).evaluate("root => root.state().middles[1][3]")
+    stage = attention(page).locator(".hl-grid .hl-stage")
+    stage.scroll_into_view_if_needed()
+    place = stage.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + zoom * middle[0], place["y"] + zoom * middle[1])
+    wait_until(page, lambda: (choice(page)["layer"], choice(page)["head"]) == (1, 3), "another head was hit")
+
+
+def test_the_switch_for_large_type_keeps_the_whole_address(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}&text=I+like+the+cats.&layer=0&cell=2,1")
+    before = address(page)
+    page.get_by_test_id("stSidebar").get_by_text("Large type").click()
+    page.wait_for_function("new URLSearchParams(location.search).get('large') === 'true'")
+    settle(page)
+    assert address(page) == before | {"large": ["true"]}
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "22px"

@@ -1,0 +1,238 @@
+"""Scenes as one HTML file: opened from a disk, stepped through, and each shows what its moment had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import headlight
+from tests.browser.conftest import OpenPage, guarded_page
+from tests.browser.headlight import TOY, choice, settle, visit
+from tests.browser.test_history import follow
+from tests.browser.test_page_file import HOSTILE, numbers, written
+from tests.browser.test_scenes import MARKUP, caption, expect_scene, keep, two_scenes
+from viz.figures.labels import visible_in_full
+from viz.viewer.choice import Choice
+from viz.viewer.held_run import hold, hold_weights
+from viz.viewer.packed import pack_run
+from viz.viewer.page import Heading, PageScene, Shown, around, scenes_page
+
+SENTENCES = ("I like the cats.", "My dog sleeps.")
+CHOICES = (Choice("cross", 0, 2), Choice("encoder", 1, 3, cell=(2, 1)), Choice("cross", 1, 1))
+SEEN = "main > section:visible"
+BATCH = "a cat\nthe dog sleeps"
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[headlight.Run]:
+    model = headlight.open("toy-en-it")
+    return [headlight.run(model, sentence) for sentence in SENTENCES]
+
+
+@pytest.fixture(scope="module")
+def path(runs: list[headlight.Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two scenes of one run, one that needs the app, and one of another run."""
+    headings = [Heading(run.text, run.translation, run.model.name) for run in runs]
+    chosen = [CHOICES[:2], CHOICES[2:]]
+    packed = [
+        pack_run(hold(run.computed, run.model), own, around=around(), runs=2)
+        for run, own in zip(runs, chosen, strict=True)
+    ]
+    scenes = [
+        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "First", Shown(packed[0], 0)),
+        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "", Shown(packed[0], 1)),
+        PageScene(
+            "Masks: a cat", "Masks", Heading("a cat", "", "toy-en-it"), "Third",
+            notes=("It needs the app.",), chosen=(("batch", BATCH),), address="masks?batch=a+cat",
+        ),
+        PageScene(f"Explore: {SENTENCES[1]}", "Explore", headings[1], "Fourth", Shown(packed[1], 0)),
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("saved") / "scenes.html"
+    path.write_bytes(scenes_page(scenes))
+    return path
+
+
+def expect_numbers(page: Page, run: headlight.Run, shown: Choice) -> None:
+    """The scene that is seen has this choice, and every number of its head is the run's."""
+    section = page.locator(SEEN)
+    told = section.locator(".hl-attention").evaluate("root => root.state().choice")
+    assert {name: told[name] for name in ("attention", "layer", "head")} == {
+        "attention": shown.attention, "layer": shown.layer, "head": shown.head,
+    }  # fmt: skip
+    assert told["cell"] == (list(shown.cell) if shown.cell else None)
+    matrix = section.locator(".hl-head .hl-box").first
+    found = run.attention(shown.attention, shown.layer, shown.head).to_numpy()
+    tip = section.locator(".hl-head .hl-tip .value").first
+    cells = numbers(page, matrix, found.shape, tip)
+    assert cells == [[written(value) for value in row] for row in found.tolist()]
+    matrix.blur()
+
+
+def test_scenes_are_stepped_through_by_keyboard_and_ask_for_nothing(
+    chromium: Browser, path: Path, runs: list[headlight.Run]
+) -> None:
+    with guarded_page(chromium) as (page, guard):
+        page.goto(path.as_uri())
+        expect_scene(page, "1 of 4", "First")
+        expect(page.locator(f"{SEEN} h1")).to_have_text(SENTENCES[0])
+        expect_numbers(page, runs[0], CHOICES[0])
+
+        page.keyboard.press("PageDown")
+        expect_scene(page, "2 of 4", f"Explore: {SENTENCES[0]}")
+        expect_numbers(page, runs[0], CHOICES[1])
+
+        page.keyboard.press("ArrowRight")
+        expect_scene(page, "3 of 4", "Third")
+        expect(page.locator("dd:visible")).to_have_text(BATCH)
+        expect(page.locator(SEEN)).to_contain_text("It needs the app.")
+
+        page.keyboard.press("ArrowRight")
+        expect_scene(page, "4 of 4", "Fourth")
+        expect_numbers(page, runs[1], CHOICES[2])
+        page.keyboard.press("PageDown")
+        expect_scene(page, "4 of 4", "Fourth")
+
+        page.keyboard.press("Home")
+        expect_scene(page, "1 of 4", "First")
+        page.keyboard.press("ArrowLeft")
+        expect_scene(page, "1 of 4", "First")
+        page.keyboard.press("End")
+        expect_scene(page, "4 of 4", "Fourth")
+        page.keyboard.press("PageUp")
+        expect_scene(page, "3 of 4", "Third")
+        assert page.locator(SEEN).count() == 1
+        guard.check()
+        assert guard.requests == [path.as_uri()]
+
+
+def test_buttons_step_and_a_scene_keeps_what_is_chosen_in_it(page: Page, path: Path) -> None:
+    page.goto(path.as_uri())
+    head = page.locator(SEEN).get_by_role("combobox", name="Head")
+    head.select_option("0")
+    expect(page.get_by_role("button", name="Previous scene")).to_be_disabled()
+    page.get_by_role("button", name="Next scene").click()
+    expect_scene(page, "2 of 4", f"Explore: {SENTENCES[0]}")
+    expect(head).to_have_value("3")
+    page.get_by_role("button", name="Previous scene").click()
+    expect(head).to_have_value("0")
+
+
+def test_arrow_keys_in_a_matrix_are_the_matrix_s(page: Page, path: Path) -> None:
+    page.goto(path.as_uri())
+    page.locator(".hl-head .hl-box").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Home")
+    expect_scene(page, "1 of 4", "First")
+    page.keyboard.press("PageDown")
+    expect_scene(page, "2 of 4", f"Explore: {SENTENCES[0]}")
+
+
+def test_f_is_the_full_screen_and_back(page: Page, path: Path) -> None:
+    page.goto(path.as_uri())
+    page.keyboard.press("f")
+    page.locator("html:fullscreen").wait_for()
+    page.keyboard.press("f")
+    page.locator("html:not(:fullscreen)").wait_for()
+
+
+def test_all_scenes_are_printed(open_page: OpenPage, path: Path) -> None:
+    page = open_page(color_scheme="dark")
+    page.goto(path.as_uri())
+    page.keyboard.press("End")
+    expect(page.locator(f"{SEEN} .hl-head .hl-box").first).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(SEEN)).to_have_count(4)
+    expect(page.locator("main .caption:visible")).to_have_text(["First", "Third", "Fourth"])
+    expect(page.locator(".hl-head .hl-box:visible")).to_have_count(3)
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect_scene(page, "4 of 4", "Fourth")
+    expect(page.locator(SEEN)).to_have_count(1)
+    expect(page.locator("body")).to_have_css("background-color", "rgb(14, 17, 23)")
+
+
+@pytest.mark.parametrize("width", [400, 1400, 1920])
+def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(path.as_uri())
+    for _ in range(4):
+        expect(page.locator(SEEN)).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("PageDown")
+
+
+def test_without_scripts_all_captions_are_there(chromium: Browser, path: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator(SEEN)).to_have_count(4)
+    expect(page.locator("noscript p")).to_be_visible()
+    context.close()
+
+
+def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path) -> None:
+    hostile = " ".join((*HOSTILE, "\u2028", "'", "${title}", "</section>"))
+    rows = np.full((2, 1, 3, 3), 1 / 3, np.float32)
+    held = hold_weights({"encoder": list(rows)}, {"encoder": (hostile, "</script>", "b")})
+    shown = Shown(pack_run(held, [Choice("encoder", 1)], around=around()))
+    heading = Heading(hostile, f"{hostile}!", hostile)
+    scenes = [
+        PageScene(hostile, "Explore", heading, hostile, shown),
+        PageScene(hostile, "Masks", heading, "", None, (hostile,), ((hostile, hostile),), hostile),
+    ]
+    path = tmp_path / "hostile.html"
+    path.write_bytes(scenes_page(scenes))
+    told = visible_in_full(hostile)
+    with guarded_page(chromium) as (page, guard):
+        page.goto(path.as_uri())
+        expect(page.locator(f"{SEEN} .hl-head .hl-box").first).to_be_visible()
+        expect_scene(page, "1 of 2", told)
+        expect(page.locator(f"{SEEN} h1")).to_have_text(told)
+        page.keyboard.press("PageDown")
+        expect_scene(page, "2 of 2", told)
+        for place in ("h1", "dt", "dd", ".absent > p >> nth=0", "code"):
+            expect(page.locator(f"{SEEN} {place}")).to_have_text(told)
+        expect(page.locator(f"{SEEN} .about")).to_contain_text(told)
+        assert page.locator("img, b, script:not([type])").count() == 0
+        assert page.locator("main > section").count() == 2
+        guard.check()
+        assert guard.requests == [path.as_uri()]
+
+
+def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: Path) -> None:
+    first, third = two_scenes(page, app_url)
+    follow(page, "Scenes")
+    page.get_by_role("button", name="Save as a page").click()
+    ready = page.get_by_role("button", name="Save headlight-scenes.html")
+    with page.expect_download() as download:
+        ready.click()
+    assert download.value.suggested_filename == "headlight-scenes.html"
+    download.value.save_as(tmp_path / "scenes.html")
+    page.goto("about:blank")
+    page.goto((tmp_path / "scenes.html").as_uri())
+    expect_scene(page, "1 of 3", MARKUP)
+    shown = page.locator(f"{SEEN} .hl-attention")
+    assert shown.evaluate("root => root.state().choice") == first
+    page.keyboard.press("PageDown")
+    expect(caption(page)).to_have_text("The second sentence is longer.")
+    expect(page.locator(SEEN)).to_contain_text("This is a moment on the page Masks")
+    page.keyboard.press("PageDown")
+    expect_scene(page, "3 of 3", f"Explore: {SENTENCES[1]}")
+    assert shown.evaluate("root => root.state().choice") == third
+
+
+def test_a_page_is_there_until_the_scenes_change(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}")
+    keep(page, "One")
+    assert choice(page)["attention"] == "cross"
+    follow(page, "Scenes")
+    page.get_by_role("button", name="Save as a page").click()
+    ready = page.get_by_role("button", name="Save headlight-scenes.html")
+    expect(ready).to_be_visible()
+    page.get_by_label("Caption of scene 1").fill("Another")
+    page.get_by_label("Caption of scene 1").blur()
+    settle(page)
+    expect(ready).to_have_count(0)

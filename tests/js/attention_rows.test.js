@@ -1,0 +1,30 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LEFT, RowsLayout } from "../../viz/components/attention/rows/layout.js";
+
+const at = new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 1000);
+
+test("the middle of each row is found as that head", () => {
+  for (let layer = 0; layer < 3; layer++) {
+    for (let head = 0; head < 4; head++) {
+      assert.deepEqual(at.headAt(at.edge(layer, head) + at.row / 2), [layer, head]);
+    }
+  }
+});
+
+test("the space after a layer, above the first row and below the last belongs to no head", () => {
+  assert.equal(at.headAt(at.edge(0, 3) + at.row + 2), null);
+  assert.equal(at.headAt(-1), null);
+  assert.equal(at.headAt(at.height + 20), null);
+});
+
+test("a column is a token", () => {
+  assert.equal(at.keyAt(LEFT + 2.5 * at.column), 2);
+  assert.ok(at.keyAt(LEFT - 1) < 0);
+});
+
+test("blocks stand beside each other where there is room", () => {
+  assert.ok(at.wide);
+  assert.ok(!new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 700).wide);
+});

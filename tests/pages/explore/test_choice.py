@@ -1,0 +1,193 @@
+"""What is chosen in Explore's viewer: the address has it, it is kept, and other pages go along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.app import open_app, texts
+from tests.pages.explore.page import TEXT
+from tests.pages.figures import named_code, pictures_without_code
+from tests.pages.views import Views
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, Attention
+
+ADDRESS = {
+    "view": "map",
+    "attention": "encoder",
+    "layer": "0",
+    "head": "3",
+    "cell": "2,4",
+    "measure": "scores",
+    "special": "spread",
+    "against": "head 1",
+    "mass": "75",
+    "lines": "0,2",
+    "families": "one",
+    "locked": "1,3",
+    "sort": "entropy",
+}
+CHOICE = ADDRESS | {"layer": 0, "head": 3, "cell": [2, 4], "mass": 75, "heads": [0, 2], "locked": [1, 3]}
+del CHOICE["lines"]
+
+
+def told(views: Views) -> dict[str, Any]:
+    return {name: value for name, value in views.choice("viewer").items() if name in CHOICE}
+
+
+def test_at_first_the_last_layer_of_the_cross_attention_is_shown_and_the_address_is_empty(
+    views: Views,
+) -> None:
+    app = open_app()
+    choice = views.choice("viewer")
+    assert [choice[name] for name in ("view", "attention", "layer", "head", "cell")] == [
+        "head",
+        "cross",
+        1,
+        0,
+        None,
+    ]
+    assert set(app.query_params) == {"model"}
+
+
+def test_the_address_restores_what_was_chosen(views: Views) -> None:
+    app = open_app(text=TEXT, **ADDRESS)
+    assert told(views) == CHOICE
+    assert {name: app.query_params[name] for name in ADDRESS} == ADDRESS
+
+
+def test_what_is_chosen_goes_into_the_address_and_the_default_does_not(views: Views) -> None:
+    app = open_app(text=TEXT)
+    views.choose(app, "viewer", **CHOICE)
+    assert told(views) == CHOICE
+    assert {name: app.query_params[name] for name in ADDRESS} == ADDRESS
+    views.choose(app, "viewer", view="head", attention="cross", layer=1, head=0, cell=None, measure="weights")
+    assert not {"view", "attention", "layer", "head", "cell", "measure"} & set(app.query_params)
+    views.choose(app, "viewer", special="keep", against="", mass=90, heads=None, families="all", sort="layer")
+    assert set(app.query_params) == {"model", "text", "locked"}
+    views.choose(app, "viewer", locked=None)
+    assert set(app.query_params) == {"model", "text"}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"layer": "11", "head": "99"},
+        {"layer": "-1", "head": "x", "cell": "99,0"},
+        {"attention": "Cross-attention", "view": "One head", "measure": "Raw scores", "by": "Each word"},
+        {"cell": "1", "mass": "0", "lines": "a", "sort": "<b>", "rows": "\u202e", "against": "head 9"},
+        {"cell": "1,2,3", "locked": "2,0", "mass": "9" * 400, "lines": "99,98", "against": "the run before"},
+        {"layer": "9" * 5000, "head": "²", "view": "", "special": "HIDE"},
+    ],
+)
+def test_an_address_that_makes_no_sense_shows_what_there_is(views: Views, address: dict[str, str]) -> None:
+    app = open_app(text=TEXT, **address)
+    assert not app.exception
+    fallen_back = views.choice("viewer")
+    head = 3 if address.get("head") == "99" else 0
+    assert fallen_back == views_default() | {"head": head}
+    assert {name for name in address if name in app.query_params} == ({"head"} if head else set())
+
+
+def views_default() -> dict[str, Any]:
+    return {
+        "view": "head", "attention": "cross", "layer": 1, "head": 0, "cell": None, "measure": "weights",
+        "by": "token", "rows": "read", "special": "keep", "against": "", "mass": 90, "heads": None,
+        "families": "all", "locked": None, "sort": "layer",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "junk", [3, "head", None, [1, 2], {"layer": [1]}, {"head": {}}, {"view": 7, "cell": "x"}]
+)
+def test_what_no_viewer_would_tell_changes_nothing(views: Views, junk: object) -> None:
+    app = open_app(text=TEXT)
+    views.tell(app, "viewer", choose=junk, fetch=junk)
+    assert views.choice("viewer") == views_default()
+    assert views.pieces("viewer") == []
+
+
+def test_no_answer_has_more_pieces_than_a_browser_asks_for(views: Views) -> None:
+    app = open_app(text=TEXT)
+    views.fetch(app, "viewer", [f"row:cross:{query}" for query in (0, 1, 2, 3, 4) * 3])
+    assert len(views.pieces("viewer")) == 5
+    views.fetch(app, "viewer", [f"vectors:cross:{layer}:{head}" for layer in (0, 1) for head in range(4)] * 2)
+    assert len(views.pieces("viewer")) == 8
+
+
+def test_a_cell_that_another_sentence_lacks_is_let_go(views: Views) -> None:
+    app = open_app(text=TEXT, cell="3,5")
+    assert views.choice("viewer")["cell"] == [3, 5]
+    app.text_input(key="text").set_value("raccoon").run()
+    assert views.choice("viewer")["cell"] is None
+    assert "cell" not in app.query_params
+
+
+@pytest.mark.parametrize("attention", ATTENTION_LABELS)
+def test_the_code_and_the_words_are_those_of_the_chosen_attention(views: Views, attention: Attention) -> None:
+    app = open_app(text=TEXT)
+    views.choose(app, "viewer", attention=attention, layer=0)
+    stack, module = MODULES[attention]
+    assert f"{stack}.layers.0.{module}" in texts(app)
+    assert ATTENTION_LABELS[attention] in texts(app)
+    assert "scaled_dot_product_attention" in [name for _, _, name in named_code(app)]
+    assert "attention" not in pictures_without_code(app)
+
+
+# Together with other pages
+
+
+def visit(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"viz/pages/{page}/page.py").run()
+    assert not app.exception
+    return app
+
+
+def test_layer_and_head_go_along_to_masks_and_back_and_all_else_stays(views: Views) -> None:
+    app = open_app(text=TEXT)
+    views.choose(app, "viewer", layer=1, head=3, measure="scores", cell=[2, 4])
+    visit(app, "masks")
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == (1, 3)
+    app.selectbox(key="layer").set_value(0)
+    app.selectbox(key="head").set_value(2).run()
+    visit(app, "explore")
+    choice = views.choice("viewer")
+    assert [choice[name] for name in ("layer", "head", "measure", "cell")] == [0, 2, "scores", [2, 4]]
+    assert (app.query_params["layer"], app.query_params["measure"]) == ("0", "scores")
+
+
+@pytest.mark.usefixtures("kinds")
+def test_layer_and_head_go_along_to_positions(views: Views) -> None:
+    app = open_app(model="rotary", text="the cat saw a dog")
+    views.choose(app, "viewer", layer=1, head=4)
+    visit(app, "positions")
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == (1, 4)
+
+
+def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(views: Views) -> None:
+    """Then Streamlit refuses to let another one write it, and the page would show an error."""
+    app = visit(open_app(text=TEXT), "masks")
+    assert app.selectbox(key="layer").value == 0
+    visit(app, "explore").run()
+    assert views.choice("viewer")["layer"] == 0
+    assert app.query_params["layer"] == "0", "of which the default is 1"
+
+
+def test_the_choice_is_still_there_after_a_visit_to_any_page(views: Views) -> None:
+    app = open_app(text=TEXT)
+    views.choose(app, "viewer", **CHOICE)
+    for page in ("decode", "layer_norm", "training", "explore"):
+        visit(app, page)
+    assert told(views) == CHOICE
+
+
+def test_another_model_shows_the_same_as_far_as_it_has_it(views: Views) -> None:
+    app = open_app(
+        model="random", enc="3", dec="5", heads="8", text=TEXT, target="il gatto", layer="4", head="7"
+    )
+    assert (views.choice("viewer")["layer"], views.choice("viewer")["head"]) == (4, 7)
+    app.radio(key="model").set_value("toy-en-it").run()
+    assert not app.exception
+    assert (views.choice("viewer")["layer"], views.choice("viewer")["head"]) == (1, 3)
+    assert views.array("viewer", "weights:cross/values").shape[:2] == (2, 4)

@@ -1,0 +1,251 @@
+"""Scenes as a page: made when asked for, each with the run and the choice that its address has in the app."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
+
+import viz.pages.scenes.files as files
+from tests.pages.app import open_app, press, texts
+from tests.pages.checkpoint.page import PATH, open_path, start
+from tests.pages.offered import offer
+from tests.pages.scenes.panel import Panel
+from tests.pages.views import Views
+from tests.support.checkpoints import torch_file
+from tests.support.models import tiny_model
+from tests.support.saved_page import all_chosen, blocks, unpacked
+from transformer.text.coder import SpecialTokens
+from transformer.text.ids import IdCoder
+from viz.pages.scenes.saved_page import SavedPage, Tell, make_page
+from viz.scenes import Scene
+from viz.text_session import DEFAULT_SENTENCE
+
+CAT, DOG = "Yesterday I saw a black cat.", "My dog sleeps."
+MAKE = "Save as a page"
+
+
+class Made:
+    """The pages that the app has made, and what it told of the work."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pages: list[SavedPage] = []
+        self.told: list[tuple[float, str]] = []
+
+        def made(scenes: tuple[Scene, ...], tell: Tell) -> SavedPage:
+            def told(done: float, text: str) -> None:
+                self.told.append((done, text))
+                tell(done, text)
+
+            self.pages.append(make_page(scenes, told))
+            return self.pages[-1]
+
+        monkeypatch.setattr(files, "make_page", made)
+
+    def of(self, *scenes: Scene) -> SavedPage:
+        """Keep these scenes and press the button."""
+        app = scenes_app(*scenes)
+        press(app, MAKE)
+        return self.pages[-1]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    return Made(monkeypatch)
+
+
+def scenes_app(*scenes: Scene) -> AppTest:
+    app = open_app("scenes")
+    app.session_state["scenes"] = scenes
+    app.run()
+    assert not app.exception
+    return app
+
+
+def scene(caption: str = "", page: str = "explore", model: str = "toy-en-it", **said: str) -> Scene:
+    choices = {"model": model} | said
+    return Scene(page, {name: (value,) for name, value in choices.items()}, caption)
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.proto.label for button in app.get("download_button")]
+
+
+def chosen_weights(content: bytes) -> NDArray[Any]:
+    """The chosen head of a page of one run, exactly as it is there."""
+    arrays, choice = unpacked(content)[1], all_chosen(content)[0]
+    name, layer, head = choice["attention"], choice["layer"], choice["head"]
+    own = arrays.get(f"head:{name}:{layer}:{head}/weights")
+    found: NDArray[Any] = arrays[f"weights:{name}/values"][layer, head] if own is None else own
+    return found
+
+
+# Each as in the app
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {},
+        {"text": DOG, "layer": "0", "head": "3", "cell": "2,1", "measure": "scores", "by": "word"},
+        {"text": DOG, "attention": "encoder", "view": "map", "lines": "0,2", "mass": "50", "families": "one"},
+        {"text": "the cat", "target": "il gatto", "attention": "decoder", "special": "spread"},
+        {"text": "the cat", "attention": "nothing", "layer": "99", "head": "99", "cell": "9,9", "view": "x"},
+        {"text": DOG, "against": "random weights"},
+        {"text": DOG, "model": "random", "enc": "1", "dec": "3", "heads": "8", "d_model": "64", "seed": "7"},
+        {"text": DOG, "model": "random", "vocabulary": "toy-en-it", "enc": "99", "heads": "x", "seed": "-1"},
+        {"text": DOG, "model": "unheard-of"},
+    ],
+)
+def test_an_address_is_the_same_run_and_choice_as_on_explore(
+    made: Made, panel: Panel, views: Views, address: dict[str, str]
+) -> None:
+    app = open_app(**{"model": "toy-en-it"} | address)
+    assert not app.exception
+    panel.keep(app)
+    app.switch_page("viz/pages/scenes/page.py").run()
+    press(app, MAKE)
+    content = made.pages[-1].content
+    choice = views.choice("viewer")
+    assert all_chosen(content) == [choice]
+    data, arrays = unpacked(content)
+    assert data["sides"] == views.data("viewer")["sides"]
+    assert data["families"] == views.data("viewer")["families"]
+    weights = views.array("viewer", f"weights:{choice['attention']}/values")
+    np.testing.assert_array_equal(chosen_weights(content), weights[choice["layer"], choice["head"]])
+    assert data["others"] == ([choice["against"]] if choice["against"] else [])
+    assert any(name.startswith("other:") for name in arrays) == bool(choice["against"])
+
+
+@pytest.fixture
+def panel(monkeypatch: pytest.MonkeyPatch) -> Panel:
+    return Panel(monkeypatch)
+
+
+def test_what_a_scene_leaves_out_is_as_the_pickers_begin(views: Views, made: Made) -> None:
+    content = made.of(Scene("explore")).content
+    open_app(model=None)
+    assert unpacked(content)[0]["sides"] == views.data("viewer")["sides"]
+    assert f"<h1>{DEFAULT_SENTENCE}</h1>" in content.decode()
+
+
+def test_ids_are_the_source_of_a_model_without_a_tokenizer(
+    made: Made, views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coder = IdCoder(rows=13, special_tokens=SpecialTokens(pad=0, bos=1, eos=2, unk=None))
+    loaded = replace(tiny_model(), source=coder, target=coder)
+    offer(monkeypatch.setattr, {"of ids": lambda: loaded})
+    for address in ({}, {"numbers": "9 10 11"}):
+        open_app(model="of ids", **address)
+        content = made.of(scene(model="of ids", **address)).content
+        assert unpacked(content)[0]["sides"] == views.data("viewer")["sides"]
+
+
+@pytest.mark.usefixtures("nothing_is_left_open")
+def test_an_opened_checkpoint_runs_as_long_as_it_is_open(made: Made, panel: Panel, tmp_path: Path) -> None:
+    app = start(PATH)
+    open_path(app, torch_file(tmp_path / "mine.pt"))
+    press(app, "Use it on all pages")
+    app.switch_page("viz/pages/explore/page.py").run()
+    panel.keep(app, "Mine")
+    app.switch_page("viz/pages/scenes/page.py").run()
+    press(app, MAKE)
+    assert made.pages[-1].n_shown == 1
+    app.switch_page("viz/pages/checkpoint/page.py").run()
+    app.button_group(key="checkpoint_from").set_value(PATH).run()
+    press(app, "Close it")
+    app.switch_page("viz/pages/scenes/page.py").run()
+    press(app, MAKE)
+    assert made.pages[-1].n_shown == 0
+    assert "It needs your checkpoint mine.pt: open that" in made.pages[-1].content.decode()
+
+
+# Several
+
+
+def test_scenes_of_the_same_run_share_it_and_keep_their_order(made: Made) -> None:
+    saved = made.of(
+        scene("One", text=CAT, head="1"),
+        scene("Two", text=DOG),
+        scene("Three", page="masks", batch="a cat\nthe dog"),
+        scene("Four", text=CAT, attention="encoder", layer="0", head="2", view="layer"),
+        scene("Five", text=CAT, target="ho visto un gatto ."),
+    )
+    assert (saved.n_scenes, saved.n_shown) == (5, 4)
+    assert len(blocks(saved.content, "run")) == 3
+    text = saved.content.decode()
+    captions = [text.index(f">{caption}</p>") for caption in ("One", "Two", "Three", "Four", "Five")]
+    assert captions == sorted(captions)
+    assert [choice["head"] for choice in all_chosen(saved.content)] == [1, 0, 2, 0]
+    assert text.count('data-run="0"') == 2
+
+
+def test_progress_is_told_and_nothing_is_computed_before(made: Made) -> None:
+    app = scenes_app(scene(text=CAT), scene(text=DOG))
+    assert (made.pages, made.told) == ([], [])
+    assert labels(app) == ["Save as a file"]
+    press(app, MAKE)
+    assert made.told[0] == (0, "Run 1 of 2 …")
+    assert "Run 2 of 2 …" in dict.fromkeys(text for _, text in made.told)
+    done = [share for share, _ in made.told]
+    assert done == sorted(done)
+    assert 0 <= done[0] <= done[-1] <= 1
+    assert labels(app)[1].startswith("Save headlight-scenes.html (0.")
+    assert "With attention: 2 of 2 scenes." in texts(app)
+
+
+def test_a_page_of_other_scenes_is_made_anew(made: Made) -> None:
+    app = scenes_app(scene(page="masks"))
+    press(app, MAKE)
+    assert "With attention: 0 of 1 scene. Each of the others says" in texts(app)
+    app.session_state["scenes"] = (scene(page="decode"),)
+    app.run()
+    assert labels(app) == ["Save as a file"], "the page of before is not offered any more"
+
+
+# What can't be shown
+
+
+def test_a_scene_that_can_t_be_run_says_why_and_the_others_are_there(made: Made) -> None:
+    saved = made.of(
+        scene("Too long", text="cat " * 700),
+        scene("Empty", text=" "),
+        scene("Nowhere", model="en-xx"),
+        scene("Too many heads", model="random", heads="16", d_model="32", text="the cat"),
+        scene("Fine", text=CAT),
+    )
+    assert saved.n_shown >= 1
+    text = saved.content.decode()
+    for caption in ("Too long", "Empty", "Nowhere"):
+        section = text.partition(f">{caption}</p>")[2].partition("</section>")[0]
+        assert "The attention is not in this file. " in section, caption
+        assert 'class="viewer"' not in section, caption
+    assert "It needs the model en-xx, which is not here." in text
+    assert 'class="viewer"' in text.partition(">Fine</p>")[2]
+
+
+@pytest.mark.parametrize("page", ["decode", "training", "positions", "masks", "layer-norm", "checkpoint"])
+def test_a_page_that_needs_the_app_is_said_to_and_how_to_get_there(made: Made, page: str) -> None:
+    choices = {"model": ("toy-en-it",), "text": (CAT,), "beam_size": ("3",), "of": ("1", "2")}
+    saved = made.of(Scene(page, choices, "Look"))
+    text = saved.content.decode()
+    assert saved.n_shown == 0
+    assert "whose pictures need the app" in text
+    assert "<dt>beam size</dt><dd>3</dd>" in text
+    assert "<dt>of</dt><dd>1\n2</dd>" in text
+    assert (
+        f"<code>{page}?model=toy-en-it&amp;text=Yesterday+I+saw+a+black+cat.&amp;beam_size=3&amp;of=1&amp;of=2"
+        in text
+    )
+    assert blocks(saved.content, "run") == []
+
+
+def test_an_address_that_no_server_takes_is_not_given(made: Made) -> None:
+    text = made.of(scene(page="masks", batch="cat " * 4_000)).content.decode()
+    assert "open it from the file of scenes." in text
+    assert "<code>" not in text

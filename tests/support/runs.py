@@ -1,0 +1,76 @@
+"""Runs of small models of every kind, as an app of the tests and the test beside it both compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import torch
+
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model, tiny_subword_model
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.model.transformer import Transformer
+from transformer.run import Run, run_again, run_sentence
+from viz.viewer.held_run import HeldRun, hold, hold_weights
+
+TEXT = "The dog saw a cat yesterday."
+TWIN = "random weights"
+MODELS: dict[str, Callable[[], LoadedModel]] = {
+    **KINDS,
+    "words": tiny_model,
+    "subwords": tiny_subword_model,
+    "untransposed": partial(tiny_model, merge_heads="untransposed"),
+}
+"""Small models by the name of their kind."""
+
+
+class Ran(NamedTuple):
+    """A sentence that went through a model."""
+
+    loaded: LoadedModel
+    run: Run
+
+    def held(self) -> HeldRun:
+        """The run as the viewer holds it, with one of other weights that it can be compared with."""
+
+        def twin() -> HeldRun:
+            model = Transformer(self.loaded.model.config, torch.Generator().manual_seed(1))
+            other = replace(self.loaded, model=freeze(model))
+            return hold(run_again(other, self.run), other)
+
+        return hold(self.run, self.loaded, {TWIN: twin})
+
+    def held_weights(self) -> HeldRun:
+        """The run with nothing known of it but its tokens and its attention weights."""
+        trace = self.run.trace
+        weights = {
+            name: [
+                attention_record(trace, name, layer).weights[0].numpy()
+                for layer in range(n_layers(trace, name))
+            ]
+            for name in attentions(trace)
+        }
+        sides = self.held().sides
+        return hold_weights(weights, {stack: side.tokens for stack, side in sides.items()})
+
+
+def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ran:
+    """Run a sentence through the small model of a kind.
+
+    Args:
+        kind: of `MODELS`.
+        text: the sentence.
+        target: of a model with a decoder; one of its own choice when left out.
+        sharpness: what the scores are multiplied by, in a model whose queries are not normed: those of random
+            weights are small, and their attention is uniform.
+    """
+    loaded = MODELS[kind]()
+    with torch.no_grad():
+        for name, parameter in loaded.model.named_parameters():
+            if ".w_q." in name:
+                parameter.mul_(sharpness)
+    return Ran(loaded, run_sentence(loaded, text, target))

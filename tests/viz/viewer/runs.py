@@ -1,0 +1,56 @@
+"""Runs as the viewer holds them, and the pieces of them that come when they are asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model, tiny_subword_model
+from tests.viz.mounted import unpack_frame
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import Run, run_again, run_sentence
+from viz.theme import PALETTES
+from viz.viewer.choice import first_choice
+from viz.viewer.frames import update_frame
+from viz.viewer.held_run import HeldRun, hold
+
+LIGHT = PALETTES["light"]
+TEXT, TARGET = "the dog saw a cat , yesterday .", "ho visto il cane"
+MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subword_model(2)}
+
+
+@cache
+def held(kind: str) -> tuple[LoadedModel, Run, HeldRun]:
+    loaded = MODELS[kind]()
+    run = run_sentence(loaded, TEXT, TARGET)
+    other = tiny_model(3)
+
+    def twin() -> HeldRun:
+        return hold(run_again(other, run), other)
+
+    return loaded, run, hold(run, loaded, {"random weights": twin} if kind == "words" else None)
+
+
+def long_run(n_source: int, n_target: int) -> HeldRun:
+    """A run of so many tokens on each side, the special ones counted."""
+    loaded = tiny_model(1, max_len=80)
+    run = run_sentence(loaded, " ".join(["cat"] * (n_source - 1)), " ".join(["cane"] * (n_target - 1)))
+    assert [len(tokens[0]) for tokens in (run.trace.src_tokens, run.trace.tgt_tokens)] == [n_source, n_target]
+    return hold(run, loaded)
+
+
+def update(own: HeldRun, *names: str) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """The pieces that come when these are asked for, and their arrays."""
+    data, arrays = unpack_frame(update_frame(own, first_choice(own), names))
+    return data["pieces"], arrays
+
+
+def assert_same(found: NDArray[Any], expected: NDArray[Any] | torch.Tensor) -> None:
+    """The same numbers, bit for bit."""
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.asarray(expected))

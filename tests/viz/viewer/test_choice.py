@@ -1,0 +1,174 @@
+"""A choice is read as it was written, and whatever a browser or an address says becomes one of a run's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model, tiny_subword_model
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import run_sentence
+from viz.viewer.choice import ADDING, MEASURES, NAMES, SORTS, VIEWS, Choice, first_choice, read_choice
+from viz.viewer.held_run import Family, HeldRun, Side, hold, hold_weights, until
+
+
+def held_run(loaded: LoadedModel, text: str = "the dog's cats saw .") -> HeldRun:
+    twin = hold(run_sentence(loaded, text), loaded)
+    return hold(run_sentence(loaded, text), loaded, {"random weights": lambda: twin})
+
+
+HELD = {
+    "words": held_run(tiny_model(2)),
+    "sub-words": held_run(tiny_subword_model(2)),
+    "decoder-only": held_run(KINDS["rotary"](), "the cat"),
+    "encoder-only": held_run(KINDS["masked"](), "the cat"),
+    "without words": (cut := until(held_run(tiny_model(1)), 2, {"decoder": 3, "cross": 6})),
+    "weights alone": hold_weights({"decoder": [cut.families["decoder"].weights(0)]}, {"decoder": "abc"}),
+}
+
+
+def choices(held: HeldRun) -> st.SearchStrategy[Choice]:
+    """Every choice that a run allows."""
+    return st.sampled_from(list(held.families)).flatmap(
+        lambda name: choices_of(held, held.families[name].name)
+    )
+
+
+@st.composite
+def choices_of(draw: st.DrawFn, held: HeldRun, name: Any) -> Choice:
+    family = held.families[name]
+    n_queries, n_keys = family.allowed.shape
+    measure = draw(st.sampled_from(MEASURES if family.scores else ["weights"]))
+    sides = held.sides[family.queries], held.sides[family.keys]
+    has_parts = any(side.words and len(side.words.labels) < len(side.tokens) for side in sides)
+    heads = range(family.n_heads)
+    longest = max(len(side.tokens) for side in held.sides.values())
+    return Choice(
+        attention=name,
+        layer=draw(st.sampled_from(range(family.n_layers))),
+        head=draw(st.sampled_from(heads)),
+        view=draw(st.sampled_from(VIEWS)),
+        cell=draw(st.none() | st.tuples(st.integers(0, n_queries - 1), st.integers(0, n_keys - 1))),
+        measure=measure,
+        by=draw(st.sampled_from(["token", "word"] if has_parts and measure in ADDING else ["token"])),
+        rows=draw(st.sampled_from(["read", "written"] if sides[0].written else ["read"])),
+        special=draw(st.sampled_from(["keep", "hide", "spread"])),
+        against=draw(st.sampled_from(["", *held.others, *(f"head {head}" for head in heads)])),
+        mass=draw(st.integers(1, 100)),
+        heads=draw(st.none() | st.lists(st.sampled_from(heads), unique=True).map(tuple)),
+        families=draw(st.sampled_from(["one", "all"])),
+        locked=draw(st.none() | st.tuples(st.integers(0, 1), st.integers(0, longest - 1))),
+        sort=draw(st.sampled_from([name for name in SORTS if tells_apart(name, sides, family)])),
+    )
+
+
+def tells_apart(sort: str, sides: tuple[Side, Side], family: Family) -> bool:
+    """Whether heads can be ordered so: by distance where queries and keys are the same tokens, and so on."""
+    return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
+
+
+@pytest.mark.parametrize("kind", HELD)
+@given(data=st.data())
+def test_a_choice_is_read_as_it_was_written(kind: str, data: st.DataObject) -> None:
+    held = HELD[kind]
+    choice = data.draw(choices(held))
+    assert read_choice(choice.written(), held) == choice, "as an address has it"
+    assert read_choice(choice.data(), held) == choice, "as a browser has it"
+    assert all(isinstance(text, str) for text in choice.written().values())
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(
+        ["-1", "99", "0,0", "1,999999999", "9" * 40, "1.5", "²", "cross", "head 99", "none", ",", "0x1"]
+    )
+    | st.sampled_from([*VIEWS, *MEASURES, *SORTS, "word", "written", "spread", "random weights", "head 1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@pytest.mark.parametrize("kind", HELD)
+@given(data=st.data())
+def test_whatever_is_told_becomes_a_choice_of_the_run(kind: str, data: st.DataObject) -> None:
+    held = HELD[kind]
+    told = data.draw(st.dictionaries(st.sampled_from([*NAMES, "else"]), JUNK))
+    assert_possible(read_choice(told, held), held)
+
+
+@pytest.mark.parametrize("kind", HELD)
+@given(data=st.data())
+def test_a_choice_made_in_one_run_is_a_choice_of_any_other(kind: str, data: st.DataObject) -> None:
+    other = HELD[data.draw(st.sampled_from(sorted(HELD)))]
+    assert_possible(read_choice(data.draw(choices(other)).data(), HELD[kind]), HELD[kind])
+
+
+def assert_possible(choice: Choice, held: HeldRun) -> None:
+    family = held.families[choice.attention]
+    assert 0 <= choice.layer < family.n_layers
+    assert 0 <= choice.head < family.n_heads
+    if choice.cell is not None:
+        assert all(0 <= at < size for at, size in zip(choice.cell, family.allowed.shape, strict=True))
+    assert all(0 <= head < family.n_heads for head in choice.heads or ())
+    assert 0 < choice.mass <= 100
+    assert read_choice(choice.data(), held) == choice
+
+
+def test_a_browser_s_lists_and_an_address_s_texts_say_the_same() -> None:
+    held = HELD["words"]
+    told = {"attention": "cross", "layer": 2, "head": 1, "cell": [3, 4], "heads": [0, 2], "mass": 75}
+    written = {"attention": "cross", "layer": "2", "head": "1", "cell": "3,4", "heads": "0,2", "mass": "75"}
+    choice = read_choice(told, held)
+    assert choice == read_choice(written, held)
+    assert (choice.layer, choice.head, choice.cell, choice.heads, choice.mass) == (2, 1, (3, 4), (0, 2), 75)
+    assert read_choice({"heads": []}, held).heads == (), "no line at all"
+    assert read_choice({"heads": None}, held).heads is None, "every head's"
+
+
+def test_a_layer_or_head_too_many_is_the_last_one() -> None:
+    choice = read_choice({"attention": "encoder", "layer": "11", "head": "99"}, HELD["words"])
+    assert (choice.attention, choice.layer, choice.head) == ("encoder", 1, 2)
+
+
+def test_nobody_has_chosen_the_last_layer_of_the_cross_attention_is_shown() -> None:
+    assert first_choice(HELD["words"]) == Choice("cross", 2)
+    assert first_choice(HELD["decoder-only"]) == Choice("decoder", 1)
+    assert first_choice(HELD["encoder-only"]) == Choice("encoder", 2)
+
+
+def test_what_is_not_told_is_as_in_the_first_choice_as_far_as_the_run_allows_it() -> None:
+    held = HELD["without words"]
+    first = Choice("cross", 2, view="token", cell=(2, 5))
+    assert read_choice({}, held, first) == first
+    assert read_choice({"cell": "2,6"}, held, first) == first, "a cell that is none"
+    of_decoder = read_choice({"attention": "decoder"}, held, first)
+    assert of_decoder == replace(first, attention="decoder", cell=None), "it has no key 5"
+
+
+def test_what_goes_together_only() -> None:
+    by_word = {"attention": "encoder", "by": "word"}
+    assert read_choice(by_word, HELD["sub-words"]).by == "word"
+    assert read_choice(by_word | {"measure": "moved"}, HELD["sub-words"]).by == "word"
+    assert read_choice(by_word | {"measure": "scores"}, HELD["sub-words"]).by == "token", (
+        "scores don't add up"
+    )
+    assert read_choice(by_word, HELD["words"]).by == "token", "each word is a token"
+    assert read_choice({"rows": "written"}, HELD["words"]).rows == "written"
+    assert read_choice({"rows": "written"}, HELD["encoder-only"]).rows == "read", "nothing is written"
+    assert read_choice({"measure": "masked"}, HELD["words"]).measure == "masked"
+    for measure in ("scores", "masked", "moved"):
+        assert read_choice({"measure": measure}, HELD["weights alone"]).measure == "weights"
+
+
+def test_a_view_that_is_not_offered_can_not_be_chosen() -> None:
+    assert read_choice({"view": "map"}, HELD["words"]).view == "map"
+    assert read_choice({"view": "map"}, HELD["words"], views=["head"]).view == "head"

@@ -1,0 +1,187 @@
+"""What the viewer begins with: weights, tokens and reasons of a run; of a long one what is needed first."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+import torch
+
+from tests.support.models import tiny_model
+from tests.viz.mounted import unpack_frame
+from tests.viz.viewer.runs import LIGHT, MODELS, TARGET, TEXT, assert_same, held, long_run, update
+from transformer.analysis.attention_maps import FUTURE, attention_record
+from transformer.run import force, run_sentence
+from viz.figures.labels import visible
+from viz.pooling import pool_maps
+from viz.viewer.choice import Choice, first_choice
+from viz.viewer.frames import (
+    POOLED_SIDE,
+    WHOLE,
+    closed_cells,
+    first_pieces,
+    is_whole,
+    run_frame,
+    run_id,
+    update_frame,
+)
+from viz.viewer.held_run import hold, hold_weights
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
+    _, run, own = held(kind)
+    data, arrays = unpack_frame(run_frame(own, LIGHT, channel="here", grid=False))
+    assert (data["channel"], data["whole"], data["grid"], data["detail"]) == ("here", True, False, True)
+    assert [family["name"] for family in data["families"]] == list(own.families)
+    assert set(arrays) == {f"closed:{n}" for n in own.families} | {
+        f"weights:{n}/values" for n in own.families
+    }
+    for family in data["families"]:
+        name, n_layers = family["name"], family["layers"]
+        values = arrays[f"weights:{name}/values"]
+        n_queries, n_keys = (len(data["sides"][family[side]]["tokens"]) for side in ("queries", "keys"))
+        assert values.shape == (n_layers, family["heads"], n_queries, n_keys)
+        for layer in range(n_layers):
+            record = attention_record(run.trace, name, layer)
+            assert family["path"].replace("{layer}", str(layer)) == record.path
+            assert_same(values[layer], record.weights[0])
+            np.testing.assert_array_equal(arrays[f"closed:{name}"] == 0, record.mask[0, 0])
+            assert not values[layer][:, arrays[f"closed:{name}"] > 0].any()
+
+
+def test_sides_and_depths_are_unequal_here() -> None:
+    """So that a swapped axis or stack could not hide in these tests."""
+    own = held("words")[2]
+    assert len(own.sides["encoder"].tokens) != len(own.sides["decoder"].tokens)
+    assert own.families["encoder"].n_layers != own.families["decoder"].n_layers
+    assert (
+        len(
+            {
+                len(own.sides["encoder"].tokens),
+                len(own.sides["decoder"].tokens),
+                own.families["cross"].n_heads,
+            }
+        )
+        == 3
+    )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_tokens_and_what_is_known_of_them_are_told(kind: str) -> None:
+    own = held(kind)[2]
+    data, _ = unpack_frame(run_frame(own, LIGHT))
+    assert data["unit"] == own.unit
+    for stack, side in own.sides.items():
+        told = data["sides"][stack]
+        assert told["tokens"] == [visible(token) for token in side.tokens]
+        assert (told["special"], told["punctuation"]) == (list(side.special), list(side.punctuation))
+        assert side.words is not None
+        assert told["words"] == [visible(label) for label in side.words.labels]
+        assert told["word_of"] == side.words.word_of.tolist()
+        assert told["written"] == [None if token is None else visible(token) for token in side.written]
+
+
+def test_a_closed_cell_has_its_reason() -> None:
+    """Padding among the tokens, as ids can be typed where a model came without a tokenizer."""
+    loaded = tiny_model(2)
+    pad, cat, dog = 0, *loaded.source.encode("cat dog").ids
+    run = force(loaded, loaded.source.of_ids([cat, pad, dog, pad]), loaded.target.of_ids([5, pad, 6]))
+    families = hold(run, loaded).families
+    codes, reasons = closed_cells(families["decoder"])
+    assert reasons == [f"masked: {FUTURE}", "masked: padding"]
+    assert codes.tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
+    codes, _ = closed_cells(families["cross"])
+    assert codes.tolist() == [[0, 2, 0, 2, 0]] * 4
+
+
+def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
+    own = held("words")[2]
+    choice = Choice("decoder", 1, 2, cell=(3, 1), heads=(0, 2))
+    data, arrays = unpack_frame(update_frame(own, choice, channel="here"))
+    assert (data["run"], data["channel"], data["pieces"]) == (run_id(own), "here", [])
+    assert data["choice"] == json.loads(json.dumps(choice.data()))
+    assert arrays == {}
+    data, _ = unpack_frame(update_frame(own, None, ["nope"]))
+    assert (data["choice"], data["pieces"], data["none"]) == (None, [], ["nope"])
+
+
+# Long runs
+
+
+@pytest.mark.parametrize("n_source, n_target", [(WHOLE, 7), (7, WHOLE)])
+def test_up_to_64_tokens_all_weights_come_at_once(n_source: int, n_target: int) -> None:
+    own = long_run(n_source, n_target)
+    assert WHOLE == 64
+    data, arrays = unpack_frame(run_frame(own, LIGHT))
+    assert data["whole"] is is_whole(own) is True
+    assert arrays["weights:cross/values"].shape == (3, 3, n_target, n_source)
+    assert first_pieces(own, first_choice(own)) == []
+
+
+@pytest.mark.parametrize("n_source, n_target", [(WHOLE + 1, 7), (7, WHOLE + 1)])
+def test_of_more_tokens_come_pooled_maps_and_the_chosen_head(n_source: int, n_target: int) -> None:
+    own = long_run(n_source, n_target)
+    data, arrays = unpack_frame(run_frame(own, LIGHT))
+    assert data["whole"] is is_whole(own) is False
+    assert (data["pooled"], set(arrays)) == (POOLED_SIDE, {f"closed:{name}" for name in own.families})
+    choice = Choice("cross", 1, 2)
+    assert first_pieces(own, choice) == ["pooled:cross", "head:cross:1:2"]
+    for name, family in own.families.items():
+        _, pieces = update(own, f"pooled:{name}", f"head:{name}:1:2")
+        assert_same(pieces[f"head:{name}:1:2/weights"], family.weights(1)[2])
+        weights = np.stack([family.weights(layer) for layer in range(family.n_layers)])
+        expected = pool_maps(weights, family.allowed, POOLED_SIDE)
+        for array in ("levels", "low", "high", "strongest_query", "strongest_key"):
+            np.testing.assert_array_equal(pieces[f"pooled:{name}/{array}"], getattr(expected, array))
+        assert max(pieces[f"pooled:{name}/levels"].shape) <= POOLED_SIDE
+        highest = weights.max(axis=(2, 3))
+        np.testing.assert_array_equal(pieces[f"pooled:{name}/high"], highest)
+        at = (pieces[f"pooled:{name}/strongest_{axis}"].astype(int) for axis in ("query", "key"))
+        layers, heads = np.indices(highest.shape)
+        np.testing.assert_array_equal(weights[layers, heads, *at], highest)
+
+
+# Text of people, and numbers that are none
+
+
+HOSTILE = [
+    *("<script>alert(1)</script>", "\ud800", "</div>", "שלום", '"]}', "\u2028", "\x00\x1b[31m", "\u202e"),
+    *("", " ", "a" * 10_000, "![](http://example.com/x.png)", "__proto__", "{layer}", "\u200b", "👩‍👩‍👧‍👦"),
+]
+
+
+def test_hostile_tokens_travel_as_text() -> None:
+    n = len(HOSTILE)
+    weights = np.full((1, n, n), 1 / n, np.float32)
+    own = hold_weights({"encoder": [weights]}, {"encoder": HOSTILE})
+    frame = run_frame(own, LIGHT)
+    data, _ = unpack_frame(frame)
+    tokens = data["sides"]["encoder"]["tokens"]
+    assert tokens == [visible(token) for token in HOSTILE]
+    for token in tokens:
+        assert token.encode(), "no lone surrogate"
+        assert token.strip()
+        assert len(token) < 300
+        assert not any(character in token for character in "\x00\x1b\u202e\u2028\u200b")
+    (length,) = struct.unpack_from("<I", frame)
+    frame[4 : 4 + length].decode("ascii")
+    assert run_id(own) != run_id(hold_weights({"encoder": [weights]}, {"encoder": HOSTILE[::-1]}))
+
+
+def test_numbers_that_are_none_travel_and_break_nothing() -> None:
+    """Of a model with broken weights every weight is NaN."""
+    loaded = tiny_model(2)
+    state = dict(loaded.model.state_dict())
+    state["encoder.layers.0.self_attn.w_q.weight"][:] = torch.nan
+    own = hold(run_sentence(loaded, TEXT, TARGET), loaded)
+    _, arrays = unpack_frame(run_frame(own, LIGHT))
+    assert np.isnan(arrays["weights:encoder/values"]).all()
+    names = [f"{kind}:encoder" for kind in ("scores", "pooled", "lengths", "ranking")]
+    assert update(own, *names, "head:encoder:0:0", "vectors:encoder:1:2")[0] == [
+        *names,
+        "head:encoder:0:0",
+        "vectors:encoder:1:2",
+    ]

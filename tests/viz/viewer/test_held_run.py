@@ -1,0 +1,361 @@
+"""A run as the viewer holds it: each number of the trace, each token where it stands, whatever the model."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tests.support.kinds import KINDS, MASK
+from tests.support.models import tiny_model, tiny_subword_model
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    MODULES,
+    Attention,
+    attention_record,
+    words_of,
+)
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
+from viz.viewer.held_run import Family, HeldRun, hold, hold_sentence, hold_weights, until
+
+TEXT = "Yesterday I saw the dog."
+TARGET = "the cat saw il cane ."
+MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subword_model(2)}
+DECODERS = [kind for kind, make in MODELS.items() if make().model.config.n_decoder_layers]
+SELF = ("encoder", "decoder")
+
+
+@cache
+def held(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, HeldRun]:
+    loaded = MODELS[kind]()
+    run = run_sentence(loaded, text, target)
+    return loaded, run, hold(run, loaded)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_it_has_every_attention_of_the_model_with_its_sizes(kind: str) -> None:
+    loaded, run, own = held(kind)
+    config = loaded.model.config
+    n_layers = {
+        "encoder": config.n_encoder_layers,
+        "decoder": config.n_decoder_layers,
+        "cross": config.n_decoder_layers if config.n_encoder_layers else 0,
+    }
+    assert {name: family.n_layers for name, family in own.families.items()} == {
+        name: count for name, count in n_layers.items() if count
+    }
+    for name, family in own.families.items():
+        assert (family.name, family.queries) == (name, MODULES[name][0])
+        assert family.keys == (name if name in SELF else "encoder")
+        assert family.n_heads == config.n_heads
+        assert family.kv_heads == (config.n_kv_heads or config.n_heads)
+        assert family.label == (ATTENTION_LABELS[name] if len(own.families) > 1 else "Self-attention")
+        assert family.has == ["scores", "vectors", "lengths"]
+        for layer in range(family.n_layers):
+            assert family.path.format(layer=layer) == attention_record(run.trace, name, layer).path
+            loaded.model.get_submodule(family.path.format(layer=layer))
+    assert own.longest == max(len(side.tokens) for side in own.sides.values())
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_weights_scores_and_mask_are_the_trace_s(kind: str) -> None:
+    _, run, own = held(kind)
+    for name, family in own.families.items():
+        for layer in range(family.n_layers):
+            record = attention_record(run.trace, name, layer)
+            assert family.scores is not None
+            np.testing.assert_array_equal(family.weights(layer), record.weights[0].numpy())
+            np.testing.assert_array_equal(family.scores(layer), record.scores[0].numpy())
+            np.testing.assert_array_equal(family.allowed, record.mask[0, 0].numpy())
+            assert not family.weights(layer)[:, ~family.allowed].any()
+            assert family.weights(layer).shape[1:] == (
+                len(own.sides[family.queries].tokens),
+                len(own.sides[family.keys].tokens),
+            )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None:
+    loaded, _, own = held(kind)
+    for name, family in own.families.items():
+        assert (family.scale != 1) == ("√d_head" in family.formula) == loaded.model.config.attention_scale
+        for layer, head in product(range(family.n_layers), range(family.n_heads)):
+            vectors = vectors_of(family, layer, head)
+            scores = vectors["q"] @ vectors["k"].T / family.scale
+            assert (
+                ("bias" in vectors) == ("+ b" in family.formula) == (kind == "relative" and name != "cross")
+            )
+            assert ("q_unrotated" in vectors) == ("k_unrotated" in vectors) == (kind == "rotary")
+            is_normed = loaded.model.config.query_key_norm
+            assert ("q_unnormed" in vectors) == ("k_unnormed" in vectors) == is_normed
+            assert family.scores is not None
+            np.testing.assert_allclose(
+                family.scores(layer)[head], scores + vectors.get("bias", 0), atol=1e-4, rtol=1e-5
+            )
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
+    """z is the weights' mix of v; what all heads move adds up to the output of W_O without its bias."""
+    loaded, run, own = held(kind)
+    for name, family in own.families.items():
+        for layer in range(family.n_layers):
+            weights = family.weights(layer)
+            vectors = [vectors_of(family, layer, head) for head in range(family.n_heads)]
+            for own_weights, of_head in zip(weights, vectors, strict=True):
+                np.testing.assert_allclose(own_weights @ of_head["v"], of_head["z"], atol=1e-5)
+            record = attention_record(run.trace, name, layer)
+            heads = record.z[0].transpose(0, 1).reshape(weights.shape[1], -1)  # (Q, H * d_head)
+            w_o = loaded.model.get_parameter(f"{record.path}.w_o.weight")
+            moved = sum(w @ of_head["moved"] for w, of_head in zip(weights, vectors, strict=True))
+            np.testing.assert_allclose(moved, (heads @ w_o.T).numpy(), atol=1e-4)
+            expected = [np.linalg.norm(of_head["moved"], axis=-1) for of_head in vectors]
+            lengths = family.lengths and family.lengths(layer)
+            assert lengths is not None
+            np.testing.assert_allclose(lengths, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_heads_that_share_keys_and_values_each_have_them() -> None:
+    family = held("rotary")[2].families["decoder"]
+    assert (family.n_heads, family.kv_heads) == (6, 2)
+    shared = [vectors_of(family, 1, head) for head in range(6)]
+    for first, same, other in ((0, 2, 3), (3, 5, 2)):
+        for name in ("k", "v", "k_unrotated"):
+            np.testing.assert_array_equal(shared[first][name], shared[same][name])
+            assert not np.array_equal(shared[first][name], shared[other][name])
+
+
+def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -> None:
+    loaded = tiny_model(merge_heads="untransposed")
+    for family in hold(run_sentence(loaded, TEXT), loaded).families.values():
+        assert family.has == ["scores", "vectors"]
+        assert "moved" not in vectors_of(family, 0, 1)
+
+
+def vectors_of(family: Family, layer: int, head: int) -> dict[str, np.ndarray]:
+    assert family.vectors is not None
+    return dict(family.vectors(layer, head))
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_tokens_and_words_are_those_that_were_read(kind: str) -> None:
+    _, run, own = held(kind)
+    for stack, side in own.sides.items():
+        assert side.tokens == run.trace.tokens(stack)[0]
+        assert side.words is not None
+        expected = words_of(run, stack)
+        assert side.words.labels == expected.labels
+        assert side.words.word_of.tolist() == expected.word_of.tolist()
+        assert {side.words.labels[side.words.word_of[at]] for at in side.special} <= set(side.tokens)
+
+
+@pytest.mark.parametrize(
+    "kind, special",
+    [
+        ("prompted", {"decoder": []}),
+        ("rotary", {"decoder": [0]}),
+        ("masked", {"encoder": [0, -1]}),
+        ("reader", {"encoder": [-1]}),
+        ("relative", {"encoder": [-1], "decoder": [0]}),
+        ("languages", {"encoder": [-2, -1], "decoder": [0, 1]}),
+        ("words", {"encoder": [-1], "decoder": [0]}),
+    ],
+)
+def test_special_tokens_are_those_around_the_sentence(kind: str, special: dict[str, list[int]]) -> None:
+    _, _, own = held(kind)
+    assert set(own.sides) == set(special)
+    for stack, side in own.sides.items():
+        assert [side.tokens[at] for at in side.special] == [side.tokens[at] for at in special[stack]]
+        assert sorted(at % len(side.tokens) for at in special[stack]) == list(side.special)
+
+
+def test_punctuation_is_told_from_words_and_special_tokens() -> None:
+    text = 'Don\'t "see" the dog, ... <eos> 🦝!'
+    side = held("sub-words", text)[2].sides["encoder"]
+    assert side.words is not None
+    of = ["".join(side.tokens[i] for i in side.words.tokens(word)) for word in range(len(side.words.labels))]
+    marks = {side.words.labels[side.words.word_of[at]] for at in side.punctuation}
+    assert {",", "!"} <= marks, of
+    assert not {"see", "the", "dog", "🦝"} & marks
+    assert not set(side.special) & set(side.punctuation)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize("target", ["", TARGET], ids=["own", "given"])
+def test_what_is_written_at_a_position_is_the_token_that_follows_it(kind: str, target: str) -> None:
+    loaded, run, own = held(kind, target=target)
+    side = own.sides["decoder"]
+    n_before = len(run.target_ids) - len(run.target.ids) - 1
+    if not run.steps:
+        assert side.written == (), "without a generator nothing is written"
+        return
+    assert len(side.written) == len(side.tokens)
+    assert side.written[:n_before] == (None,) * n_before, "what a target begins with is not the model's"
+    assert side.written[n_before:-1] == side.tokens[n_before + 1 :], "unknown words as they were typed, too"
+    ids = [step.token_id for step in run.steps]
+    last = loaded.target.token(ids[-1]) if len(ids) > len(run.target.ids) else None
+    assert side.written[-1] == last
+    assert all(other.written == () for stack, other in own.sides.items() if stack != "decoder")
+
+
+def test_masks_are_filled_in_place_so_nothing_is_written_after_a_token() -> None:
+    assert held("masked", f"I {MASK} the dog.")[2].sides["encoder"].written == ()
+
+
+def test_the_unit_is_the_model_s() -> None:
+    assert held("words")[2].unit == "word"
+    assert held("sub-words")[2].unit == "sub-word"
+
+
+# A run while it was being decoded
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize("back", [1, 3])
+def test_of_what_came_later_nothing_is_left(kind: str, back: int) -> None:
+    _, _, whole = held(kind, target=TARGET)
+    newest = len(whole.sides["decoder"].tokens) - 1 - back
+    n_keys: dict[Attention, int] = {"decoder": newest + 1}
+    if "cross" in whole.families:
+        n_keys["cross"] = len(whole.sides["encoder"].tokens)
+    cut = until(whole, newest, n_keys)
+    assert list(cut.families) == list(n_keys)
+    before, side = whole.sides["decoder"], cut.sides["decoder"]
+    assert side.tokens == before.tokens[: newest + 1]
+    assert side.written == before.written[: newest + 1]
+    assert side.special == tuple(at for at in before.special if at <= newest)
+    assert side.words is None
+    assert dict(cut.others) == {}
+    for name, family in cut.families.items():
+        n_queries, own_keys = newest + 1, n_keys[name]
+        assert family.allowed.shape == (n_queries, own_keys)
+        assert family.has == whole.families[name].has
+        for layer, head in product(range(family.n_layers), range(family.n_heads)):
+            assert family.scores is not None
+            assert family.lengths is not None
+            assert (
+                family.weights(layer).shape
+                == family.scores(layer).shape
+                == (family.n_heads, n_queries, own_keys)
+            )
+            np.testing.assert_allclose(family.weights(layer).sum(-1), 1, atol=1e-5)
+            lengths = family.lengths(layer)
+            assert lengths is not None
+            assert lengths.shape == (family.n_heads, own_keys)
+            for vector, array in vectors_of(family, layer, head).items():
+                rows = n_queries if vector.split("_")[0] in ("q", "z", "bias") else own_keys
+                assert array.shape[0] == rows, vector
+                assert vector != "bias" or array.shape == (n_queries, own_keys)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_cut_run_is_the_run_of_the_tokens_there_were(kind: str) -> None:
+    """What came later changed nothing before it: so the numbers are those that the model had then."""
+    loaded = MODELS[kind]()
+    source = encode_sentence(loaded, "source", TEXT, "sentence")
+    ids = encode_sentence(loaded, "target", TARGET, "target").ids
+    whole = hold(force(loaded, source, loaded.target.of_ids(ids)), loaded)
+    then = hold(force(loaded, source, loaded.target.of_ids(ids[:2])), loaded)
+    n_then = len(then.sides["decoder"].tokens)
+    n_keys: dict[Attention, int] = {"decoder": n_then}
+    if "cross" in then.families:
+        n_keys["cross"] = len(then.sides["encoder"].tokens)
+    cut = until(whole, n_then - 1, n_keys)
+    assert cut.sides["decoder"].tokens == then.sides["decoder"].tokens
+    for name, family in cut.families.items():
+        np.testing.assert_array_equal(family.allowed, then.families[name].allowed)
+        for layer, head in product(range(family.n_layers), range(family.n_heads)):
+            np.testing.assert_allclose(family.weights(layer), then.families[name].weights(layer), atol=1e-5)
+            expected = vectors_of(then.families[name], layer, head)
+            for vector, array in vectors_of(family, layer, head).items():
+                np.testing.assert_allclose(array, expected[vector], atol=1e-4, err_msg=vector)
+
+
+# A sentence of a batch
+
+
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_a_sentence_of_a_batch_has_its_own_numbers_and_its_padding(sentence: int) -> None:
+    loaded = tiny_model(2)
+    texts = ("the dog saw a cat .", "a cat")
+    trace = trace_batch(loaded, [encode_sentence(loaded, "source", text, "sentence") for text in texts])
+    own = hold_sentence(trace, loaded, sentence)
+    for name, family in own.families.items():
+        for layer in range(family.n_layers):
+            record = attention_record(trace, name, layer)
+            assert family.scores is not None
+            np.testing.assert_array_equal(family.weights(layer), record.weights[sentence].numpy())
+            np.testing.assert_array_equal(family.scores(layer), record.scores[sentence].numpy())
+            np.testing.assert_array_equal(family.allowed, record.mask[sentence, 0].numpy())
+            for head in range(family.n_heads):
+                for vector in "qkvz":
+                    expected = getattr(record, vector)[sentence, head].numpy()
+                    np.testing.assert_array_equal(vectors_of(family, layer, head)[vector], expected)
+    for stack, side in own.sides.items():
+        assert side.tokens == trace.tokens(stack)[sentence]
+        named = {at for at, token in enumerate(side.tokens) if token in ("<bos>", "<eos>", "<pad>", "<unk>")}
+        assert set(side.special) == named
+    padding = [at for at, token in enumerate(own.sides["encoder"].tokens) if token == "<pad>"]
+    assert len(padding) == (0, 4)[sentence]
+    assert not own.families["encoder"].allowed[:, padding].any()
+
+
+# Weights alone
+
+
+def random_weights(*shape: int, allowed: np.ndarray | None = None) -> np.ndarray:
+    weights = np.random.default_rng(3).random(shape, dtype=np.float32) + np.float32(0.1)
+    weights *= 1 if allowed is None else allowed
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
+
+
+CAUSAL = np.tri(5, dtype=bool)
+
+
+def test_of_weights_alone_tokens_and_weights_are_known_and_nothing_else() -> None:
+    tokens = ["[CLS]", "the", "<s>", "<", "[", "<|endoftext|>", "."]
+    layers = {"encoder": [random_weights(3, 7, 7)] * 2, "cross": [random_weights(2, 5, 7)] * 4}
+    own = hold_weights(
+        {"encoder": layers["encoder"], "cross": layers["cross"]}, {"encoder": tokens, "decoder": "abcde"}
+    )
+    assert {n: (f.n_layers, f.n_heads) for n, f in own.families.items()} == {
+        "encoder": (2, 3),
+        "cross": (4, 2),
+    }
+    for name, family in own.families.items():
+        assert family.has == []
+        assert family.allowed.all()
+        assert family.allowed.shape == layers[name][0].shape[1:]
+        for layer, weights in enumerate(layers[name]):
+            np.testing.assert_array_equal(family.weights(layer), weights)
+    assert (own.families["cross"].queries, own.families["cross"].keys) == ("decoder", "encoder")
+    assert own.sides["encoder"].tokens == tuple(tokens)
+    assert own.sides["encoder"].special == (0, 2, 5)
+    assert own.sides["encoder"].punctuation == (4, 6)
+
+
+def test_a_map_in_which_no_head_looks_ahead_is_causal() -> None:
+    causal = [random_weights(3, 5, 5, allowed=CAUSAL) for _ in range(2)]
+
+    def allowed(*layers: np.ndarray) -> np.ndarray:
+        return hold_weights({"decoder": layers}, {"decoder": "abcde"}).families["decoder"].allowed
+
+    np.testing.assert_array_equal(allowed(*causal), CAUSAL)
+    one_looks_ahead = causal[1].copy()
+    one_looks_ahead[2, 0, 1] = 1e-6
+    assert allowed(causal[0], one_looks_ahead).all()
+    assert allowed(random_weights(3, 5, 5)).all()
+
+
+def test_a_map_of_one_token_or_of_unequal_sides_is_not_taken_for_causal() -> None:
+    for shape in ((2, 1, 1), (2, 3, 5), (2, 5, 3)):
+        only_first = np.zeros(shape, np.float32)
+        only_first[..., 0] = 1
+        own = hold_weights({"cross": [only_first]}, {"decoder": "a" * shape[1], "encoder": "b" * shape[2]})
+        assert own.families["cross"].allowed.all()

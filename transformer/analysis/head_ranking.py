@@ -1,0 +1,48 @@
+"""What tells the heads of an attention apart, as one number per head, for putting them in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+HeadScore = Literal["entropy", "distance", "special", "sharpness", "diagonal"]
+
+
+def head_scores(
+    weights: NDArray[np.float32], special: Sequence[int], *, is_self_attention: bool
+) -> dict[HeadScore, NDArray[np.float32]]:
+    """Score every head of a layer by its weights; each score is the mean over the rows that have open keys.
+
+    Args:
+        weights: (H, Q, K); a row sums to 1, or to 0 where every key is closed.
+        special: the positions of the keys that are special tokens.
+        is_self_attention: whether queries and keys are the same tokens: only then there is a distance.
+
+    Returns:
+        (H,) each: "entropy" in bits, of the row; "distance", the positions between the query and its keys,
+        each counted by its weight; "special", the weight on special tokens; "sharpness", the largest weight;
+        "diagonal", the weight within one key of the diagonal, which goes from the first query and key to
+        the last ones.
+    """
+    exact = weights.astype(np.float64)
+    _, n_queries, n_keys = weights.shape
+    rows = exact.sum(axis=-1) > 0  # (H, Q)
+    count = np.maximum(rows.sum(axis=-1), 1)
+    queries, keys = np.arange(n_queries)[:, None], np.arange(n_keys)
+    logarithms = np.log2(exact, where=exact > 0, out=np.zeros_like(exact))
+    ideal = queries * ((n_keys - 1) / max(n_queries - 1, 1))
+    per_row = {
+        "entropy": -(exact * logarithms).sum(axis=-1),
+        "special": exact[..., list(special)].sum(axis=-1),
+        "sharpness": exact.max(axis=-1),
+        "diagonal": (exact * (np.abs(keys - ideal) <= 1)).sum(axis=-1),
+    }
+    if is_self_attention:
+        per_row["distance"] = (exact * np.abs(queries - keys)).sum(axis=-1)
+    scores: dict[HeadScore, NDArray[np.float32]] = {}
+    for name, values in per_row.items():
+        scores[name] = ((values * rows).sum(axis=-1) / count).astype(np.float32)  # type: ignore[index]
+    return scores

@@ -1,0 +1,56 @@
+"""What an attention moves: the value of each key through W_O, before the weights scale it.
+
+A head's share of its sublayer's output is the sum over the keys of weight x (v W_O): a large weight on a key
+whose value is short moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.trace import AttentionRecord
+from transformer.model.transformer import Transformer
+
+
+def moved_values(
+    model: Transformer, record: AttentionRecord, head: int, sentence: int = 0
+) -> NDArray[np.float32] | None:
+    """Each key's value of one head through that head's rows of W_O, without its bias: (K, D).
+
+    None in a model whose heads are not transposed back before W_O: there no row of W_O belongs to one head.
+    """
+    module = _module(model, record)
+    if not module.transposed:
+        return None
+    moved: NDArray[np.float32] = _through_w_o(module, record, head, sentence).numpy()
+    return moved
+
+
+def moved_lengths(
+    model: Transformer, record: AttentionRecord, sentence: int = 0
+) -> NDArray[np.float32] | None:
+    """How long `moved_values` are, of every head: (H, K)."""
+    module = _module(model, record)
+    if not module.transposed:
+        return None
+    lengths = [_through_w_o(module, record, head, sentence).norm(dim=-1) for head in range(record.q.shape[1])]
+    stacked: NDArray[np.float32] = torch.stack(lengths).numpy()
+    return stacked
+
+
+def _module(model: Transformer, record: AttentionRecord) -> MultiHeadAttention:
+    module = model.get_submodule(record.path)
+    assert isinstance(module, MultiHeadAttention)
+    return module
+
+
+@torch.inference_mode()
+def _through_w_o(module: MultiHeadAttention, record: AttentionRecord, head: int, sentence: int) -> Tensor:
+    shared = record.q.shape[1] // record.v.shape[1]  # heads of queries that one head of values serves
+    width = record.v.shape[-1]
+    rows = module.w_o.weight[:, head * width : (head + 1) * width].float().cpu()  # (D, d_head)
+    return record.v[sentence, head // shared].float() @ rows.T

@@ -1,0 +1,154 @@
+// @ts-check
+// The viewer of a run: all its attention, painted from what the browser holds. Choosing is local; whoever mounted the
+// viewer is told afterwards, and asked for what is not here.
+
+import { forStreamlit, mounting } from "../mount.js";
+import { forAnywidget } from "../notebook.js";
+import { ask, listen } from "../shared/channel.js";
+import { div } from "../shared/dom.js";
+import { readFrame } from "../shared/frame.js";
+import { Selection } from "../shared/selection.js";
+import { View } from "../shared/shell.js";
+import { Bars } from "./bars.js";
+import cell from "./cell/style.css";
+import { possible } from "./choice.js";
+import { Fetching } from "./fetching.js";
+import grid from "./grid/style.css";
+import map from "./map/style.css";
+import matrix from "./matrix/style.css";
+import { Panels } from "./panels.js";
+import rows from "./rows/style.css";
+import { HeldRun } from "./run.js";
+import style from "./style.css";
+import table from "./table/style.css";
+
+/** @typedef {import("./choice.js").Choice} Choice */
+
+/** A choice is told when nothing else has been chosen for so many milliseconds. */
+const SETTLED = 200;
+/** What was told and has not come back after so many milliseconds was not taken. */
+const PATIENCE = 8000;
+
+/** @extends {View<import("./run.js").RunFrame>} */
+class AttentionViewer extends View {
+  /** @type {HeldRun} */
+  run;
+  /** None until it has been told. @type {Choice | null} */
+  choice = null;
+  /** Choices that were told and have not come back, and when. @type {{text: string, at: number}[]} */
+  told = [];
+  leave = () => {};
+  channel = "";
+
+  /** @param {HTMLElement} root @param {import("../shared/shell.js").Host} host */
+  constructor(root, host) {
+    super(root, host);
+    this.selection = new Selection((choice) => {
+      this.told.push({ text: JSON.stringify(choice), at: Date.now() });
+      host.select(choice);
+    });
+    const change = (/** @type {Partial<Choice>} */ changed) => this.change(changed);
+    this.fetching = new Fetching((names) => {
+      if (host.request) host.request(names);
+      else ask(this.channel, names);
+    });
+    this.bars = new Bars(change);
+    this.panels = new Panels(change);
+  }
+
+  build() {
+    this.root.append(this.bars.box, this.panels.box, div("hl-note"));
+  }
+
+  /** There is another run, or other colours. */
+  update() {
+    const { data } = this;
+    const isOther = data.run !== this.run?.id;
+    if (isOther) {
+      this.run = new HeldRun(data);
+      this.fetching.forget();
+      this.choice &&= possible(this.choice, this.run);
+    }
+    if (data.channel !== this.channel) {
+      this.leave();
+      this.channel = data.channel;
+      this.leave = listen(data.channel, (bytes) => this.receive(bytes));
+    }
+    this.layout();
+  }
+
+  /** Take in what is chosen elsewhere, and pieces that were asked for. @param {Uint8Array} bytes */
+  receive(bytes) {
+    const update = readFrame(bytes);
+    if (update.run !== this.run?.id) return;
+    this.run.add(update);
+    this.fetching.came([...update.pieces, ...update.none]);
+    const isMoved = update.choice && this.hear(update.choice);
+    if (this.width && (isMoved || update.pieces.length || update.none.length)) this.show();
+  }
+
+  /**
+   * Take a choice that was made elsewhere. One that was told and comes back is none; and while that has not come, an
+   * answer to something older has a choice that the user has left.
+   * @param {Choice} choice
+   * @returns {boolean} whether something else is chosen now
+   */
+  hear(choice) {
+    const heard = possible({ ...this.choice, ...choice }, this.run);
+    const isMoved = this.selection.movedByPython(choice);
+    this.told = this.told.filter(({ at }) => Date.now() - at < PATIENCE);
+    const back = this.told.findIndex(({ text }) => text === JSON.stringify(heard));
+    if (back >= 0) this.told.splice(0, back + 1);
+    if (back >= 0 || !isMoved || this.told.length) return false;
+    this.choice = heard;
+    return true;
+  }
+
+  /** Choose something else. @param {Partial<Choice>} changed */
+  change(changed) {
+    if (!this.choice) return;
+    this.choice = possible({ ...this.choice, ...changed }, this.run);
+    this.show();
+    this.selection.report(this.choice, SETTLED);
+  }
+
+  place() {
+    this.panels.width = this.width;
+    this.show();
+  }
+
+  show() {
+    const { run, choice, data } = this;
+    if (!choice) return;
+    run.missing.clear();
+    this.bars.show(run, choice);
+    this.panels.show(run, choice, data);
+    if (!run.absent) this.fetching.want(run.missing, this.panels.ahead(run, choice));
+  }
+
+  /** Else it would ask for ever for what nobody brings any more, and each time have the page run. */
+  end() {
+    super.end();
+    this.fetching.forget();
+    this.leave();
+  }
+
+  state() {
+    return { choice: this.choice, ...this.panels.state() };
+  }
+}
+
+export const mount = mounting(
+  AttentionViewer,
+  "attention",
+  style + grid + matrix + table + map + rows + cell,
+);
+
+const draw = forStreamlit(mount);
+const render = forAnywidget(mount);
+
+/**
+ * Streamlit calls this with a component, to draw it; anywidget with nothing, for what draws a widget.
+ * @param {import("../mount.js").Component} [component]
+ */
+export default (component) => (component ? draw(component) : { render });

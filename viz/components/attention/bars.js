@@ -1,0 +1,104 @@
+// @ts-check
+// What can be chosen of a run beside its cells: which attention and head, how it is looked at, and which numbers.
+
+import { div, h } from "../shared/dom.js";
+import { againstOf, hasWords, MEASURES, measuresOf, VIEWS } from "./choice.js";
+import { ordersOf, SCORES } from "./grid/order.js";
+import { Buttons, List } from "./pickers.js";
+
+/** @typedef {import("./choice.js").Choice} Choice */
+/** @typedef {import("./run.js").HeldRun} HeldRun */
+/** @typedef {import("./pickers.js").Options} Options */
+
+/** What is chosen less often, and what it is where nobody has. @type {Partial<Choice>} */
+const SELDOM = { by: "token", rows: "read", special: "keep", against: "" };
+
+export class Bars {
+  /** @type {Record<string, Buttons | List>} */
+  pickers = {};
+
+  /** @param {(changed: Partial<Choice>) => void} change */
+  constructor(change) {
+    this.change = change;
+    this.often = div("hl-pickers");
+    this.seldom = div("hl-pickers");
+    this.summary = h("summary", {}, "");
+    this.more = h("details", { class: "hl-more" }, this.summary, this.seldom);
+    this.box = div("hl-bars-of-choice", this.often, this.more);
+  }
+
+  /** @param {HeldRun} run @param {Choice} choice */
+  show(run, choice) {
+    const family = run.family(choice.attention);
+    const families = run.families.map(({ name, label }) => pair(name, label));
+    this.#pick(Buttons, this.often, "attention", "Which attention", families, choice);
+    this.#pick(List, this.often, "layer", "Layer", numbered("layer", family.layers), choice);
+    this.#pick(List, this.often, "head", "Head", numbered("head", family.heads), choice);
+    const measures = measuresOf(family).map((name) => pair(name, MEASURES[name]));
+    this.#pick(List, this.often, "measure", "What each cell shows", measures, choice);
+    const views = run.views.map((view) => pair(view, VIEWS[view]));
+    this.#pick(Buttons, this.often, "view", "View", views, choice);
+    const orders = run.hasGrid ? ordersOf(run, family) : [];
+    const named = orders.map((name) => pair(name, SCORES[name]?.name ?? "in the order of layers"));
+    this.#pick(List, this.often, "sort", "Order of the small maps", named, choice);
+    this.pickers.sort.box.title = SCORES[choice.sort]?.explanation ?? "";
+    this.#showMore(run, family, choice);
+  }
+
+  /** @param {HeldRun} run @param {import("./run.js").Family} family @param {Choice} choice */
+  #showMore(run, family, choice) {
+    const against = againstOf(run, family).filter((name) => name !== `head ${choice.head}`);
+    const named = against.map((name) => pair(name, name ? `compared with ${name}` : "compared with nothing"));
+    const by = hasWords(run, family) ? BY : [];
+    const rows = run.sides[family.queries].written.length ? ROWS : [];
+    this.#pick(List, this.seldom, "by", "What a row and a column is", by, choice);
+    this.#pick(List, this.seldom, "rows", "Which token a row is called by", rows, choice);
+    this.#pick(List, this.seldom, "special", "Special tokens and punctuation", SPECIAL, choice);
+    this.#pick(List, this.seldom, "against", "What the head is compared with", named, choice);
+    const told = Object.entries(SELDOM).flatMap(([name, usual]) => {
+      const { [name]: picker } = this.pickers;
+      const isUsual = choice[/** @type {"by"} */ (name)] === usual;
+      return isUsual ? [] : [picker.textOf(choice[/** @type {"by"} */ (name)])];
+    });
+    this.summary.textContent = told.length ? `More: ${told.join(", ")}` : "More";
+  }
+
+  /**
+   * @param {typeof Buttons | typeof List} Kind
+   * @param {HTMLElement} parent
+   * @param {keyof Choice} name
+   * @param {string} label
+   * @param {Options} options
+   * @param {Choice} choice
+   */
+  #pick(Kind, parent, name, label, options, choice) {
+    const isNumber = typeof choice[name] === "number";
+    this.pickers[name] ??= new Kind(parent, label, (value) =>
+      this.change({ [name]: isNumber ? Number(value) : value }),
+    );
+    this.pickers[name].show(options, String(choice[name]));
+  }
+}
+
+/** @type {Options} */
+const BY = [
+  ["token", "each sub-word"],
+  ["word", "each word"],
+];
+/** @type {Options} */
+const ROWS = [
+  ["read", "rows by the token read"],
+  ["written", "rows by the token written"],
+];
+/** @type {Options} */
+const SPECIAL = [
+  ["keep", "special tokens and punctuation shown"],
+  ["hide", "special tokens and punctuation hidden"],
+  ["spread", "hidden, their weight spread over the rest"],
+];
+
+/** @param {string} value @param {string} text @returns {[string, string]} */
+const pair = (value, text) => [value, text];
+
+/** @param {string} name @param {number} count */
+const numbered = (name, count) => Array.from({ length: count }, (_, i) => pair(String(i), `${name} ${i}`));

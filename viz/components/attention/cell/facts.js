@@ -1,0 +1,69 @@
+// @ts-check
+// What the browser holds of one cell. What is null is on its way, unless the family does not have it at all.
+
+import { dotProduct, softmaxRow } from "./arithmetic.js";
+import { Sources } from "./sources.js";
+
+/** @typedef {import("../panels.js").Scene} Scene */
+/** @typedef {ReturnType<typeof factsOf>} Facts */
+
+/** @param {Scene} scene */
+export function factsOf({ run, family, choice, sheet, cell }) {
+  const { layer, head } = choice;
+  const [query, key] = cell;
+  const width = sheet.size[1];
+  /** @template {Float32Array | Uint8Array} Values @param {Values | null} values @returns {Values | null} */
+  const row = (values) =>
+    values && /** @type {Values} */ (values.subarray(query * width, (query + 1) * width));
+  const closed = /** @type {Uint8Array} */ (row(run.closed(family)));
+  const weights = row(run.weights(family, layer, head));
+  const scores = row(run.scores(family, layer, head));
+  const vectors = vectorsOf(run, family, layer, head);
+  const [q, k] = [vectors.row("q", query), vectors.row("k", key)];
+  return {
+    run,
+    family,
+    layer,
+    head,
+    query,
+    key,
+    closed,
+    reason: closed[key] ? family.reasons[closed[key] - 1] : "",
+    weights,
+    weight: weights?.[key] ?? null,
+    scores,
+    score: scores?.[key] ?? null,
+    softmax: scores && softmaxRow(scores, closed),
+    vectors,
+    q,
+    k,
+    product: q && k && dotProduct(q, k),
+    sources: new Sources(family, choice, sheet.size),
+  };
+}
+
+/**
+ * The vectors of a head; only those that every head has are asked for.
+ * @param {import("../run.js").HeldRun} run
+ * @param {import("../run.js").Family} family
+ * @param {number} layer
+ * @param {number} head
+ */
+function vectorsOf(run, family, layer, head) {
+  const piece = `vectors:${family.name}:${layer}:${head}`;
+  const areKnown = family.has.includes("vectors") && (run.has(piece, "q") || !run.absent);
+  const areHere = areKnown && run.array(piece, "q") !== null;
+  const has = (/** @type {string} */ name) => areHere && run.has(piece, name);
+  return {
+    areKnown,
+    areHere,
+    has,
+    /** @param {string} name @param {number} position @returns {Float32Array | null} */
+    row: (name, position) => (has(name) ? run.vector(family, layer, head, name, position) : null),
+    /** All rows of a vector. @param {string} name @returns {Float32Array | null} */
+    all: (name) => (has(name) ? run.array(piece, name) : null),
+  };
+}
+
+/** A token by its place. @param {Facts} facts @param {"queries" | "keys"} axis @param {number} position */
+export const tokenOf = ({ run, family }, axis, position) => run.sides[family[axis]].tokens[position];

@@ -1,0 +1,183 @@
+// @ts-check
+// How the score of a cell is made: who looks at whom, q · k, what else the model does to it, and the mask.
+
+import { div, h, span } from "../../shared/dom.js";
+import { quoted } from "../../shared/tell.js";
+import { dotProduct } from "./arithmetic.js";
+import { tokenOf } from "./facts.js";
+import { copied, formula, fraction, number, root, symbol, term } from "./number.js";
+import { withoutMask } from "./summary.js";
+
+/** @typedef {import("./facts.js").Facts} Facts */
+/** @typedef {import("../../shared/dom.js").Child} Child */
+/** @typedef {{rotated: boolean, normed: boolean}} Extras what this attention does to q and k before their product */
+
+/** A scale that is the root of d_head up to the last digits of a float. */
+const SAME = 1e-4;
+
+/** @param {Facts} facts */
+export function pair(facts) {
+  const { run, family, query, key, reason } = facts;
+  const next = run.sides[family.queries].written;
+  const writes = next.length
+    ? [next[query] ? `writes ${quoted(String(next[query]))}` : "writes nothing"]
+    : [];
+  return [
+    div(
+      "hl-pair",
+      chip(`query ${query}`, tokenOf(facts, "queries", query), writes),
+      span("hl-looks", reason ? "may not look at" : "looks at"),
+      chip(`key ${key}`, tokenOf(facts, "keys", key), []),
+    ),
+  ];
+}
+
+/** @param {string} place @param {string} token @param {string[]} marks */
+const chip = (place, token, marks) =>
+  div("hl-chip", span("place", place), span("word", token), ...marks.map((mark) => span("mark", mark)));
+
+/** The strips of q, k, their products and their sums. @param {Facts} facts @returns {import("./strips.js").Row[]} */
+export function vectorRows(facts) {
+  const { q, k, product, query, key, sources } = facts;
+  const width = q?.length ?? 0;
+  const ofQ = (/** @type {number | string} */ at) => sources.ofQuery("q", query, width, at);
+  const ofK = (/** @type {number | string} */ at) => sources.ofKey("k", key, width, at);
+  const sums = (/** @type {number | string} */ at) =>
+    `sum of q ⊙ k up to dimension ${at} of ${sources.path}, head ${sources.head}`;
+  return [
+    {
+      name: "q",
+      text: `query ${query} ${quoted(tokenOf(facts, "queries", query))}`,
+      values: q,
+      whole: ofQ(":"),
+      source: ofQ,
+    },
+    {
+      name: "k",
+      text: `key ${key} ${quoted(tokenOf(facts, "keys", key))}`,
+      values: k,
+      whole: ofK(":"),
+      source: ofK,
+    },
+    {
+      name: "q ⊙ k",
+      text: "q times k in each dimension",
+      values: product?.terms,
+      whole: `${ofQ(":")} ⊙ ${ofK(":")}`,
+      source: (at) => `${ofQ(at)} × ${ofK(at)}`,
+    },
+    {
+      name: "Σ q ⊙ k",
+      text: "the sum so far; it ends at q · k",
+      values: product?.sums,
+      whole: sums("0, 1, 2 …"),
+      source: sums,
+      line: true,
+    },
+  ];
+}
+
+/** @param {Facts} facts @returns {Child[]} */
+export function scoreFormula(facts) {
+  const { family, q, product, score, query, key, sources, vectors } = facts;
+  const isScaled = family.scale !== 1;
+  const isBiased = family.formula.includes("+ b");
+  const bias = vectors.row("bias", query)?.[key];
+  const dot = () => number("dot", product?.total, dotSource(facts));
+  const under = !q
+    ? "…"
+    : Math.abs(family.scale ** 2 - q.length) < SAME * q.length
+      ? root(q.length)
+      : String(family.scale);
+  const symbols = isScaled
+    ? fraction([symbol("q"), " · ", symbol("k")], [root(symbol("d_head"))])
+    : span("", symbol("q"), " · ", symbol("k"));
+  const numbers = isScaled ? fraction([dot()], [under]) : dot();
+  return [
+    formula(
+      term(symbol("score"), " = ", symbols, ...(isBiased ? [" + ", symbol("b")] : [])),
+      term(
+        " = ",
+        numbers,
+        ...(isBiased ? [" + ", number("bias", bias, sources.cell("position_bias", query, key))] : []),
+      ),
+      term(" = ", number("score", score, sources.cell("scores", query, key))),
+    ),
+  ];
+}
+
+/** @param {Facts} facts */
+const dotSource = ({ q, query, key, sources }) =>
+  `${sources.ofQuery("q", query, q?.length ?? 0)} · ${sources.ofKey("k", key, q?.length ?? 0)}`;
+
+/**
+ * How this attention differs from equation 1 of the paper.
+ * @param {Facts} facts
+ * @param {Extras} extras
+ * @returns {Child[]}
+ */
+export function differences(facts, { rotated, normed }) {
+  const { family, query, key, sources } = facts;
+  /** @type {Child[][]} */
+  const notes = [];
+  if (family.formula.includes("+ b")) {
+    notes.push([
+      symbol("b"),
+      ` is what this head learned to add for a key ${distance(key - query)}, whatever the tokens are.`,
+    ]);
+  }
+  if (family.scale === 1)
+    notes.push(["This model was trained without the division by ", root(symbol("d_head")), "."]);
+  if (normed) {
+    const before = earlier(facts, "unnormed", "norm.input");
+    notes.push(["Each head's queries and keys are normed first: before, q · k was ", before, "."]);
+  }
+  if (rotated) {
+    notes.push([
+      `q and k are turned by their positions, ${query} and ${key} (rotary positions): before, q · k was `,
+      earlier(facts, "unrotated", "unrotated"),
+      ". What the turning changes depends on their distance alone.",
+    ]);
+  }
+  const shared = family.heads / family.kv_heads;
+  if (shared > 1) {
+    const first = sources.kv_head * shared;
+    notes.push([
+      `Heads ${first} to ${first + shared - 1} share one head of keys and values, number ${sources.kv_head}; ` +
+        "each has queries of its own.",
+    ]);
+  }
+  return notes.map((note) => h("p", { class: "hl-remark" }, ...note));
+}
+
+/**
+ * q · k as it was before something was done to both.
+ * @param {Facts} facts
+ * @param {string} state in the names of the pieces
+ * @param {string} path in the names of the trace
+ */
+function earlier({ vectors, query, key, sources }, state, path) {
+  const [q, k] = [vectors.row(`q_${state}`, query), vectors.row(`k_${state}`, key)];
+  const width = q?.length ?? 0;
+  const source = `${sources.ofQuery(`q_${path}`, query, width)} · ${sources.ofKey(`k_${path}`, key, width)}`;
+  return number(`dot ${state}`, q && k && dotProduct(q, k).total, source);
+}
+
+/** Where a key stands that is so many positions after its query. @param {number} offset */
+export function distance(offset) {
+  if (offset === 0) return "at the query's own position";
+  const unit = Math.abs(offset) === 1 ? "position" : "positions";
+  return `${Math.abs(offset)} ${unit} ${offset > 0 ? "after" : "before"} the query`;
+}
+
+/** @param {Facts} facts @returns {Child[]} */
+export function mask({ reason, query, key, sources }) {
+  const state = reason ? "closed" : "open";
+  const told = sources.path
+    ? copied("mask", reason ? "False" : "True", sources.mask(query, key), state)
+    : state;
+  const does = reason
+    ? `: ${withoutMask(reason)}. After the mask the score is −∞.`
+    : ": this query may look at this key.";
+  return [h("p", { class: "hl-sentence" }, "This cell is ", told, does)];
+}

@@ -1,0 +1,93 @@
+// @ts-check
+// What is chosen of a run, and what becomes of it in another run.
+
+import { clamp } from "../shared/numbers.js";
+import { ordersOf } from "./grid/order.js";
+
+/** @typedef {import("./run.js").HeldRun} HeldRun */
+/** @typedef {import("./run.js").Family} Family */
+/** @typedef {[query: number, key: number]} Cell positions of tokens */
+/** @typedef {"weights" | "scores" | "masked" | "moved"} Measure */
+
+/**
+ * @typedef {object} Choice
+ * @property {string} view "head", "layer", "map" or "token"
+ * @property {string} attention
+ * @property {number} layer
+ * @property {number} head
+ * @property {Cell | null} cell
+ * @property {Measure} measure
+ * @property {"token" | "word"} by what a row and a column is
+ * @property {"read" | "written"} rows which token a decoder's row is called by
+ * @property {"keep" | "hide" | "spread"} special what becomes of special tokens and punctuation
+ * @property {string} against what is taken off: "", the name of another run, or "head 3"
+ * @property {number} mass percent of each row's attention that lines show
+ * @property {number[] | null} heads those that lines are drawn of; null for all
+ * @property {"one" | "all"} families whether the map has the chosen attention only, or all of the run
+ * @property {import("./map/links.js").Token | null} locked the token that is held in the map
+ * @property {string} sort what the grid is ordered by: "layer" or a score
+ */
+
+/** @type {Record<string, string>} */
+export const VIEWS = { head: "One head", layer: "All heads of the layer", map: "Map", token: "One token" };
+/** @type {Record<Measure, string>} */
+export const MEASURES = {
+  weights: "Weights",
+  scores: "Raw scores",
+  masked: "Scores after the mask",
+  moved: "Moved",
+};
+
+/**
+ * The measures that a family has.
+ * @param {Family} family
+ * @returns {Measure[]}
+ */
+export function measuresOf({ has }) {
+  const scores = has.includes("scores") ? /** @type {Measure[]} */ (["scores", "masked"]) : [];
+  return ["weights", ...scores, ...(has.includes("lengths") ? /** @type {Measure[]} */ (["moved"]) : [])];
+}
+
+/**
+ * The nearest choice that a run allows.
+ * @param {Choice} choice
+ * @param {HeldRun} run
+ * @returns {Choice}
+ */
+export function possible(choice, run) {
+  const family = run.family(choice.attention);
+  const [queries, keys] = run.size(family);
+  const { cell, locked } = choice;
+  const most = Math.max(...Object.values(run.sides).map(({ tokens }) => tokens.length));
+  const measure = measuresOf(family).includes(choice.measure) ? choice.measure : "weights";
+  return {
+    ...choice,
+    attention: family.name,
+    layer: clamp(choice.layer, 0, family.layers - 1),
+    head: clamp(choice.head, 0, family.heads - 1),
+    cell: cell && cell[0] < queries && cell[1] < keys ? cell : null,
+    measure,
+    by: hasWords(run, family) && adds(measure) ? choice.by : "token",
+    rows: run.sides[family.queries].written.length ? choice.rows : "read",
+    against: againstOf(run, family).includes(choice.against) ? choice.against : "",
+    sort: ordersOf(run, family).includes(choice.sort) ? choice.sort : "layer",
+    heads: choice.heads?.filter((head) => head < family.heads) ?? null,
+    families: choice.families === "one" ? "one" : "all",
+    locked: locked && locked[0] < 2 && locked[1] < most ? locked : null,
+  };
+}
+
+/** Whether numbers of parts add up, so that words can stand for their sub-words. @param {Measure} measure */
+export const adds = (measure) => measure === "weights" || measure === "moved";
+
+/** Whether a family's words are known, and are not its tokens. @param {HeldRun} run @param {Family} family */
+export const hasWords = (run, { queries, keys }) =>
+  [queries, keys].every((stack) => run.sides[stack].words) &&
+  [queries, keys].some((stack) => run.sides[stack].words?.length !== run.sides[stack].tokens.length);
+
+/** What a head can be compared with. @param {HeldRun} run @param {Family} family */
+export const againstOf = (run, family) => [
+  "",
+  ...run.others,
+  ...Array.from({ length: family.heads > 1 ? family.heads : 0 }, (_, head) => `head ${head}`),
+];

@@ -1,0 +1,94 @@
+// @ts-check
+// All maps of a family as the grid shows them: a byte for each pixel, from each map's lowest to its highest value.
+
+import { CLOSED, TOP } from "./pixels.js";
+
+/**
+ * @typedef {object} Maps
+ * @property {[rows: number, columns: number]} size of a map, in pixels
+ * @property {Uint8Array} levels
+ * @property {ArrayLike<number>} low
+ * @property {ArrayLike<number>} high
+ * @property {ArrayLike<number>} strongest_query
+ * @property {ArrayLike<number>} strongest_key
+ * @property {boolean} isClosed whether any cell is closed
+ * @property {boolean} isPooled whether Python has made them, of weights between tokens: a pixel may stand for several
+ */
+
+/**
+ * The maps of all heads of a sheet; null where numbers are still to come.
+ * @param {import("../sheet.js").Sheet} sheet
+ * @param {import("../choice.js").Measure} measure
+ * @returns {Maps | null}
+ */
+export function mapsOf(sheet, measure) {
+  const { family, run } = sheet;
+  const arePooledEnough = measure === "weights" && sheet.isPlain && !run.hasAll(family);
+  if (!run.whole || arePooledEnough) return pooled(run, family);
+  if (!run.array(`weights:${family.name}`, "values")) return null;
+  const count = family.layers * family.heads;
+  /** @type {[number, number]} */
+  const size = [sheet.queries.length, sheet.keys.length];
+  const cells = size[0] * size[1];
+  const levels = new Uint8Array(count * cells);
+  const [low, high] = [new Float32Array(count), new Float32Array(count)];
+  const [strongest_query, strongest_key] = [new Int32Array(count), new Int32Array(count)];
+  for (let map = 0; map < count; map++) {
+    const values = sheet.values(measure, Math.floor(map / family.heads), map % family.heads);
+    if (!values) return null;
+    const found = quantise(values, sheet.closed, levels.subarray(map * cells, (map + 1) * cells));
+    [low[map], high[map]] = [found.low, found.high];
+    strongest_query[map] = found.strongest < 0 ? -1 : Math.floor(found.strongest / size[1]);
+    strongest_key[map] = found.strongest < 0 ? -1 : found.strongest % size[1];
+  }
+  const isClosed = sheet.closed.some(Boolean);
+  return { size, levels, low, high, strongest_query, strongest_key, isClosed, isPooled: false };
+}
+
+/**
+ * Python pools maps of weights and by tokens only.
+ * @param {import("../run.js").HeldRun} run
+ * @param {import("../run.js").Family} family
+ * @returns {Maps | null}
+ */
+function pooled(run, family) {
+  const piece = `pooled:${family.name}`;
+  const levels = run.array(piece, "levels");
+  if (!levels) return null;
+  const side = (/** @type {number} */ length) => Math.min(length, run.pooledSide);
+  const [rows, columns] = run.size(family).map(side);
+  const [low, high] = [run.array(piece, "low"), run.array(piece, "high")];
+  return {
+    size: [rows, columns],
+    levels,
+    low,
+    high,
+    strongest_query: run.array(piece, "strongest_query"),
+    strongest_key: run.array(piece, "strongest_key"),
+    isClosed: levels.includes(CLOSED),
+    isPooled: true,
+  };
+}
+
+/**
+ * Write the level of each cell.
+ * @param {Float32Array} values
+ * @param {Uint8Array} closed
+ * @param {Uint8Array} levels
+ */
+function quantise(values, closed, levels) {
+  let [low, high, strongest] = [Infinity, -Infinity, -1];
+  for (let cell = 0; cell < values.length; cell++) {
+    const value = values[cell];
+    if (closed[cell] || !Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) [high, strongest] = [value, cell];
+  }
+  const span = high - low || 1;
+  for (let cell = 0; cell < values.length; cell++) {
+    const value = values[cell];
+    const open = !closed[cell] && Number.isFinite(value);
+    levels[cell] = open ? Math.round(((value - low) / span) * TOP) : CLOSED;
+  }
+  return strongest < 0 ? { low: NaN, high: NaN, strongest } : { low, high, strongest };
+}

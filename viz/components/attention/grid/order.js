@@ -1,0 +1,78 @@
+// @ts-check
+// What the maps of the grid can be ordered by, and the order that a score gives.
+
+import { fixed } from "../../shared/numbers.js";
+
+/**
+ * @typedef {object} Order
+ * @property {string} name
+ * @property {string} score its name within a sentence
+ * @property {string} explanation what the score is, and which end comes first
+ * @property {boolean} rising whether the lowest score comes first
+ * @property {(score: number) => string} write with its unit
+ */
+
+/** @type {Record<string, Order>} */
+export const SCORES = {
+  entropy: {
+    name: "entropy, lowest first",
+    score: "entropy",
+    explanation:
+      "Entropy of a row’s weights in bits, averaged over the rows; 0 where each query looks at one key. The lowest, which is the most focused, comes first.",
+    rising: true,
+    write: (score) => `${fixed(score, 2)} bits`,
+  },
+  distance: {
+    name: "distance, farthest first",
+    score: "distance",
+    explanation:
+      "How many tokens away a query’s keys are, each counted by its weight, averaged over the rows. The farthest comes first.",
+    rising: false,
+    write: (score) => `${fixed(score, 2)} tokens`,
+  },
+  special: {
+    name: "special tokens, most first",
+    score: "weight on special tokens",
+    explanation:
+      "The share of a row’s weight on special tokens, averaged over the rows. The largest comes first.",
+    rising: false,
+    write: (score) => fixed(score, 3),
+  },
+  sharpness: {
+    name: "sharpness, highest first",
+    score: "sharpness",
+    explanation: "The largest weight of a row, averaged over the rows. The largest comes first.",
+    rising: false,
+    write: (score) => fixed(score, 3),
+  },
+  diagonal: {
+    name: "diagonal, closest first",
+    score: "weight on the diagonal",
+    explanation:
+      "The share of a row’s weight within one key of the diagonal, averaged over the rows. The largest comes first.",
+    rising: false,
+    write: (score) => fixed(score, 3),
+  },
+};
+
+/**
+ * What the heads of a family can be ordered by: "layer", or a score that tells them apart.
+ * @param {import("../run.js").HeldRun} run
+ * @param {import("../run.js").Family} family
+ */
+export function ordersOf(run, { queries, keys, layers, heads }) {
+  if (layers * heads < 2) return ["layer"];
+  const isKnown = (/** @type {string} */ name) =>
+    name === "distance" ? queries === keys : name !== "special" || run.sides[keys].special.length > 0;
+  return ["layer", ...Object.keys(SCORES).filter(isKnown)];
+}
+
+/**
+ * The numbers of the maps, the first in rank first; those with equal scores stay as they were.
+ * @param {ArrayLike<number>} scores
+ * @param {boolean} rising
+ */
+export const ranked = (scores, rising) =>
+  Array.from(scores, (_, map) => map).sort((a, b) =>
+    rising ? scores[a] - scores[b] : scores[b] - scores[a],
+  );

@@ -1,0 +1,87 @@
+// @ts-check
+// From the levels of all maps to the pixels that show them.
+
+import { pixel, shade } from "../../shared/color.js";
+
+/** The level of a block in which every cell is closed. */
+export const CLOSED = 255;
+/** The level of a map's largest value. */
+export const TOP = 254;
+
+/**
+ * What a level stands for in a map from `low` to `high`.
+ * @param {number} level
+ * @param {number} low
+ * @param {number} high
+ */
+export const valueAt = (level, low, high) => low + (level / TOP) * (high - low);
+
+/**
+ * The ends of a colour scale for values from `lowest` to `highest`: weights begin at 0, scores reach equally far to
+ * both sides of it.
+ * @param {string} kind
+ * @param {number} lowest
+ * @param {number} highest
+ * @returns {[number, number]}
+ */
+export function scaleFor(kind, lowest, highest) {
+  const reach = Math.max(Math.abs(lowest), Math.abs(highest));
+  return kind === "scores" ? [-reach, reach] : [0, highest];
+}
+
+/**
+ * The pixel of each level of a map from `low` to `high`, on a scale.
+ * @param {import("../../shared/color.js").Rgb[]} colors
+ * @param {number} low
+ * @param {number} high
+ * @param {[number, number]} scale
+ */
+export function palette(colors, low, high, [from, to]) {
+  const span = to - from || 1;
+  return Array.from({ length: TOP + 1 }, (_, level) =>
+    pixel(colors[shade((valueAt(level, low, high) - from) / span)]),
+  );
+}
+
+/**
+ * The highest level in each pixel of one map that is shown at `across` x `down`; -1 where all is closed.
+ * @param {Uint8Array} levels of the map, a row after the other
+ * @param {[rows: number, columns: number]} size
+ * @param {number} across
+ * @param {number} down
+ */
+export function pool(levels, [rows, columns], across, down) {
+  const tops = new Int16Array(across * down).fill(-1);
+  for (let i = 0, at = 0; i < rows; i++) {
+    const line = Math.floor((i * down) / rows) * across;
+    for (let j = 0; j < columns; j++, at++) {
+      const cell = line + Math.floor((j * across) / columns);
+      if (levels[at] !== CLOSED && levels[at] > tops[cell]) tops[cell] = levels[at];
+    }
+  }
+  return tops;
+}
+
+/**
+ * One image of all maps; closed cells stay transparent.
+ * @param {Uint8Array} levels of all maps, by layer, then by head
+ * @param {[rows: number, columns: number]} size of each map
+ * @param {number} heads maps beside each other
+ * @param {[across: number, down: number]} shown pixels of each map
+ * @param {(map: number) => number[]} paletteOf
+ */
+export function paintMaps(levels, size, heads, [across, down], paletteOf) {
+  const [length, width] = [size[0] * size[1], heads * across];
+  const count = levels.length / length;
+  const pixels = new Uint32Array(count * across * down);
+  for (let map = 0; map < count; map++) {
+    const tops = pool(levels.subarray(map * length, (map + 1) * length), size, across, down);
+    const colors = paletteOf(map);
+    const corner = Math.floor(map / heads) * down * width + (map % heads) * across;
+    for (let cell = 0; cell < tops.length; cell++) {
+      const at = corner + Math.floor(cell / across) * width + (cell % across);
+      if (tops[cell] >= 0) pixels[at] = colors[tops[cell]];
+    }
+  }
+  return pixels;
+}

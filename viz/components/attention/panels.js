@@ -1,0 +1,185 @@
+// @ts-check
+// The pictures of the viewer: all heads at a glance, the chosen one in the chosen view, and the arithmetic of a cell.
+
+import { div } from "../shared/dom.js";
+import { CellPanel } from "./cell/panel.js";
+import { mapsOf } from "./grid/maps.js";
+import { GridPart } from "./parts/grid.js";
+import { HeadPart } from "./parts/head.js";
+import { LayerPart } from "./parts/layer.js";
+import { MapPart } from "./parts/map.js";
+import { TokenPart } from "./parts/token.js";
+import { extremes, rangeFor } from "./range.js";
+import { Sheet } from "./sheet.js";
+
+/** @typedef {import("./choice.js").Choice} Choice */
+/** @typedef {import("./run.js").HeldRun} HeldRun */
+
+/** Below so many pixels the grid stands above the rest. */
+const BESIDE = 760;
+/** The views beside which all heads are seen at a glance; the others show many heads themselves. */
+const WITH_GRID = ["head", "map"];
+/** More heads than this need more of the width. */
+const FEW = 5;
+
+/**
+ * What a part draws from.
+ * @typedef {object} Scene
+ * @property {HeldRun} run
+ * @property {Choice} choice
+ * @property {import("./run.js").Family} family
+ * @property {Sheet} sheet
+ * @property {import("./choice.js").Cell} cell the tokens of the chosen cell, else of the head's strongest one
+ * @property {[number, number]} range the ends of the colour scale of weights and scores
+ * @property {import("../shared/color.js").Colors} colors
+ * @property {string} label what the numbers are
+ * @property {"weights" | "scores"} kind "scores" go to both sides of 0
+ */
+
+export class Panels {
+  width = 0;
+  /**
+   * What was worked out for the grid, and of what; whether it is of weights, as the numbers asked for never come.
+   * @type {{look: string, maps: import("./grid/maps.js").Maps | null, instead: boolean}}
+   */
+  known = { look: "", maps: null, instead: false };
+  /** @type {{look: string, sheet: Sheet} | null} */
+  sheet = null;
+
+  /** @param {(changed: Partial<Choice>) => void} change */
+  constructor(change) {
+    this.change = change;
+    this.gridBox = div("hl-part hl-grid");
+    this.mainBox = div("hl-part hl-main");
+    this.cellBox = div("hl-part hl-cell");
+    this.box = div("hl-panels", this.gridBox, this.mainBox, this.cellBox);
+    this.grid = new GridPart(this.gridBox, change);
+    this.map = new MapPart(this.mainBox, change);
+    this.parts = {
+      head: new HeadPart(this.mainBox, change),
+      layer: new LayerPart(this.mainBox, change),
+      map: this.map,
+      token: new TokenPart(this.mainBox, change),
+    };
+    this.cell = new CellPanel(this.cellBox, change);
+  }
+
+  /** @param {HeldRun} run @param {Choice} choice @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data */
+  show(run, choice, data) {
+    const scene = this.scene(run, choice, data.colors);
+    const isWide = choice.view === "head" && this.parts.head.isWide(choice);
+    const hasGrid = data.grid && WITH_GRID.includes(choice.view);
+    const beside = hasGrid && this.width >= BESIDE && !isWide;
+    this.box.classList.toggle("hl-beside", beside);
+    this.box.classList.toggle("hl-many", scene.family.heads > FEW);
+    this.gridBox.hidden = !hasGrid;
+    const { look, maps, instead } = this.known;
+    if (hasGrid && maps) this.grid.show(scene, maps, look, { width: this.width, beside, instead });
+    for (const [name, part] of Object.entries(this.parts)) {
+      part.box.hidden = name !== choice.view;
+      if (name === choice.view) part.show(scene);
+    }
+    this.cellBox.hidden = !data.detail || choice.view !== "head";
+    if (!this.cellBox.hidden) this.cell.show(scene);
+  }
+
+  /** @param {HeldRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
+  scene(run, choice, colors) {
+    const family = run.family(choice.attention);
+    const look = [run.id, family.name, choice.by, choice.special, choice.rows].join();
+    if (this.sheet?.look !== look) this.sheet = { look, sheet: new Sheet(run, family, choice) };
+    const { sheet } = this.sheet;
+    const { measure } = choice;
+    const mapsLook = [look, measure].join();
+    if (this.known.look !== mapsLook || !this.known.maps) {
+      const maps = mapsOf(sheet, measure);
+      const instead = !maps && Boolean(run.absent);
+      this.known = { look: mapsLook, maps: instead ? mapsOf(sheet, "weights") : maps, instead };
+    }
+    const { maps, instead } = this.known;
+    const ends = this.#endsOf(sheet, choice, instead ? null : maps);
+    const labels = {
+      weights: "attention weight",
+      scores: `score ${family.formula}`,
+      masked: `score ${family.formula}`,
+      moved: "length of what is moved",
+    };
+    return {
+      run,
+      choice,
+      family,
+      sheet,
+      cell: choice.cell ?? strongest(sheet, choice),
+      range: rangeFor(measure, ends[0], ends[1]),
+      colors,
+      label: labels[measure],
+      kind: measure === "scores" || measure === "masked" ? "scores" : "weights",
+    };
+  }
+
+  /**
+   * The lowest and highest number of a family, as far as it is here.
+   * @param {Sheet} sheet
+   * @param {Choice} choice
+   * @param {import("./grid/maps.js").Maps | null} maps
+   */
+  #endsOf(sheet, { measure, layer, head }, maps) {
+    if (maps && !maps.isPooled) return [extremes(maps.low)[0], extremes(maps.high)[1]];
+    const values = sheet.values(measure, layer, head);
+    const [low, high] = values ? sheet.extremesOf(values) : [0, 1];
+    return [low, maps && measure === "weights" ? Math.max(high, extremes(maps.high)[1]) : high];
+  }
+
+  /** Pieces that are likely to be asked for next. @param {HeldRun} run @param {Choice} choice */
+  ahead(run, choice) {
+    const family = run.family(choice.attention);
+    const { layer, head } = choice;
+    const around = [
+      [layer, head],
+      [layer, head + 1],
+      [layer, head - 1],
+      [layer + 1, head],
+      [layer - 1, head],
+    ].filter(([l, h]) => l >= 0 && h >= 0 && l < family.layers && h < family.heads);
+    const wanted = [];
+    if (family.has.includes("vectors")) wanted.push(`vectors:${family.name}:${layer}:${head}`);
+    if (!run.hasAll(family)) for (const [l, h] of around) wanted.push(`head:${family.name}:${l}:${h}`);
+    if (run.hasAll(family) && family.has.includes("scores")) wanted.push(`scores:${family.name}`);
+    const first = { head: "weights", vectors: "q", scores: "values" };
+    const here = (/** @type {string} */ name) => first[/** @type {"head"} */ (name.split(":")[0])];
+    return wanted.filter((name) => !run.has(name, here(name)) && !run.lacks(name, here(name)));
+  }
+
+  state() {
+    const part = Object.values(this.parts).find(({ box }) => !box.hidden);
+    const rows = this.parts.token.view;
+    return {
+      ...(this.grid.view.data ? this.grid.view.state() : {}),
+      matrices: part && "matrices" in part ? part.matrices.state() : [],
+      map: this.map.box.hidden ? null : this.map.view.state(),
+      rows: rows.data && rows.state(),
+    };
+  }
+}
+
+/**
+ * The tokens of the largest open number of the chosen head, in a row that has a choice if there is one.
+ * @param {Sheet} sheet
+ * @param {Choice} choice
+ * @returns {[number, number]}
+ */
+function strongest(sheet, { measure, layer, head }) {
+  const values = sheet.values(measure, layer, head);
+  const columns = sheet.keys.length;
+  let [best, place] = [-Infinity, 0];
+  for (let row = 0; row < sheet.queries.length && values; row++) {
+    let [open, strongestHere] = [0, -1];
+    for (let at = row * columns; at < (row + 1) * columns; at++) {
+      if (sheet.closed[at]) continue;
+      open++;
+      if (strongestHere < 0 || values[at] > values[strongestHere]) strongestHere = at;
+    }
+    if (open > 1 && values[strongestHere] > best) [best, place] = [values[strongestHere], strongestHere];
+  }
+  return sheet.tokens([Math.floor(place / columns), place % columns]);
+}

@@ -1,0 +1,186 @@
+// @ts-check
+// All heads of the chosen attention at a glance, by layer or in the order of a score.
+
+import { GridView } from "../grid/grid.js";
+import { ranked, SCORES } from "../grid/order.js";
+import { fourDecimals } from "../matrix/numbers.js";
+import { extremes, rangeFor } from "../range.js";
+import { shallow, tallest } from "../room.js";
+import { Sheet } from "../sheet.js";
+import { NumbersTable } from "../table/table.js";
+import { partHost } from "./host.js";
+
+/** @typedef {import("../panels.js").Scene} Scene */
+/** @typedef {import("../grid/grid.js").GridData} GridData */
+
+/** What the grid shows of a file that lacks the numbers of some heads. */
+const INSTEAD = "These are weights: the numbers of the other heads are not in this file.";
+const AXES = "In each map a row is a query, which looks; a column is a key, which is looked at.";
+
+export class GridPart {
+  look = "";
+
+  /** @param {HTMLElement} box @param {(changed: any) => void} change */
+  constructor(box, change) {
+    this.box = box;
+    this.view = new GridView(
+      box,
+      partHost(({ layer, head }) => change({ layer, head })),
+    );
+    this.view.build();
+    this.table = new NumbersTable(box, "Table of these heads");
+  }
+
+  /**
+   * @param {Scene} scene
+   * @param {import("../grid/maps.js").Maps} maps
+   * @param {string} of what the maps depend on
+   * @param {{width: number, beside: boolean, instead: boolean}} how the room that there is, whether the chosen
+   *   picture stands beside, and whether these are weights in the place of numbers that never come
+   */
+  show(scene, maps, of, { width, beside, instead }) {
+    const { choice, run, family } = scene;
+    const order = orderOf(scene);
+    const scale = scaleOf(scene, maps, instead);
+    const tall = beside ? tallest() : shallow();
+    const place = [tall, width, beside, ...Object.values(scale), document.fonts.status];
+    const look = [of, choice.sort, order !== null, ...place].join();
+    if (look === this.look && this.view.data.colors === scene.colors) {
+      if (String(this.view.selected) !== String([choice.layer, choice.head])) {
+        this.view.moveTo([choice.layer, choice.head]);
+      }
+      return;
+    }
+    this.look = look;
+    const shown = instead
+      ? { ...scene, choice: { ...choice, measure: /** @type {const} */ ("weights") } }
+      : scene;
+    const fields = fieldsOf(shown, maps, order);
+    const note = instead ? `${INSTEAD} ${fields.note}` : fields.note;
+    this.view.data = { ...maps, ...scale, ...fields, note, tallest: tall };
+    this.view.selected = [choice.layer, choice.head];
+    this.view.update();
+    this.table.show([run.id, family.name, look], () => [headNumbers(this.view.data)]);
+  }
+}
+
+/**
+ * @param {Scene} scene
+ * @param {import("../grid/maps.js").Maps} maps
+ * @param {{numbers: number[], scores: Float32Array} | null} order
+ */
+function fieldsOf(scene, { isPooled }, order) {
+  const { family, choice, colors } = scene;
+  const sheet = isPooled ? wholeSheet(scene) : scene.sheet;
+  const { measure, sort } = choice;
+  const columns = sheet.keys.length;
+  /** @type {GridData["exact"]} */
+  const exact = ([layer, head], row, column) =>
+    sheet.values(measure, layer, head)?.[row * columns + column] ?? NaN;
+  return {
+    colors,
+    title: `${family.label} of every layer and head`,
+    layers: Array.from({ length: family.layers }, (_, layer) => `layer ${layer}`),
+    heads: Array.from({ length: family.heads }, (_, head) => `head ${head}`),
+    queries: sheet.queries,
+    keys: sheet.keys,
+    roles: sheet.roles,
+    order: order?.numbers ?? null,
+    captions: order && captionsOf(order, family.heads, sort),
+    score: order ? SCORES[sort].score : "",
+    exact: isPooled ? null : exact,
+    note: noteOf(scene, isPooled, order !== null),
+    /** @type {[number, number]} */
+    selected: [choice.layer, choice.head],
+  };
+}
+/**
+ * What the numbers of the maps are; pooled ones are weights whatever is chosen.
+ * @param {Scene} scene
+ * @param {import("../grid/maps.js").Maps} maps
+ * @param {boolean} instead
+ * @returns {Pick<GridData, "label" | "kind" | "range" | "hasLegend">}
+ */
+function scaleOf({ choice, label, kind, range }, maps, instead) {
+  const isAlone = choice.view === "map";
+  if (!maps.isPooled && !instead) return { label, kind, range, hasLegend: isAlone };
+  const own = rangeFor("weights", 0, extremes(maps.high)[1]);
+  const hasLegend = isAlone || choice.measure !== "weights" || String(own) !== String(range);
+  return { label: "attention weight", kind: "weights", range: own, hasLegend };
+}
+
+/** Every token, as it is in the maps of a long run. @param {Scene} scene */
+const wholeSheet = ({ run, family, choice }) =>
+  new Sheet(run, family, { ...choice, by: "token", special: "keep" });
+
+/** The maps in the order that is chosen; null by layer, and until the scores are here. @param {Scene} scene */
+function orderOf({ run, family, choice }) {
+  if (choice.sort === "layer") return null;
+  /** @type {Float32Array | null} */
+  const scores = run.array(`ranking:${family.name}`, choice.sort);
+  return scores && { numbers: ranked(scores, SCORES[choice.sort].rising), scores };
+}
+
+/**
+ * @param {{numbers: number[], scores: Float32Array}} order
+ * @param {number} heads
+ * @param {string} sort
+ */
+function captionsOf({ numbers, scores }, heads, sort) {
+  /** @type {import("../grid/grid.js").Caption[]} */
+  const captions = [];
+  for (const [rank, map] of numbers.entries()) {
+    const [layer, head] = [Math.floor(map / heads), map % heads];
+    captions[map] = {
+      name: `layer ${layer}, head ${head}`,
+      brief: `${layer}·${head}`,
+      rank: `#${rank + 1}`,
+      score: SCORES[sort].write(scores[map]),
+      exact: scores[map],
+    };
+  }
+  return captions;
+}
+
+/** @param {Scene} scene @param {boolean} isPooled @param {boolean} isOrdered */
+function noteOf({ run, family, sheet, choice }, isPooled, isOrdered) {
+  const notes = [AXES];
+  const [rows, columns] = run.size(family);
+  const [down, across] = [rows, columns].map((length) => Math.ceil(length / run.pooledSide));
+  const hidesAny = !sheet.isPlain;
+  if (isPooled) {
+    if (down * across > 1) {
+      notes.push(`A pixel shows the largest of up to ${down} × ${across} weights: no sharp peak is lost.`);
+    }
+    if (hidesAny) notes.push("These maps have every token.");
+  }
+  if (isOrdered) {
+    notes.unshift(SCORES[choice.sort].explanation);
+    if (hidesAny) notes.push("The scores count every token.");
+  }
+  return notes.join(" ");
+}
+
+/** @param {GridData} data @returns {import("../table/table.js").Numbers} */
+function headNumbers(data) {
+  const { heads, queries, keys, strongest_query, strongest_key, high, captions, score, label } = data;
+  const order = data.order ?? Array.from(high, (_, map) => map);
+  const text = (/** @type {number} */ row, /** @type {(value: number) => string | number} */ write) => {
+    const map = order[row];
+    const [query, key] = [strongest_query[map], strongest_key[map]];
+    const pair = query < 0 ? ["every cell is closed", "", ""] : [queries[query], keys[key], write(high[map])];
+    const caption = captions?.[map];
+    return [...pair, ...(caption ? [caption.rank.slice(1), write(caption.exact)] : [])];
+  };
+  return {
+    caption: data.title,
+    corner: "head",
+    columns: ["strongest: query", "key", label, ...(captions ? ["rank", score] : [])].map((name) => [
+      "",
+      name,
+    ]),
+    rows: order.map((map) => ["", `layer ${Math.floor(map / heads.length)}, head ${map % heads.length}`]),
+    cells: (row) => text(row, fourDecimals).map(String),
+    exact: (row) => text(row, (value) => value),
+  };
+}

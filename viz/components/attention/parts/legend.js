@@ -1,0 +1,25 @@
+// @ts-check
+// What the colours of a matrix mean.
+
+import { hatchSwatch, stopsOf } from "../../shared/color.js";
+import { drawLegend } from "../../shared/legend.js";
+import { format } from "../../shared/numbers.js";
+
+/**
+ * Draw it, unless it is there already.
+ * @param {HTMLElement} box
+ * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "family">} shown
+ */
+export function matrixLegend(box, { range, kind, label, colors, sheet, family }) {
+  const used = sheet.reasons;
+  const look = JSON.stringify([range, kind, label, used, colors]);
+  if (box.dataset.look === look) return;
+  box.dataset.look = look;
+  const ticks = range.map((value) => format(value));
+  /** @type {[string, string][]} */
+  const swatches = used.map((number) => [briefly(family.reasons[number - 1]), hatchSwatch(colors, number)]);
+  drawLegend(box, { stops: stopsOf({ colors, kind }), ticks, label, swatches });
+}
+
+/** "masked: future" of a reason that is told in full by each cell. @param {string} reason */
+const briefly = (reason) => reason.split(": ").slice(0, 2).join(": ");

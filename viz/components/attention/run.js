@@ -1,0 +1,227 @@
+// @ts-check
+// A run as the browser holds it, by the names of viz/viewer/frames.py. What is not here yet is asked for by name.
+
+/** @typedef {"encoder" | "decoder" | "cross"} AttentionName */
+/** @typedef {"encoder" | "decoder"} Stack */
+
+/**
+ * One attention, with all its layers and heads.
+ * @typedef {object} Family
+ * @property {AttentionName} name
+ * @property {string} label
+ * @property {Stack} queries whose tokens look
+ * @property {Stack} keys whose tokens are looked at
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} kv_heads
+ * @property {string} path of the module of a layer, whose number stands for `{layer}`
+ * @property {string} formula of a score
+ * @property {number} scale what q · k is divided by
+ * @property {string[]} reasons why cells are closed
+ * @property {("scores" | "vectors" | "lengths")[]} has what is known beside the weights
+ */
+
+/**
+ * What a stack reads.
+ * @typedef {object} Side
+ * @property {string[]} tokens
+ * @property {number[]} special positions of special tokens
+ * @property {number[]} punctuation positions of punctuation
+ * @property {string[] | null} words
+ * @property {number[] | null} word_of of which word each token is a part
+ * @property {(string | null)[]} written what the model writes when it has read up to a token; empty where it writes nothing
+ */
+
+/**
+ * What the viewer begins with.
+ * @typedef {object} RunFrame
+ * @property {string} run tells one run from another
+ * @property {string} channel
+ * @property {string} unit
+ * @property {boolean} whole whether the pictures of all heads are made of all weights: of those that are here, or else
+ *   of those that are asked for as soon as pooled maps are not enough
+ * @property {number} pooled the most pixels a side of a map that Python has pooled
+ * @property {string[]} rounded arrays of weights that come in steps: see viz/viewer/contents.py
+ * @property {string} absent what is said in the place of a piece that never comes; "" where it is asked for
+ * @property {Record<Stack, Side>} sides
+ * @property {Family[]} families
+ * @property {string[]} others runs that it can be compared with
+ * @property {string[]} views that are offered; see choice.js
+ * @property {boolean} grid whether all heads are shown at a glance
+ * @property {boolean} detail whether the arithmetic of a cell is shown
+ */
+
+/** Arrays of a head's vectors that have a row for each query; the others have one for each key. */
+const OF_QUERIES = ["q", "q_unrotated", "q_unnormed", "z", "bias"];
+/** Steps of rounded weights from 0 to 1: two for each of their decimals. */
+const STEPS = 20_000;
+/** What there is to say of a rounded weight. */
+export const ROUNDED = "rounded to 4 decimals";
+
+export class HeldRun {
+  /** Pieces that were looked for and are not here. @type {Set<string>} */
+  missing = new Set();
+  /** @type {Map<string, any>} */
+  #arrays = new Map();
+  /** Pieces that were answered: they are here, or there is no such thing. @type {Set<string>} */
+  #answered = new Set();
+  /** Arrays that are not exact. @type {Set<string>} */
+  #rounded = new Set();
+
+  /** @param {RunFrame & Record<string, any>} frame */
+  constructor(frame) {
+    const { run, unit, whole, pooled, sides, families, others, views, grid, absent } = frame;
+    this.id = run;
+    this.unit = unit;
+    this.whole = whole;
+    this.pooledSide = pooled;
+    this.sides = sides;
+    this.families = families;
+    this.others = others;
+    this.views = views;
+    this.hasGrid = grid;
+    this.absent = absent;
+    this.add(frame);
+  }
+
+  /** Take the arrays of a frame in: those that are named after a piece. @param {Record<string, any>} frame */
+  add(frame) {
+    for (const name of frame.rounded ?? []) this.#rounded.add(name);
+    for (const [name, value] of Object.entries(frame)) {
+      if (!ArrayBuffer.isView(value)) continue;
+      this.#arrays.set(name, frame.rounded?.includes(name) ? unrounded(/** @type {any} */ (value)) : value);
+    }
+    for (const piece of [...(frame.pieces ?? []), ...(frame.none ?? [])]) this.#answered.add(piece);
+  }
+
+  /** @param {string} name */
+  family(name) {
+    return this.families.find((family) => family.name === name) ?? this.families[0];
+  }
+
+  /** How many queries and keys a family has. @param {Family} family @returns {[number, number]} */
+  size(family) {
+    return [this.sides[family.queries].tokens.length, this.sides[family.keys].tokens.length];
+  }
+
+  /** Why each cell is closed: 0 where it is open, else the number of the reason. @param {Family} family */
+  closed(family) {
+    return /** @type {Uint8Array} */ (this.#arrays.get(`closed:${family.name}`));
+  }
+
+  /**
+   * An array of a piece; null where the piece is not here: it is then missed.
+   * @param {string} piece
+   * @param {string} name
+   * @returns {any}
+   */
+  array(piece, name) {
+    const found = this.#arrays.get(`${piece}/${name}`);
+    if (!found && !this.#answered.has(piece)) this.missing.add(piece);
+    return found ?? null;
+  }
+
+  /** Whether there is no such array: it was asked for, and did not come. @param {string} piece @param {string} name */
+  lacks(piece, name) {
+    return this.#answered.has(piece) && !this.has(piece, name);
+  }
+
+  /** Whether an array is here. @param {string} piece @param {string} name */
+  has(piece, name) {
+    return this.#arrays.has(`${piece}/${name}`);
+  }
+
+  /**
+   * The weights of a head, row after row.
+   * @param {Family} family
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Float32Array | null}
+   */
+  weights(family, layer, head) {
+    return this.#cells(family, layer, head, "weights");
+  }
+
+  /**
+   * The scores of a head before the mask; null too where they are not known at all.
+   * @param {Family} family
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Float32Array | null}
+   */
+  scores(family, layer, head) {
+    return family.has.includes("scores") ? this.#cells(family, layer, head, "scores") : null;
+  }
+
+  /**
+   * What there is to say of the numbers of a head; "" where they are as they were computed.
+   * @param {Family} family
+   * @param {number} layer
+   * @param {number} head
+   */
+  precision({ name }, layer, head) {
+    const own = `head:${name}:${layer}:${head}/weights`;
+    return this.#rounded.has(this.#arrays.has(own) ? own : `weights:${name}/values`) ? ROUNDED : "";
+  }
+
+  /** Whether the weights of all heads are here. @param {Family} family */
+  hasAll(family) {
+    return this.has(`weights:${family.name}`, "values");
+  }
+
+  /** @param {Family} family @param {number} layer @param {number} head @param {string} name */
+  #cells(family, layer, head, name) {
+    const own = `head:${family.name}:${layer}:${head}`;
+    // A file may have a few heads as they were computed, beside all of them rounded.
+    if (!this.hasAll(family) || this.has(own, name)) return this.array(own, name);
+    const all = this.array(`${name}:${family.name}`, "values");
+    const [queries, keys] = this.size(family);
+    const at = (layer * family.heads + head) * queries * keys;
+    return all?.subarray(at, at + queries * keys) ?? null;
+  }
+
+  /**
+   * How long each key's value is after W_O, in a head.
+   * @param {Family} family
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Float32Array | null}
+   */
+  lengths(family, layer, head) {
+    if (!family.has.includes("lengths")) return null;
+    const all = this.array(`lengths:${family.name}`, "values");
+    const [, keys] = this.size(family);
+    const at = (layer * family.heads + head) * keys;
+    return all?.subarray(at, at + keys) ?? null;
+  }
+
+  /**
+   * A vector of a head: a row of q, k, v, z or moved.
+   * @param {Family} family
+   * @param {number} layer
+   * @param {number} head
+   * @param {string} name
+   * @param {number} position
+   * @returns {Float32Array | null}
+   */
+  vector(family, layer, head, name, position) {
+    if (!family.has.includes("vectors")) return null;
+    const all = this.array(`vectors:${family.name}:${layer}:${head}`, name);
+    if (!all) return null;
+    const [queries, keys] = this.size(family);
+    const count = OF_QUERIES.includes(name) ? queries : keys;
+    const width = all.length / count;
+    return all.subarray(position * width, (position + 1) * width);
+  }
+}
+
+/**
+ * Weights in steps as numbers that are written as they are: the middle of each step.
+ * @param {Uint16Array} steps
+ */
+function unrounded(steps) {
+  return Float32Array.from(steps, (step) => (step ? Math.min(1, (step + 0.5) / STEPS) : 0));
+}
+
+/** The module of a layer, as it is called in the model. @param {Family} family @param {number} layer */
+export const pathOf = (family, layer) => family.path.replace("{layer}", String(layer));

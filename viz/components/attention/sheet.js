@@ -1,0 +1,259 @@
+// @ts-check
+// The rows and columns that are shown of a family, each of one token or of several, and the numbers in them.
+
+import { sum } from "../shared/numbers.js";
+import { quoted } from "../shared/tell.js";
+import { adds } from "./choice.js";
+import { extremes } from "./range.js";
+
+/** @typedef {import("./run.js").HeldRun} HeldRun */
+/** @typedef {import("./run.js").Family} Family */
+/** @typedef {import("./choice.js").Choice} Choice */
+
+/** What a row is called where the model writes nothing. */
+const NOTHING = "–";
+/** So many numbers that were worked out are kept. */
+const KEPT = 8_000_000;
+
+export class Sheet {
+  /** Numbers as they are shown, of the heads that were asked for. @type {Map<string, Float32Array>} */
+  #known = new Map();
+  #count = 0;
+  /** @type {WeakMap<Float32Array, [number, number]>} */
+  #extremes = new WeakMap();
+
+  /**
+   * @param {HeldRun} run
+   * @param {Family} family
+   * @param {Choice} choice
+   */
+  constructor(run, family, choice) {
+    this.run = run;
+    this.family = family;
+    this.size = run.size(family);
+    this.spread = choice.special === "spread";
+    /** The tokens of each row and of each column. @type {[number[][], number[][]]} */
+    this.groups = /** @type {[number[][], number[][]]} */ (
+      [family.queries, family.keys].map((stack) => groupsOf(run.sides[stack], choice))
+    );
+    const [rows, columns] = this.groups;
+    this.isPlain = rows.length === this.size[0] && columns.length === this.size[1];
+    const byWord = choice.by === "word";
+    const side = run.sides[family.queries];
+    const [read, written] = [false, true].map((is) => labelsOf(side, rows, byWord, is));
+    const isWriting = side.written.length > 0;
+    const byWritten = isWriting && choice.rows === "written";
+    this.queries = byWritten ? written : read;
+    this.keys = labelsOf(run.sides[family.keys], columns, byWord, false);
+    /** The position of each row and column, hidden ones counted: of a token or of a word. */
+    this.numbers = /** @type {[number[], number[]]} */ (
+      [family.queries, family.keys].map((stack, axis) =>
+        numbersOf(run.sides[stack], this.groups[axis], byWord),
+      )
+    );
+    /** What each row reads and writes; null for tokens after which nothing is written. */
+    this.roles = isWriting ? read.map((token, row) => roles(token, written[row])) : null;
+    /** What a row is. */
+    this.axis = isWriting ? `query, by the token ${byWritten ? "written" : "read"}` : "looks from (query)";
+    this.closed = this.#closed();
+    /** The reasons why cells are closed, by their numbers. */
+    this.reasons = [...new Set(this.closed)].filter(Boolean).sort();
+  }
+
+  #closed() {
+    const codes = this.run.closed(this.family);
+    if (this.isPlain) return codes;
+    const [rows, columns] = this.groups;
+    const closed = new Uint8Array(rows.length * columns.length);
+    for (const [row, queries] of rows.entries()) {
+      for (const [column, keys] of columns.entries()) {
+        // A cell between words is closed where all between their tokens are.
+        const own = queries.flatMap((query) => keys.map((key) => codes[query * this.size[1] + key]));
+        closed[row * columns.length + column] = own.every(Boolean) ? own[0] : 0;
+      }
+    }
+    return closed;
+  }
+
+  /**
+   * The numbers of a head; null where they are still to come.
+   * @param {Choice["measure"]} measure
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Float32Array | null}
+   */
+  values(measure, layer, head) {
+    const name = [measure, layer, head].join();
+    const known = this.#known.get(name);
+    if (known) return known;
+    const [values, weights] = [
+      this.#tokenValues(measure, layer, head),
+      this.run.weights(this.family, layer, head),
+    ];
+    if (!values || !weights) return null;
+    const shown = this.shown(values, measure, weights);
+    this.#keep(name, shown);
+    return shown;
+  }
+
+  /**
+   * The numbers of a head of another run.
+   * @param {string} piece
+   * @param {Float32Array} values between tokens
+   * @param {Float32Array} weights of the same head
+   * @param {Choice["measure"]} measure
+   */
+  ofOther(piece, values, weights, measure) {
+    const name = `${piece},${measure}`;
+    const known = this.#known.get(name);
+    if (known) return known;
+    const closed = this.run.closed(this.family);
+    const masked = measure === "masked" ? values.map((x, i) => (closed[i] ? -Infinity : x)) : values;
+    const shown = this.shown(masked, measure, weights);
+    this.#keep(name, shown);
+    return shown;
+  }
+
+  /** @param {string} name @param {Float32Array} shown */
+  #keep(name, shown) {
+    this.#count += shown.length;
+    if (this.#count > KEPT) {
+      this.#known.clear();
+      this.#count = shown.length;
+    }
+    this.#known.set(name, shown);
+  }
+
+  /**
+   * Numbers between tokens, as they are shown: a column's tokens add up, a row's are averaged.
+   * @param {Float32Array} values
+   * @param {Choice["measure"]} measure
+   * @param {Float32Array} weights of the same head
+   */
+  shown(values, measure, weights) {
+    if (this.isPlain) return values;
+    const [rows, columns] = this.groups;
+    const shown = new Float32Array(rows.length * columns.length);
+    for (const [row, queries] of rows.entries()) {
+      const kept = this.spread && adds(measure) ? this.keptMass(weights, row) || 1 : 1;
+      for (const [column, keys] of columns.entries()) {
+        let total = 0;
+        for (const query of queries) for (const key of keys) total += values[query * this.size[1] + key];
+        shown[row * columns.length + column] = total / queries.length / kept;
+      }
+    }
+    return shown;
+  }
+
+  /**
+   * The share of a row's weight that its columns hold; NaN where it has none.
+   * @param {Float32Array} weights
+   * @param {number} row
+   */
+  keptMass(weights, row) {
+    const queries = this.groups[0][row];
+    let [kept, all] = [0, 0];
+    for (const query of queries) {
+      const own = weights.subarray(query * this.size[1], (query + 1) * this.size[1]);
+      for (const value of own) all += value;
+      for (const keys of this.groups[1]) for (const key of keys) kept += own[key];
+    }
+    return kept / all;
+  }
+
+  /**
+   * The share of the weight of a head's rows that goes to hidden columns, averaged over the rows that have any; 0
+   * where no column is hidden, or the weights are still to come.
+   * @param {Float32Array | null} weights between tokens
+   */
+  hiddenShare(weights) {
+    if (this.isPlain || !weights) return 0;
+    const kept = this.groups[0].map((_, row) => this.keptMass(weights, row)).filter(Number.isFinite);
+    return kept.length ? 1 - sum(kept) / kept.length : 0;
+  }
+
+  /** @param {Choice["measure"]} measure @param {number} layer @param {number} head */
+  #tokenValues(measure, layer, head) {
+    const { run, family } = this;
+    if (measure === "weights") return run.weights(family, layer, head);
+    if (measure === "scores") return run.scores(family, layer, head);
+    if (measure === "masked") {
+      const scores = run.scores(family, layer, head);
+      const closed = run.closed(family);
+      return scores?.map((score, cell) => (closed[cell] ? -Infinity : score)) ?? null;
+    }
+    const [weights, lengths] = [run.weights(family, layer, head), run.lengths(family, layer, head)];
+    return weights && lengths && weights.map((weight, cell) => weight * lengths[cell % lengths.length]);
+  }
+
+  /**
+   * The lowest and highest open number.
+   * @param {Float32Array} values of this sheet
+   */
+  extremesOf(values) {
+    const known = this.#extremes.get(values) ?? extremes(values, this.closed);
+    this.#extremes.set(values, known);
+    return known;
+  }
+
+  /**
+   * The row and column that a cell of tokens is in; null where it is hidden.
+   * @param {import("./choice.js").Cell | null} cell
+   * @returns {[number, number] | null}
+   */
+  place(cell) {
+    if (!cell) return null;
+    const at = cell.map((position, axis) => this.groups[axis].findIndex((own) => own.includes(position)));
+    return at.includes(-1) ? null : /** @type {[number, number]} */ (at);
+  }
+
+  /**
+   * The first tokens of a row and of a column.
+   * @param {readonly [number, number]} place
+   * @returns {[number, number]}
+   */
+  tokens([row, column]) {
+    return [this.groups[0][row][0], this.groups[1][column][0]];
+  }
+}
+
+/**
+ * The tokens of each row or column.
+ * @param {import("./run.js").Side} side
+ * @param {Choice} choice
+ * @returns {number[][]}
+ */
+function groupsOf({ tokens, special, punctuation, words, word_of }, choice) {
+  /** @type {number[][]} */
+  const groups = [];
+  for (const position of tokens.keys()) {
+    const group = choice.by === "word" && word_of && words ? word_of[position] : groups.length;
+    groups[group] = [...(groups[group] ?? []), position];
+  }
+  if (choice.special === "keep") return groups;
+  const hidden = new Set([...special, ...punctuation]);
+  const kept = groups.filter((own) => !own.every((position) => hidden.has(position)));
+  return kept.length ? kept : groups;
+}
+
+/**
+ * @param {import("./run.js").Side} side
+ * @param {number[][]} groups
+ * @param {boolean} byWord
+ * @param {boolean} written
+ */
+function labelsOf({ tokens, words, word_of, written: next }, groups, byWord, written) {
+  return groups.map((own) => {
+    // A word is written by the steps that end with its last token.
+    if (written) return own.map((position) => next[position] ?? "").join("") || NOTHING;
+    return byWord && words && word_of ? words[word_of[own[0]]] : tokens[own[0]];
+  });
+}
+
+/** @param {import("./run.js").Side} side @param {number[][]} groups @param {boolean} byWord */
+const numbersOf = ({ word_of }, groups, byWord) =>
+  groups.map(([first]) => (byWord && word_of ? word_of[first] : first));
+
+/** @param {string} read @param {string} written */
+const roles = (read, written) =>
+  `reads ${quoted(read)}, writes ${written === NOTHING ? "nothing" : quoted(written)}`;

@@ -1,0 +1,138 @@
+// @ts-check
+// The list of scenes. What the user changes is there at once and then told: Python reads it as strictly as a file.
+
+import { forStreamlit, mounting } from "../mount.js";
+import { REQUEST } from "../scenes/request.js";
+import { namedButton } from "../shared/controls.js";
+import { div, h, span } from "../shared/dom.js";
+import { View } from "../shared/shell.js";
+import style from "./style.css";
+
+/** @typedef {import("../scenes/scenes.js").Told} Told */
+
+const LONGEST_CAPTION = 500;
+
+/** @extends {View<{scenes: Told[]}>} */
+class SceneList extends View {
+  /** @type {Told[]} */
+  scenes = [];
+  /** @type {{told: Told, index: number} | null} */
+  deleted = null;
+  showButton = h("button", { class: "show", onclick: () => this.request(0, true) }, "Show");
+  list = h("ol");
+  undo = h("button", { onclick: () => this.bringBack() }, "Undo");
+  status = h("span", { role: "status" });
+  foot = div("foot", this.status, this.undo);
+
+  build() {
+    this.root.append(div("head", this.showButton), this.list, this.foot);
+    this.say();
+  }
+
+  update() {
+    const { scenes } = this.data;
+    const isKnown = JSON.stringify(scenes) === JSON.stringify(this.scenes);
+    if (!this.selection.movedByPython(scenes) || isKnown) return;
+    this.scenes = scenes;
+    this.draw();
+  }
+
+  draw() {
+    this.showButton.disabled = !this.scenes.length;
+    this.list.replaceChildren(...this.scenes.map((told, index) => this.row(told, index)));
+  }
+
+  /** @param {Told} told @param {number} index */
+  row(told, index) {
+    const { scene, title, lack } = told;
+    const number = index + 1;
+    const caption = h("textarea", {
+      rows: 2,
+      maxlength: LONGEST_CAPTION,
+      placeholder: "A sentence about it",
+      "aria-label": `Caption of scene ${number}`,
+      onchange: () => this.rename(index, caption.value),
+    });
+    caption.value = scene.caption ?? "";
+    const button = (/** @type {string} */ sign, /** @type {string} */ verb, /** @type {() => void} */ act) =>
+      namedButton(sign, `${verb} scene ${number}`, act);
+    const up = button("▲", "Move up", () => this.move(index, -1));
+    const down = button("▼", "Move down", () => this.move(index, 1));
+    up.disabled = index === 0;
+    down.disabled = number === this.scenes.length;
+    const open = button("Open", "Open", () => this.request(index, false));
+    const remove = button("Delete", "Delete", () => this.remove(index));
+    return h(
+      "li",
+      {},
+      span("number", number),
+      div("what", div("title", title), caption, div("lack", lack)),
+      div("acts", up, down, open, remove),
+    );
+  }
+
+  /** @param {number} index @param {string} caption */
+  rename(index, caption) {
+    const told = this.scenes[index];
+    // The list is not drawn again: the button that is being pressed would go before it is released.
+    this.tell(this.scenes.with(index, { ...told, scene: { ...told.scene, caption: caption.trim() } }));
+  }
+
+  /** @param {number} index @param {number} by */
+  move(index, by) {
+    const to = index + by;
+    const moved = this.scenes.toSpliced(index, 1);
+    this.change(moved.toSpliced(to, 0, this.scenes[index]));
+    const [up, down] = this.list.children[to].querySelectorAll("button");
+    const [wanted, other] = by < 0 ? [up, down] : [down, up];
+    (wanted.disabled ? other : wanted).focus();
+  }
+
+  /** @param {number} index */
+  remove(index) {
+    this.deleted = { told: this.scenes[index], index };
+    this.change(this.scenes.toSpliced(index, 1));
+    this.say();
+    this.undo.focus();
+  }
+
+  bringBack() {
+    if (!this.deleted) return;
+    const { told, index } = this.deleted;
+    this.deleted = null;
+    this.change(this.scenes.toSpliced(index, 0, told));
+    this.say();
+    this.list.querySelectorAll("textarea")[index]?.focus();
+  }
+
+  say() {
+    this.foot.hidden = !this.deleted;
+    this.status.textContent = this.deleted ? `Scene ${this.deleted.index + 1} is deleted.` : "";
+  }
+
+  /** @param {Told[]} scenes */
+  change(scenes) {
+    this.tell(scenes);
+    this.draw();
+  }
+
+  /** @param {Told[]} scenes */
+  tell(scenes) {
+    this.scenes = scenes;
+    this.selection.report(scenes.map(({ scene }) => scene));
+  }
+
+  /** @param {number} index @param {boolean} inShow */
+  request(index, inShow) {
+    /** @type {import("../scenes/request.js").Request} */
+    const detail = { scenes: this.scenes, index, inShow, from: this.showButton };
+    document.dispatchEvent(new CustomEvent(REQUEST, { detail }));
+  }
+
+  state() {
+    return { scenes: this.scenes };
+  }
+}
+
+export const mount = mounting(SceneList, "scene_list", style);
+export default forStreamlit(mount);

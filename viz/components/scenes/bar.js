@@ -1,0 +1,68 @@
+// @ts-check
+// What stands over the page while scenes are shown: the caption, which scene it is, and buttons.
+
+import { namedButton } from "../shared/controls.js";
+import { div, h, span, svg } from "../shared/dom.js";
+import style from "./bar.css";
+
+/** What the buttons and keys do; there is something to end where there is `end`. */
+/** @typedef {Record<Exclude<import("./keys.js").Command, "end">, () => void> & {end?: () => void}} Commands */
+
+/** Many fonts lack a sign for the full screen. */
+const CORNERS = "M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4";
+
+export class Bar {
+  caption = h("p", { class: "caption", "aria-live": "polite" });
+  lack = h("p", { class: "lack" });
+  count = span("count", "");
+
+  /** @param {Commands} commands */
+  constructor(commands) {
+    this.commands = commands;
+    this.previous = namedButton("◀", "Previous scene", commands.previous);
+    this.next = namedButton("▶", "Next scene", commands.next);
+    const screen = namedButton("", "Full screen, or back", commands.screen);
+    screen.append(svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: CORNERS })));
+    screen.hidden = !document.fullscreenEnabled;
+    const controls = div("controls", this.previous, this.count, this.next, screen);
+    if (commands.end) controls.append(namedButton("✕", "End the show", commands.end));
+    this.box = h("div", { class: "bar", role: "region", "aria-label": "Scenes" });
+    this.box.append(div("said", this.caption, this.lack), controls);
+    this.host = h("div");
+    this.host.attachShadow({ mode: "open" }).append(h("style", {}, style), this.box);
+    // The page begins under the bar, whose height is its caption's.
+    new ResizeObserver(() => this.measure()).observe(this.box);
+  }
+
+  open() {
+    document.body.append(this.host);
+    this.next.focus();
+  }
+
+  close() {
+    this.host.remove();
+  }
+
+  measure() {
+    document.documentElement.style.setProperty("--hl-bar-height", `${this.box.offsetHeight}px`);
+  }
+
+  /** @param {{caption?: string, title: string, lack: string}} said @param {number} index @param {number} length */
+  show({ caption, title, lack }, index, length) {
+    this.caption.textContent = caption || title;
+    this.caption.classList.toggle("title", !caption);
+    this.lack.textContent = lack;
+    this.lack.hidden = !lack;
+    this.count.textContent = `${index + 1} of ${length}`;
+    this.previous.ariaDisabled = String(index === 0);
+    this.next.ariaDisabled = String(index === length - 1);
+    this.measure();
+  }
+
+  /** @param {import("../shared/color.js").Colors} colors */
+  paint(colors) {
+    for (const [name, color] of Object.entries(colors)) {
+      if (typeof color === "string") this.box.style.setProperty(`--hl-${name}`, color);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// @ts-check
+// What stands in the sidebar.
+
+import { h } from "../shared/dom.js";
+import { recall, remember } from "./memory.js";
+import { placeOf } from "./place.js";
+import { theShow } from "./show.js";
+import style from "./style.css";
+
+const LONGEST_CAPTION = 500;
+
+export class Panel {
+  caption = h("textarea", {
+    rows: 2,
+    maxlength: LONGEST_CAPTION,
+    "aria-label": "Caption of the scene",
+    placeholder: "A sentence about it",
+    onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(event),
+  });
+  keepButton = h("button", { onclick: () => this.keep() }, "Keep this");
+  showButton = h("button", { onclick: () => theShow().start(0, this.showButton) });
+  said = h("p", { role: "status" });
+  /** Of the scenes that there were last. */
+  count = 0;
+  /** @type {(name: string, value: unknown) => void} */
+  tell = () => {};
+
+  /** @param {HTMLElement | ShadowRoot} root */
+  constructor(root) {
+    const buttons = h("div", {}, this.keepButton, this.showButton);
+    root.append(
+      h("style", {}, style),
+      h("fieldset", {}, h("legend", {}, "Scenes"), this.caption, buttons),
+      this.said,
+    );
+  }
+
+  /** @param {import("../mount.js").Component<import("./scenes.js").Data>} component */
+  update({ data, setTriggerValue }) {
+    this.tell = setTriggerValue;
+    const { length } = data.scenes;
+    this.keepButton.disabled = this.caption.disabled = !data.canKeep;
+    this.showButton.disabled = !length;
+    this.showButton.textContent = length ? `Show ${length}` : "Show";
+    this.showButton.ariaLabel = length === 1 ? "Show 1 scene" : `Show ${length} scenes`;
+    this.said.textContent =
+      data.note || (length > this.count && this.count ? `Kept as scene ${length}.` : "");
+    this.count = length;
+    if (data.revision) remember(data.scenes.map(({ scene }) => scene));
+    else this.restore();
+  }
+
+  /** A page that was loaded again has forgotten what was kept; the browser has not. */
+  restore() {
+    const scenes = recall();
+    if (scenes) this.tell("restore", scenes);
+  }
+
+  keep() {
+    const caption = this.caption.value.trim();
+    this.caption.value = "";
+    this.tell("keep", { caption, place: placeOf() });
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (event.key !== "Enter" || event.isComposing || this.keepButton.disabled) return;
+    event.preventDefault();
+    this.keep();
+  }
+}

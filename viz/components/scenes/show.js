@@ -1,0 +1,145 @@
+// @ts-check
+// The show: one scene after another, each its own page as it was kept, under its caption.
+
+import { h } from "../shared/dom.js";
+import { clamp } from "../shared/numbers.js";
+import { addressOf, baseOf, isLarge } from "./address.js";
+import { Bar } from "./bar.js";
+import { commandOf, whereOf } from "./keys.js";
+import page from "./page.css";
+import { Hold, placeOf } from "./place.js";
+import { REQUEST } from "./request.js";
+import { Visit } from "./visit.js";
+
+/** @typedef {import("./scenes.js").Told} Told */
+
+class Show {
+  /** @type {Told[]} */
+  scenes = [];
+  /** The scene that is shown; none while there is no show. */
+  at = -1;
+  base = "";
+  wasLarge = false;
+  isLeavingFullScreen = false;
+  /** What had the focus. @type {HTMLElement | undefined} */
+  from;
+  /** @type {(large: boolean) => void} */
+  setLarge = () => {};
+  visit = new Visit();
+  hold = new Hold();
+  bar = new Bar({
+    next: () => this.step(1),
+    previous: () => this.step(-1),
+    first: () => this.step(-this.at),
+    last: () => this.step(this.scenes.length),
+    screen: () => this.toggleFullScreen(),
+    end: () => this.end(),
+  });
+
+  constructor() {
+    document.head.append(h("style", {}, page));
+    addEventListener("keydown", (event) => this.press(event), { capture: true });
+    addEventListener("popstate", () => this.onHistory());
+    document.addEventListener("fullscreenchange", () => this.onFullScreen());
+    document.addEventListener(REQUEST, (event) => this.onRequest(/** @type {CustomEvent} */ (event).detail));
+  }
+
+  /** @param {import("./scenes.js").Data} data @param {(large: boolean) => void} setLarge */
+  update({ scenes, here, steps, colors }, setLarge) {
+    this.base ||= baseOf(location.pathname, here);
+    this.scenes = scenes;
+    this.setLarge = setLarge;
+    this.visit.steps = steps;
+    this.bar.paint(colors);
+    if (this.at >= scenes.length) this.end();
+  }
+
+  /** @param {import("./request.js").Request} request */
+  onRequest({ scenes, index, inShow, from }) {
+    this.scenes = scenes;
+    if (inShow) this.start(index, from);
+    else this.go(scenes[index], isLarge(location.search), true);
+  }
+
+  /** @param {number} index @param {HTMLElement} [from] what has the focus again afterwards */
+  start(index, from) {
+    this.wasLarge = isLarge(location.search);
+    this.from = from;
+    document.documentElement.dataset.showing = "";
+    this.bar.open();
+    document.documentElement.requestFullscreen?.().catch(() => {});
+    this.show(index, true);
+  }
+
+  /** @param {number} by */
+  step(by) {
+    const next = clamp(this.at + by, 0, this.scenes.length - 1);
+    if (next !== this.at) this.show(next, false);
+  }
+
+  /** @param {number} index @param {boolean} isNew */
+  show(index, isNew) {
+    this.at = index;
+    const told = this.scenes[index];
+    this.bar.show({ ...told, caption: told.scene.caption }, index, this.scenes.length);
+    this.go(told, true, isNew);
+  }
+
+  /** @param {Told} told @param {boolean} large @param {boolean} isNew */
+  go({ scene }, large, isNew) {
+    this.hold.hold(scene.place ?? null);
+    this.visit.go(addressOf(scene, this.base, large), isNew);
+  }
+
+  /** End the show where it is. */
+  end() {
+    if (this.at < 0) return;
+    const place = placeOf();
+    this.at = -1;
+    this.bar.close();
+    delete document.documentElement.dataset.showing;
+    if (document.fullscreenElement) document.exitFullscreen();
+    this.hold.hold(place);
+    if (!this.wasLarge) this.visit.afterwards(() => this.at < 0 && this.setLarge(false));
+    this.from?.focus();
+  }
+
+  toggleFullScreen() {
+    this.isLeavingFullScreen = Boolean(document.fullscreenElement);
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen?.().catch(() => {});
+  }
+
+  /** Escape leaves the full screen before any script hears of it: it ends the show as well. */
+  onFullScreen() {
+    if (!document.fullscreenElement && !this.isLeavingFullScreen) this.end();
+    this.isLeavingFullScreen = false;
+  }
+
+  /** After Back and Forward it is the address that decides, and the show is over. */
+  onHistory() {
+    if (this.visit.isOwn || this.at < 0) return;
+    this.wasLarge = true;
+    this.end();
+    this.hold.release();
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const command = this.at < 0 ? undefined : commandOf(event, whereOf(event.composedPath()));
+    const act = command && this.bar.commands[command];
+    if (!act) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  }
+}
+
+const KEY = Symbol.for("headlight.show");
+const held = /** @type {Record<symbol, Show>} */ (/** @type {unknown} */ (globalThis));
+
+/** The one show of the document: pages come and go under it. */
+export function theShow() {
+  held[KEY] ??= new Show();
+  return held[KEY];
+}

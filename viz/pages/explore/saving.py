@@ -1,0 +1,104 @@
+"""What is shown in the viewer, saved: as a figure, or as a page that is the viewer itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    AttentionMaps,
+    Measure,
+    attention_maps,
+    attention_record,
+    attention_words,
+    by_word,
+    closed_cells,
+    score_expression,
+)
+from transformer.analysis.moved import moved_lengths
+from transformer.run import Run
+from viz import theme
+from viz.figures import attention as figures
+from viz.session import current_model, current_theme
+from viz.text_session import current_texts
+from viz.viewer import page
+from viz.viewer.choice import Choice
+from viz.viewer.held_run import HeldRun
+
+WHOLE_LAYER = ("layer", "map")
+"""The views that show all heads of a layer."""
+
+
+def file_name(choice: Choice) -> str:
+    """Name the files of a figure."""
+    by = "-by-word" if choice.by == "word" else ""
+    head = "-all-heads" if choice.view in WHOLE_LAYER else f"-head{choice.head}"
+    return f"{choice.attention}-attention-{choice.measure}{by}-layer{choice.layer}{head}"
+
+
+def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
+    """Offer the viewer as a file, with what is chosen in it: made when the button is clicked.
+
+    Args:
+        run: the run.
+        held: it, as the viewer has it.
+        choice: what is chosen.
+    """
+    source, _ = current_texts()
+    # Computed here, where the session is known, and not in the download.
+    compared = {name: other() for name, other in held.others.items() if name == choice.against}
+    held = replace(held, others={name: partial(_known, other) for name, other in compared.items()})
+    heading = page.Heading(source, run.translation, current_model().name)
+    st.download_button(
+        "Save this view",
+        data=partial(page.page, held, choice, heading),
+        file_name=page.file_name(source),
+        mime="text/html",
+        on_click="ignore",
+        key="save_view",
+        help="One HTML file: this viewer with the numbers of this run, to open without Headlight",
+    )
+
+
+def _known(other: HeldRun) -> HeldRun:
+    return other
+
+
+def figure(run: Run, choice: Choice) -> go.Figure:
+    """Draw the chosen head, or all heads of its layer, as a figure."""
+    maps = _maps(run, choice)
+    is_length = choice.measure == "moved"
+    formula = score_expression(current_model().model.config, choice.attention)
+    quantity = figures.MOVED if is_length else figures.quantity_of(maps.measure, formula)
+    values = maps.values[0]  # (H, Q, K) of the chosen layer
+    title = f"{ATTENTION_LABELS[choice.attention]}, layer {choice.layer}"
+    looks: dict[str, Any] = {
+        "query_tokens": maps.query_tokens,
+        "key_tokens": maps.key_tokens,
+        "theme": current_theme(),
+        "quantity": quantity,
+        "closed": closed_cells(maps),
+        "value_range": None if is_length else theme.color_range(values, signed=quantity.signed),
+    }
+    if choice.view in WHOLE_LAYER:
+        return figures.side_by_side(values, title=title, **looks)
+    return figures.attention_heatmap(values[choice.head], title=f"{title}, head {choice.head}", **looks)
+
+
+def _maps(run: Run, choice: Choice) -> AttentionMaps:
+    """The maps of the chosen layer in the chosen measure, between words where those are chosen."""
+    measures: dict[str, Measure] = {"weights": "weights", "scores": "scores", "masked": "masked"}
+    maps = attention_maps(
+        run.trace, choice.attention, measures.get(choice.measure, "weights"), layer=choice.layer
+    )
+    if choice.measure == "moved":
+        record = attention_record(run.trace, choice.attention, choice.layer)
+        lengths = moved_lengths(current_model().model, record)
+        assert lengths is not None
+        maps = replace(maps, values=maps.values * lengths[None, :, None, :])
+    return by_word(maps, *attention_words(run, choice.attention)) if choice.by == "word" else maps

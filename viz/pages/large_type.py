@@ -1,0 +1,28 @@
+"""The switch for large type, which a projector needs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.components.large_type import large_type
+from viz.session import LARGE, MAGNIFICATIONS, keep_magnification, window_magnification
+
+USUAL, PROJECTOR, WIDE = MAGNIFICATIONS
+STYLE = f"""
+<style>
+:root {{ --hl-zoom: {USUAL}; }}
+@media (min-width: 1500px) {{ :root {{ --hl-zoom: {PROJECTOR}; }} }}
+@media (min-width: 2200px) {{ :root {{ --hl-zoom: {WIDE}; }} }}
+html {{ font-size: calc(16px * var(--hl-zoom)) !important; }}
+[data-testid="stTextArea"] textarea {{ field-sizing: content; height: auto !important; }}
+</style>
+"""
+"""Streamlit measures in rem, our own views and the type in figures follow the magnification."""
+NOTE = "For a projector: everything is larger. The address has it, beside all else that you see."
+
+
+def large_type_switch() -> None:
+    """Draw the switch, and magnify the page if it is on."""
+    if st.toggle("Large type", key=LARGE, bind="query-params", help=NOTE):
+        st.html(STYLE)
+        large_type(window_magnification(), key="large_type", on_change=keep_magnification)

@@ -1,0 +1,107 @@
+"""Scenes as a file: saved, also as a page; and opened, beside the scenes that there are or in their place."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from viz.pages.scenes.saved_page import make_page
+from viz.pages.scenes.session import kept_scenes, put_scenes
+from viz.pages.shared.literal_text import escaped, refused
+from viz.scenes import LARGEST_FILE, MOST_SCENES, Scene, SceneError, read_scenes, write_scenes
+
+FILE, PAGE = "headlight-scenes.json", "headlight-scenes.html"
+PAGE_NOTE = (
+    "One HTML file: the scenes in order, with the viewer and the numbers of every run on Explore, to step "
+    "through without Headlight and without a network"
+)
+_UPLOADS = "uploads of scenes"
+
+
+@st.fragment
+def save() -> None:
+    """Offer all scenes as a file, and as a page, which is made when it is asked for: its models run then."""
+    with st.container(horizontal=True):
+        st.download_button(
+            "Save as a file",
+            # The scenes of now: the session is not known where the file is made.
+            data=partial(write_scenes, kept_scenes()),
+            file_name=FILE,
+            mime="application/json",
+            on_click="ignore",
+            key="save_scenes",
+            help="A small file that Headlight opens again",
+        )
+        if st.button("Save as a page", key="make_page", help=PAGE_NOTE):
+            _offer_page()
+
+
+def _offer_page() -> None:
+    progress = st.progress(0.0, text="Making the page …")
+    made = make_page(kept_scenes(), lambda done, text: progress.progress(done, text=text))
+    progress.empty()
+    st.download_button(
+        f"Save {PAGE} ({max(len(made.content), 100_000) / 1e6:.1f} MB)",
+        data=made.content,
+        file_name=PAGE,
+        mime="text/html",
+        on_click="ignore",
+        type="primary",
+        key="save_page",
+    )
+    rest = (
+        ""
+        if made.n_shown == made.n_scenes
+        else (" Each of the others says what was chosen, and why it has no picture.")
+    )
+    st.caption(f"With attention: {made.n_shown} of {_scenes(made.n_scenes)}.{rest}")
+
+
+def open_file() -> None:
+    """Draw the box for a file, and ask what is to become of the scenes that there are."""
+    uploads = st.session_state.setdefault(_UPLOADS, 0)
+    file = st.file_uploader(
+        "Open a file of scenes",
+        type=["json"],
+        max_upload_size=-(-LARGEST_FILE // 1_000_000),
+        key=f"scenes_file_{uploads}",
+        help="As saved here. Nothing in it is run; your scenes stay until you replace them.",
+    )
+    if file is None:
+        return
+    try:
+        found = read_scenes(file.getvalue())
+    except SceneError as error:
+        refused("This can't be opened.", error)
+        return
+    _offer(found, escaped(file.name))
+
+
+def _offer(found: list[Scene], name: str) -> None:
+    kept = list(kept_scenes())
+    st.markdown(f"**{name}** has {_scenes(len(found))}.")
+    if not found:
+        return
+    with st.container(horizontal=True):
+        if not kept:
+            st.button("Open them", on_click=_take, args=(found,), type="primary")
+            return
+        room = MOST_SCENES - len(kept)
+        st.button(
+            f"Add them to your {_scenes(len(kept))}",
+            on_click=_take,
+            args=([*kept, *found],),
+            disabled=len(found) > room,
+            help=f"There is room for {room} more." if len(found) > room else None,
+        )
+        st.button(f"Replace your {_scenes(len(kept))}", on_click=_take, args=(found,))
+
+
+def _take(scenes: list[Scene]) -> None:
+    put_scenes(scenes)
+    st.session_state[_UPLOADS] += 1  # another box, which is empty
+
+
+def _scenes(number: int) -> str:
+    return "1 scene" if number == 1 else f"{number} scenes"

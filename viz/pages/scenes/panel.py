@@ -1,0 +1,39 @@
+"""Scenes in the sidebar of every page: keep a moment, show them all."""
+
+from __future__ import annotations
+
+from viz.components.scenes import scenes_panel
+from viz.pages.scenes.session import (
+    bring_back,
+    history_steps,
+    keep_moment,
+    kept_scenes,
+    note,
+    page_of,
+    revision,
+    scene_data,
+)
+from viz.session import LARGE, current_theme
+from viz.widgets import set_choice
+
+
+def panel(url_path: str) -> None:
+    """Draw the panel; it belongs on every page, for it shows the scenes too.
+
+    Args:
+        url_path: of the page that it is drawn on.
+    """
+    page = page_of(url_path)
+    scenes_panel(
+        [scene_data(scene) for scene in kept_scenes()],
+        here=url_path,
+        can_keep=bool(page),
+        revision=revision(),
+        steps=history_steps(),
+        note=note(),
+        colors=current_theme(),
+        key="scenes_panel",
+        on_keep=lambda told: keep_moment(page, told),
+        on_restore=bring_back,
+        on_type=lambda large: set_choice(LARGE, large is True),
+    )

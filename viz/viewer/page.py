@@ -1,0 +1,215 @@
+"""Runs as one HTML file: it opens from a disk, without a server or a network, and draws what it holds.
+
+A page has one run, or several scenes that are stepped through, with the runs that they show.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from viz.figures.labels import visible_in_full
+from viz.theme import PALETTES, Theme
+from viz.viewer.choice import Choice
+from viz.viewer.held_run import HeldRun
+from viz.viewer.packed import PackedRun, pack_run
+
+SAVED = "Saved from Headlight. This file needs no network and sends nothing."
+LONGEST_TITLE, LONGEST_NAME = 60, 40
+"""Characters of the sentence in the title of the page, and in the name of its file."""
+LARGE = 120
+"""Characters of a sentence that is written large."""
+KEYS = (
+    "The arrow keys right and left, or Page Down and Page Up, go from scene to scene, Home and End to the "
+    "first and the last one. F is the full screen and back."
+)
+_PAGE_COLORS = ("background", "surface", "text", "muted", "grid", "accent", "warning")
+_AROUND = 10_000
+"""Bytes of a page without its script and its numbers; tokens and names of a long run are some more."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a page says of its run.
+
+    Attributes:
+        sentence: as typed.
+        translation: the output; "" where the model writes nothing.
+        model: its name.
+    """
+
+    sentence: str
+    translation: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A packed run, and which of its choices it is shown with."""
+
+    run: PackedRun
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class PageScene:
+    """A scene as a page has it. All texts are data: whatever they hold is shown as it is.
+
+    Attributes:
+        title: what it is called.
+        page: the name of the page of the app that it is a moment of.
+        heading: what stands above it.
+        caption: the user's own sentence; "" for none.
+        shown: its run, if it has one.
+        notes: what is said in the place of a run, in sentences.
+        chosen: what was chosen, by name: told where there is no run.
+        address: of the moment in the app; "" for none.
+    """
+
+    title: str
+    page: str
+    heading: Heading
+    caption: str = ""
+    shown: Shown | None = None
+    notes: tuple[str, ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
+    address: str = ""
+
+
+def page(held: HeldRun, choice: Choice, heading: Heading, *, everything: bool = False) -> bytes:
+    """Make the page of a run.
+
+    Args:
+        held: the run.
+        choice: what is shown first, and of which the file has most.
+        heading: what stands above it. All texts are data: whatever they hold is shown as it is.
+        everything: put all numbers in exactly, whatever the size.
+    """
+    run = pack_run(held, [choice], around=around(), everything=everything)
+    return _page([PageScene("", "", heading, shown=Shown(run))], heading.sentence)
+
+
+def scenes_page(scenes: Sequence[PageScene]) -> bytes:
+    """Make a page of one or more scenes, in their order; those that show the same run share it."""
+    return _page(scenes, scenes[0].caption or scenes[0].title)
+
+
+def around() -> int:
+    """Bytes of a page without its runs."""
+    return len(_script().encode()) + _AROUND
+
+
+def file_name(sentence: str) -> str:
+    """Name the file of a page after the first words of its sentence: letters, digits and dashes.
+
+    The letters are those of any script; it is no path, no option and no device on any system.
+    """
+    words = "".join(character if character.isalnum() else " " for character in visible_in_full(sentence))
+    name = "-".join(_cut(words.lower(), LONGEST_NAME).rstrip("…").split())
+    return f"headlight-{name or 'view'}.html"
+
+
+def _page(scenes: Sequence[PageScene], title: str) -> bytes:
+    """Make a page whose script can do nothing but draw: no other one may run, and nothing may be loaded."""
+    script = _script()
+    runs = list(dict.fromkeys(scene.shown.run for scene in scenes if scene.shown))
+    sections = [_section(scene, runs, is_first=scene is scenes[0]) for scene in scenes]
+    told = Template(_file("page.html")).substitute(
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        title=escape(f"{_cut(visible_in_full(title), LONGEST_TITLE)} · Headlight"),
+        light=_page_colors(PALETTES["light"]),
+        dark=_page_colors(PALETTES["dark"]),
+        sections="\n".join(sections),
+        notes=_paragraphs([SAVED, KEYS] if scenes[0].title else [SAVED]),
+        runs="\n".join(_block("run", run.data) for run in runs),
+        script=script,
+    )
+    return told.encode()
+
+
+def _section(scene: PageScene, runs: Sequence[PackedRun], *, is_first: bool) -> str:
+    heading, shown = scene.heading, scene.shown
+    title, sentence = _text(scene.title), visible_in_full(heading.sentence)
+    about = [scene.page, _text(heading.model), shown.run.sizes if shown else ""]
+    return Template(_file("section.html")).substitute(
+        attributes=(f' class="scene" aria-label="{title}"' if title else "")
+        + ("" if is_first else " hidden"),
+        caption=f'<p class="caption">{_text(scene.caption)}</p>\n' if scene.caption else "",
+        size="large" if len(sentence) <= LARGE else "long",
+        sentence=escape(sentence),
+        translation=_translation(heading),
+        about=" · ".join(filter(None, about)),
+        body=_without_run(scene) if shown is None else _with_run(shown, runs.index(shown.run)),
+    )
+
+
+def _with_run(shown: Shown, number: int) -> str:
+    return (
+        f'<div class="viewer" data-run="{number}"></div>\n'
+        f'<div class="notes">\n{_paragraphs(shown.run.notes)}\n</div>\n'
+        f"{_block('choice', shown.run.choices[shown.number])}"
+    )
+
+
+def _without_run(scene: PageScene) -> str:
+    rows = (f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in scene.chosen)
+    chosen = f"<dl>\n{chr(10).join(rows)}\n</dl>\n" if scene.chosen else ""
+    address = f'<p class="address"><code>{_text(scene.address)}</code></p>\n' if scene.address else ""
+    return f'<div class="absent">\n{chosen}{_paragraphs(scene.notes)}\n{address}</div>'
+
+
+def _translation(heading: Heading) -> str:
+    if heading.translation in ("", heading.sentence):
+        return ""
+    return f'<p class="translation">{_text(heading.translation)}</p>\n'
+
+
+def _block(name: str, content: str) -> str:
+    """A block of data for the script; its content is in base64."""
+    return f'<script type="text/plain" class="{name}">{content}</script>'
+
+
+def _paragraphs(sentences: Sequence[str]) -> str:
+    return "\n".join(f"<p>{_text(sentence)}</p>" for sentence in sentences)
+
+
+def _text(text: str) -> str:
+    """A text as HTML shows it, its lines kept."""
+    lines = (visible_in_full(line) if line else "" for line in text.replace("\r\n", "\n").split("\n"))
+    return escape("\n".join(lines))
+
+
+def _page_colors(theme: Theme) -> str:
+    return " ".join(f"--hl-{name}: {getattr(theme, name)};" for name in _PAGE_COLORS)
+
+
+def _cut(text: str, longest: int) -> str:
+    """Cut a text between words, if there are any."""
+    if len(text) <= longest:
+        return text
+    head, _, _ = text[: longest + 1].rpartition(" ")
+    return f"{head.rstrip() or text[:longest]}…"
+
+
+@cache
+def _script() -> str:
+    """The built script.
+
+    Raises:
+        ValueError: it could end its own element.
+    """
+    script = (files("headlight") / "browser" / "attention_page.js").read_text(encoding="utf-8")
+    if "</script" in script.lower() or "<!--" in script:
+        raise ValueError("attention_page.js can't stand in a page: it ends its own element.")
+    return script
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("viz.viewer") / name).read_text(encoding="utf-8")

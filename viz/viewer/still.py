@@ -1,0 +1,65 @@
+"""One head as a table of numbers: what a saved notebook shows where no kernel runs, and so no viewer.
+
+Only plain HTML, without a script or an image: GitHub, nbviewer and an untrusted notebook take all else out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from viz.components.shared.frame import brief
+from viz.figures.labels import visible
+from viz.theme import Theme, color_range
+from viz.viewer.choice import Choice
+from viz.viewer.held_run import HeldRun
+
+MOST = 24
+"""Rows, and columns, of the table: it is kept in the notebook's file."""
+_DARK = 0.45
+"""Backgrounds that are brighter than that, of 1, have black text."""
+
+
+def still_table(held: HeldRun, choice: Choice, theme: Theme) -> str:
+    """Write the chosen head's weights as an HTML table: a row is a query, a column is a key."""
+    family = held.families[choice.attention]
+    weights = family.weights(choice.layer)[choice.head]
+    sides = held.sides[family.queries].tokens, held.sides[family.keys].tokens
+    queries, keys = (side[:MOST] for side in sides)
+    title = f"{family.label}, layer {choice.layer}, head {choice.head}: a row is a query, a column is a key"
+    if (queries, keys) != sides:
+        title += (
+            f" (the first {len(queries)} of {len(sides[0])} queries, {len(keys)} of {len(sides[1])} keys)"
+        )
+    top = color_range(weights, signed=False)[1]
+    rows = [_row("", [_head(key, "col") for key in keys])]
+    for query, own, is_open in zip(queries, weights, family.allowed, strict=False):
+        cells = [
+            _cell(weight, top, theme) if can else "<td></td>"
+            for weight, can, _ in zip(own.tolist(), is_open, keys, strict=False)
+        ]
+        rows.append(_row(_head(query, "row"), cells))
+    look = f"background:{theme.background};color:{theme.text}"
+    return (
+        f'<table cellpadding="3" style="{look};border-collapse:collapse;font-size:12px">'
+        f'<caption style="{look};text-align:left">{escape(title)}. Run the cell to see every head.</caption>'
+        f"{''.join(rows)}</table>"
+    )
+
+
+def _row(head: str, cells: Sequence[str]) -> str:
+    return f"<tr>{head or '<td></td>'}{''.join(cells)}</tr>"
+
+
+def _head(token: str, scope: str) -> str:
+    look = ' style="writing-mode:vertical-rl"' if scope == "col" else ""
+    return f'<th scope="{scope}"{look}>{escape(visible(brief(token)))}</th>'
+
+
+def _cell(weight: float, top: float, theme: Theme) -> str:
+    stops = theme.sequential
+    background = stops[round(min(max(float(weight) / top, 0), 1) * (len(stops) - 1))]
+    red, green, blue = (int(background[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    ink = "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > _DARK else "#fff"
+    number = f"{weight:.2f}".replace("-", "−")
+    return f'<td style="background:{background};color:{ink}">{number}</td>'
