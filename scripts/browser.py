@@ -25,13 +25,48 @@ IS_IDLE = """
 ([quiet, call]) => {
   const { testConnectionState: connection, testScriptState: script } =
     document.querySelector("[data-testid=stApp]")?.dataset ?? {};
-  const isIdle = connection === "CONNECTED" && script === "notRunning";
+  const isIdle = connection === "CONNECTED" && script === "notRunning" && !window.isAsking;
   const before = window.idle?.call === call ? window.idle.since : undefined;
   const since = isIdle ? (before ?? performance.now()) : undefined;
   window.idle = { call, since };
   return isIdle && performance.now() - since >= quiet;
 }
 """
+
+WATCH_REQUESTS = """
+(() => {
+  const [RERUN, NEW_SESSION] = [11, 4]; // BackMsg.rerun_script, ForwardMsg.new_session
+  const fields = (bytes) => {
+    const found = [];
+    let at = 0;
+    const number = () => {
+      for (let value = 0, factor = 1; ; factor *= 128) {
+        const byte = bytes[at++];
+        value += (byte & 127) * factor;
+        if (byte < 128) return value;
+      }
+    };
+    while (at < bytes.length) {
+      const tag = number();
+      found.push(Math.floor(tag / 8));
+      const length = number();
+      if (tag % 8 === 2) at += length;
+    }
+    return found;
+  };
+  const watched = new WeakSet();
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (message) {
+    if (fields(message).includes(RERUN)) window.isAsking = true;
+    if (!watched.has(this)) this.addEventListener("message", ({ data }) => {
+      if (fields(new Uint8Array(data)).includes(NEW_SESSION)) window.isAsking = false;
+    });
+    watched.add(this);
+    return send.call(this, message);
+  };
+})();
+"""
+"""Notes in `window.isAsking` that a page has asked for a run that has not begun: Streamlit calls it idle."""
 
 
 def launch_chromium(playwright: Playwright, path: str) -> Browser:
@@ -97,7 +132,8 @@ def wait_until_idle(page: Page, timeout: float = 120_000, *, quiet: float = 0) -
     """Wait until the page is connected and its script has run to the end.
 
     Args:
-        page: shows the app.
+        page: shows the app. Where its context has `WATCH_REQUESTS` as a script, a run that was asked for and
+            has not begun is waited for too.
         timeout: ms.
         quiet: ms for which it has to have been so: a run that asks for another one is over for a moment.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -22,7 +22,10 @@ LONGEST_CHOICES = 20_000
 """Characters of what an address says: a sentence that a model reads is much shorter."""
 LARGEST_FILE = 4_000_000
 """Bytes: MOST_SCENES of the largest scenes fit, and nobody waits for more to be read."""
-_KIND, _VERSION = "headlight scenes", 1
+FILE = "headlight-scenes.json"
+"""The name of a file of scenes."""
+FILE_HEAD = {"kind": "headlight scenes", "version": 1}
+"""What a file of scenes says of itself, beside its "scenes"."""
 _NAME = re.compile(r"(?!embed)[A-Za-z][\w -]{0,59}")
 """Streamlit's own `embed` and `embed_options`, which would take the page's controls away, are none."""
 _LANDMARK = re.compile(r"#?[\w-]{1,120}")
@@ -91,12 +94,6 @@ class Scene:
         }
 
 
-def write_scenes(scenes: Sequence[Scene]) -> bytes:
-    """Write scenes as a file."""
-    content = {"kind": _KIND, "version": _VERSION, "scenes": [scene.data() for scene in scenes]}
-    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
-
-
 def read_scenes(content: bytes) -> list[Scene]:
     """Read a file of scenes.
 
@@ -112,9 +109,9 @@ def read_scenes(content: bytes) -> list[Scene]:
         value = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise SceneError("The file is not JSON. Choose a file that Headlight has saved.") from error
-    if not isinstance(value, dict) or value.get("kind") != _KIND:
+    if not isinstance(value, dict) or value.get("kind") != FILE_HEAD["kind"]:
         raise SceneError("The file holds no scenes. Choose a file that Headlight has saved as scenes.")
-    if value.get("version") != _VERSION:
+    if value.get("version") != FILE_HEAD["version"]:
         raise SceneError(
             "The file was saved by another version of Headlight, whose scenes this one can't read."
         )

@@ -25,7 +25,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from scripts.browser import ROOT, launch_chromium, streamlit_server
+from scripts.browser import ROOT, WATCH_REQUESTS, launch_chromium, streamlit_server
 from tests.browser.components.views import Traffic
 from tests.browser.guard import Guard, is_local
 from tests.support.missing import missing
@@ -63,6 +63,7 @@ def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
     """
     context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme, reduced_motion="reduce")
     context.set_default_timeout(WAIT_MILLISECONDS)
+    context.add_init_script(WATCH_REQUESTS)
     context.new_page()
     return context
 

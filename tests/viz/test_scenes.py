@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.scenes import scene_file
 from viz.page_titles import TITLES
 from viz.scenes import (
+    FILE_HEAD,
     LARGEST_FILE,
     LONGEST_CAPTION,
     LONGEST_CHOICES,
@@ -21,7 +23,6 @@ from viz.scenes import (
     read_scenes,
     scene_of,
     scenes_of,
-    write_scenes,
 )
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True).filter(lambda name: not name.startswith("embed"))
@@ -38,26 +39,17 @@ MARKUP = "<script>alert(1)</script> **bold** :red[x] ![](http://example.com/x.pn
 
 
 def file(scenes: Any = (), **changes: Any) -> bytes:
-    content = {"kind": "headlight scenes", "version": 1, "scenes": scenes}
-    return json.dumps(content | changes).encode()
+    return json.dumps(FILE_HEAD | {"scenes": scenes} | changes).encode()
 
 
 @given(st.lists(SCENES, max_size=4))
 def test_what_was_written_is_read(scenes: list[Scene]) -> None:
-    assert read_scenes(write_scenes(scenes)) == scenes
-
-
-def test_a_file_is_small_and_people_can_read_it() -> None:
-    scene = Scene("masks", {"batch": ("è un gatto",), "model": ("en-it",)}, "Perché?")
-    text = write_scenes([scene]).decode()
-    assert "è un gatto" in text
-    assert "Perché?" in text
-    assert "place" not in text
+    assert read_scenes(scene_file(scenes)) == scenes
 
 
 def test_the_most_and_largest_scenes_fit_into_a_file() -> None:
     scene = Scene("explore", {"text": ("a" * LONGEST_CHOICES,)}, "a" * LONGEST_CAPTION)
-    assert len(write_scenes([scene] * MOST_SCENES)) < LARGEST_FILE
+    assert len(scene_file([scene] * MOST_SCENES)) < LARGEST_FILE
 
 
 def test_any_text_stays_as_it_is() -> None:
@@ -147,7 +139,7 @@ def test_anything_else_is_refused_or_read(value: object) -> None:
         scenes = scenes_of(value)
     except SceneError:
         return
-    assert read_scenes(write_scenes(scenes)) == scenes
+    assert read_scenes(scene_file(scenes)) == scenes
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from tests.pages.checkpoint.page import OPENED, PATH, open_path, start
 from tests.pages.scenes.panel import Panel
 from tests.pages.views import Views
 from tests.support.checkpoints import torch_file
-from viz.pages.scenes.files import FILE
-from viz.scenes import MOST_SCENES, Scene, write_scenes
+from tests.support.scenes import scene_file
+from viz.scenes import FILE, MOST_SCENES, Scene
 from viz.session import MAGNIFICATIONS
 from viz.text_session import DEFAULT_SENTENCE
 
@@ -230,7 +230,7 @@ def test_what_the_browser_remembers_wrongly_is_forgotten(panel: Panel) -> None:
 
 def test_a_file_is_opened_where_there_is_nothing(panel: Panel) -> None:
     app = open_app("scenes")
-    upload(app, write_scenes([Scene("masks", caption="One"), Scene("decode", caption="Two")]))
+    upload(app, scene_file([Scene("masks", caption="One"), Scene("decode", caption="Two")]))
     assert "has 2 scenes" in texts(app)
     press(app, "Open them")
     assert captions(panel) == ["One", "Two"]
@@ -247,7 +247,7 @@ def test_what_becomes_of_the_scenes_that_there_are_is_asked(
     app = open_app()
     panel.keep(app, "Mine")
     app.switch_page(PAGE).run()
-    upload(app, write_scenes([Scene("masks", caption="Theirs")]))
+    upload(app, scene_file([Scene("masks", caption="Theirs")]))
     assert captions(panel) == ["Mine"], "until it has been answered"
     press(app, button)
     assert captions(panel) == expected
@@ -257,7 +257,7 @@ def test_more_than_there_is_room_for_can_only_replace(panel: Panel) -> None:
     app = open_app()
     panel.keep(app, "Mine")
     app.switch_page(PAGE).run()
-    upload(app, write_scenes([Scene("masks")] * MOST_SCENES))
+    upload(app, scene_file([Scene("masks")] * MOST_SCENES))
     add = next(button for button in app.button if button.label.startswith("Add them"))
     assert add.disabled
 
@@ -275,7 +275,7 @@ def test_a_file_that_is_none_is_refused_and_the_scenes_stay(panel: Panel) -> Non
 
 def test_the_name_of_a_file_is_shown_as_it_is(panel: Panel) -> None:
     app = open_app("scenes")
-    upload(app, write_scenes([Scene("masks")]), "![x](http://example.com).json")
+    upload(app, scene_file([Scene("masks")]), "![x](http://example.com).json")
     assert any(r"\!\[x\]" in element.value or r"!\[x\]" in element.value for element in app.markdown)
 
 

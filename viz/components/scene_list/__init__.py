@@ -1,4 +1,4 @@
-"""The list of scenes: captions are written, the order is changed, and a scene is opened or deleted."""
+"""The list of scenes: captioned, put in order, opened, deleted, and saved as a file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ _VIEW = ClientView("scene_list")
 
 
 def scene_list(
-    scenes: Sequence[dict[str, Any]], *, colors: Theme, key: str, on_change: Callable[[JSON], None]
+    scenes: Sequence[dict[str, Any]],
+    *,
+    file: dict[str, Any],
+    colors: Theme,
+    key: str,
+    on_change: Callable[[JSON], None],
 ) -> None:
     """Draw the list.
 
     Args:
         scenes: of each its data under "scene", its "title", and what it lacks here under "lack".
+        file: the "name" of the file that they are saved as, and the "head", which stands in it before them.
         colors: of the page.
         key: its identity on the page.
         on_change: called with the list of scenes as the user has changed it.
     """
-    frame = pack_frame({"scenes": list(scenes), "colors": color_data(colors)}, {})
+    frame = pack_frame({"scenes": list(scenes), "file": file, "colors": color_data(colors)}, {})
     _VIEW.mount(frame, key=key, parse=lambda value: value, on_select=on_change)

@@ -12,20 +12,21 @@ import style from "./style.css";
 
 const LONGEST_CAPTION = 500;
 
-/** @extends {View<{scenes: Told[]}>} */
+/** @extends {View<{scenes: Told[], file: {name: string, head: object}}>} */
 class SceneList extends View {
   /** @type {Told[]} */
   scenes = [];
   /** @type {{told: Told, index: number} | null} */
   deleted = null;
   showButton = h("button", { class: "show", onclick: () => this.request(0, true) }, "Show");
+  saveButton = h("button", { onclick: () => this.save() }, "Save as a file");
   list = h("ol");
   undo = h("button", { onclick: () => this.bringBack() }, "Undo");
   status = h("span", { role: "status" });
   foot = div("foot", this.status, this.undo);
 
   build() {
-    this.root.append(div("head", this.showButton), this.list, this.foot);
+    this.root.append(div("head", this.showButton, this.saveButton), this.list, this.foot);
     this.say();
   }
 
@@ -38,7 +39,7 @@ class SceneList extends View {
   }
 
   draw() {
-    this.showButton.disabled = !this.scenes.length;
+    this.showButton.disabled = this.saveButton.disabled = !this.scenes.length;
     this.list.replaceChildren(...this.scenes.map((told, index) => this.row(told, index)));
   }
 
@@ -120,6 +121,15 @@ class SceneList extends View {
   tell(scenes) {
     this.scenes = scenes;
     this.selection.report(scenes.map(({ scene }) => scene));
+  }
+
+  /** Save what is seen: the server may not have been told of the last change yet. */
+  save() {
+    const { name, head } = this.data.file;
+    const text = JSON.stringify({ ...head, scenes: this.scenes.map(({ scene }) => scene) }, null, 1);
+    const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    h("a", { href, download: name }).click();
+    URL.revokeObjectURL(href);
   }
 
   /** @param {number} index @param {boolean} inShow */

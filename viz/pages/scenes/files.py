@@ -1,17 +1,15 @@
-"""Scenes as a file: saved, also as a page; and opened, beside the scenes that there are or in their place."""
+"""Scenes saved as a page, and opened from a file, beside those that there are or in their place."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import streamlit as st
 
 from viz.pages.scenes.saved_page import make_page
 from viz.pages.scenes.session import kept_scenes, put_scenes
 from viz.pages.shared.literal_text import escaped, refused
-from viz.scenes import LARGEST_FILE, MOST_SCENES, Scene, SceneError, read_scenes, write_scenes
+from viz.scenes import LARGEST_FILE, MOST_SCENES, Scene, SceneError, read_scenes
 
-FILE, PAGE = "headlight-scenes.json", "headlight-scenes.html"
+PAGE = "headlight-scenes.html"
 PAGE_NOTE = (
     "One HTML file: the scenes in order, with the viewer and the numbers of every run on Explore, to step "
     "through without Headlight and without a network"
@@ -20,21 +18,10 @@ _UPLOADS = "uploads of scenes"
 
 
 @st.fragment
-def save() -> None:
-    """Offer all scenes as a file, and as a page, which is made when it is asked for: its models run then."""
-    with st.container(horizontal=True):
-        st.download_button(
-            "Save as a file",
-            # The scenes of now: the session is not known where the file is made.
-            data=partial(write_scenes, kept_scenes()),
-            file_name=FILE,
-            mime="application/json",
-            on_click="ignore",
-            key="save_scenes",
-            help="A small file that Headlight opens again",
-        )
-        if st.button("Save as a page", key="make_page", help=PAGE_NOTE):
-            _offer_page()
+def save_page() -> None:
+    """Offer all scenes as a page, which is made when it is asked for: its models run then."""
+    if st.button("Save as a page", key="make_page", help=PAGE_NOTE):
+        _offer_page()
 
 
 def _offer_page() -> None:

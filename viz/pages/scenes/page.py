@@ -3,8 +3,9 @@
 import streamlit as st
 
 from viz.components.scene_list import scene_list
-from viz.pages.scenes.files import open_file, save
+from viz.pages.scenes.files import open_file, save_page
 from viz.pages.scenes.session import kept_scenes, replace_scenes, scene_data
+from viz.scenes import FILE, FILE_HEAD
 from viz.session import current_theme
 
 st.title("Scenes")
@@ -18,11 +19,12 @@ kept = kept_scenes()
 if kept:
     scene_list(
         [scene_data(scene) for scene in kept],
+        file={"name": FILE, "head": FILE_HEAD},
         colors=current_theme(),
         key="scene_list",
         on_change=replace_scenes,
     )
-    save()
+    save_page()
 else:
     st.info("There are no scenes yet. Go to any other page, choose something to look at, and keep it.")
 open_file()

@@ -72,7 +72,7 @@ def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: st
 
 
 def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url: str) -> None:
-    """The server would go back to the page that is being left. After a link that led nowhere the viewer goes on."""
+    """The server would go back to the page that is being left; after a link that led nowhere it is asked."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     alone.answer(alone.asked[0])
     n_asked = len(alone.asked)
