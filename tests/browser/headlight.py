@@ -48,9 +48,20 @@ def visit(page: Page, address: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page has run to its end, and look for exceptions."""
+    """Wait until the page has run to its end and has nothing to ask for, and look for exceptions."""
     wait_until_idle(page, quiet=QUIET_MILLISECONDS)
+    deadline = time.monotonic() + 60
+    while is_telling(page.locator(".hl")):
+        assert time.monotonic() < deadline, "a view is still waiting"
+        page.wait_for_timeout(20)
+        wait_until_idle(page, quiet=QUIET_MILLISECONDS)
     assert page.get_by_test_id("stException").all_inner_texts() == []
+
+
+def is_telling(views: Locator) -> bool:
+    """Tell whether one of these views has not told all yet, or waits for what it has asked for."""
+    told: bool = views.evaluate_all("views => views.some((view) => view.state?.().isTelling)")
+    return told
 
 
 def sentence_box(page: Page) -> Locator:

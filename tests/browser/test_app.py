@@ -37,6 +37,23 @@ def test_a_sentence_goes_in_and_its_translation_comes_out(page: Page, app_url: s
     expect_other_picture(head_map(page), before)
 
 
+ENTER_AS_A_VIEWER_ASKS = """
+(box) => {
+  const press = () => box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  for (const { answer } of globalThis[Symbol.for("headlight.channels")].values()) answer?.(["cross:0:0"]);
+  // After what the viewer tells, and before Streamlit sends it.
+  setTimeout(press);
+}
+"""
+
+
+def test_what_is_typed_in_the_moment_in_which_a_viewer_asks_is_read(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/{TOY}")
+    sentence_box(page).fill("yesterday i saw a raccoon.")
+    sentence_box(page).evaluate(ENTER_AS_A_VIEWER_ASKS)
+    expect(page.get_by_text("ieri ho visto un procione.", exact=True)).to_be_visible()
+
+
 def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> None:
     teacher = open_page()
     visit(teacher, app_url)

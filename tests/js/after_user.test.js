@@ -4,7 +4,9 @@ import { test } from "node:test";
 
 /** @type {Record<string, () => void>} */
 const listeners = {};
+let runs = 0;
 Object.assign(globalThis, {
+  document: { dispatchEvent: () => runs++ },
   addEventListener: (/** @type {string} */ name, /** @type {() => void} */ listener) => {
     listeners[name] = listener;
   },
@@ -38,9 +40,21 @@ test("so does what the user tells while the view waits", async () => {
 });
 
 test("nobody is waited for who does nothing", async () => {
+  runs = 0;
   const told = await new Promise((resolve) => {
     afterUser(() => resolve("view"));
     setTimeout(() => resolve("later"));
   });
   assert.equal(told, "view");
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(runs, 0);
+});
+
+test("for what the user does before the view is heard the whole page is run", async () => {
+  await new Promise((heard) => {
+    afterUser(() => setTimeout(heard));
+    setTimeout(() => listeners.keydown());
+  });
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(runs, 1);
 });

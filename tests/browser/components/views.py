@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
-from tests.browser.headlight import settle
+from tests.browser.headlight import is_telling, settle
 from viz.components.shared.client_view import JSON
 
 APPS = Path(__file__).parents[1] / "apps"
@@ -39,7 +39,7 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     if not page.url.startswith(url):
         page.goto(url)
     earlier = page.locator(".hl")
-    if earlier.evaluate_all("views => views.some((view) => view.state().isTelling)"):
+    if is_telling(earlier):
         settle(page)  # Streamlit may take for one what is told at once, and not run what is typed.
     earlier.evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
     asked = f"view={name}&call={next(CALLS)}&{options}"

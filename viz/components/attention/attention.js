@@ -133,6 +133,10 @@ class AttentionViewer extends View {
     this.leave();
   }
 
+  get isTelling() {
+    return super.isTelling || this.fetching.isWaiting;
+  }
+
   state() {
     return { choice: this.choice, ...this.panels.state() };
   }

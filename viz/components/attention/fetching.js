@@ -21,6 +21,11 @@ export class Fetching {
     this.ask = ask;
   }
 
+  /** Whether something was asked for and has not come. */
+  get isWaiting() {
+    return this.#timer > 0;
+  }
+
   /** Another run, or none: what was wanted of the last one does not count. */
   forget() {
     this.#needed.clear();

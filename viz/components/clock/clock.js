@@ -4,6 +4,7 @@
 // Streamlit's own clock (run_every) can only be set and stopped by a run of the whole page, and a run of the whole
 // page that was asked for by a clock overtakes a page link that is being followed.
 
+import { afterUser } from "../shared/after_user.js";
 import { isFollowing, isRunning } from "../shared/busy.js";
 
 /** @type {WeakMap<Node, number>} */
@@ -17,7 +18,10 @@ export default function ({ parentElement, data, setTriggerValue }) {
     const tick = () => {
       if (!isRunning() && !isFollowing()) setTriggerValue("tick", true);
     };
-    running.set(parentElement, window.setInterval(tick, data.seconds * 1000));
+    running.set(
+      parentElement,
+      window.setInterval(() => afterUser(tick), data.seconds * 1000),
+    );
   }
   return stop;
 }

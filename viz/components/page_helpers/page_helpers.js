@@ -1,15 +1,23 @@
 // @ts-check
 // What the whole document needs, once, whatever page it shows.
 
+import { RUN_ALL } from "../shared/after_user.js";
+import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { navigate } from "./navigation.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
-export default function () {
+/** @type {(told: true) => void} */
+let runAll = () => {};
+
+/** @param {import("../mount.js").Component} component */
+export default function ({ parentElement, setTriggerValue }) {
+  runAll = teller(parentElement, (told) => setTriggerValue("run_all", told));
   const { dataset } = document.documentElement;
   if ("headlight" in dataset) return;
   dataset.headlight = "";
   navigate();
   keepCharactersWhole();
   reachFormulas();
+  document.addEventListener(RUN_ALL, () => runAll(true));
 }

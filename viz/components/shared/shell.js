@@ -59,6 +59,11 @@ export class View {
     this.selection.forget();
   }
 
+  /** Whether the page is still to be told or asked something. */
+  get isTelling() {
+    return this.selection.isWaiting;
+  }
+
   /**
    * What tests and benchmarks may know of a view that is not in the document: as `state()` of its element.
    * @returns {object}
