@@ -34,6 +34,21 @@ DELETE_AND_SAVE = """
 }
 """
 
+DELETE_WHILE_RUNNING = """
+(root) => {
+  const list = root.querySelector("ol");
+  window.counts = [];
+  new MutationObserver(() => window.counts.push(list.children.length)).observe(list, { childList: true });
+  const app = document.querySelector("[data-testid=stApp]");
+  const observer = new MutationObserver(() => {
+    if (app.dataset.testScriptState !== "running") return;
+    observer.disconnect();
+    list.querySelector("[aria-label='Delete scene 3']").click();
+  });
+  observer.observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
+}
+"""
+
 
 def keep(page: Page, caption: str) -> None:
     """Keep what is seen."""
@@ -179,6 +194,21 @@ def test_scenes_are_edited_saved_and_opened_by_someone_else(
     expect(sentence_box(other)).to_have_value(FIRST)
     wait_until(other, lambda: choice(other)["cell"] == [2, 1], "the cell never came back")
     assert other.locator("main img, main b").count() == 0
+
+
+def test_what_was_deleted_stays_so_when_an_answer_to_something_older_comes(page: Page, app_url: str) -> None:
+    two_scenes(page, app_url)
+    follow(page, "Scenes")
+    settle(page)
+    scenes = page.locator(".hl-scene_list li")
+    expect(scenes).to_have_count(3)
+    page.locator(".hl-scene_list").evaluate(DELETE_WHILE_RUNNING)
+    page.get_by_role("button", name="Move up scene 3").click()
+    expect(scenes).to_have_count(2)
+    settle(page)
+    assert page.evaluate("window.counts") == [3, 2]
+    page.get_by_role("button", name="Undo").click()
+    expect(scenes).to_have_count(3)
 
 
 def test_a_pointer_finds_what_is_drawn_in_large_type(page: Page, app_url: str) -> None:

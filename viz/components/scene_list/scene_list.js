@@ -32,8 +32,9 @@ class SceneList extends View {
 
   update() {
     const { scenes } = this.data;
-    const isKnown = JSON.stringify(scenes) === JSON.stringify(this.scenes);
-    if (!this.selection.movedByPython(scenes) || isKnown) return;
+    const isMoved = this.selection.movedByPython(kept(scenes));
+    const isSame = JSON.stringify(kept(scenes)) === JSON.stringify(kept(this.scenes));
+    if (isSame ? saidOf(scenes) === saidOf(this.scenes) : !isMoved) return;
     this.scenes = scenes;
     this.draw();
   }
@@ -120,13 +121,13 @@ class SceneList extends View {
   /** @param {Told[]} scenes */
   tell(scenes) {
     this.scenes = scenes;
-    this.selection.report(scenes.map(({ scene }) => scene));
+    this.selection.report(kept(scenes));
   }
 
   /** Save what is seen: the server may not have been told of the last change yet. */
   save() {
     const { name, head } = this.data.file;
-    const text = JSON.stringify({ ...head, scenes: this.scenes.map(({ scene }) => scene) }, null, 1);
+    const text = JSON.stringify({ ...head, scenes: kept(this.scenes) }, null, 1);
     const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
     h("a", { href, download: name }).click();
     URL.revokeObjectURL(href);
@@ -143,6 +144,19 @@ class SceneList extends View {
     return { scenes: this.scenes };
   }
 }
+
+/** What there is to keep of scenes, as Python writes it. @param {Told[]} scenes */
+const kept = (scenes) =>
+  scenes.map(({ scene: { page, choices, caption, checkpoint, place } }) => ({
+    page,
+    choices,
+    ...(caption && { caption }),
+    ...(checkpoint && { checkpoint }),
+    ...(place && { place }),
+  }));
+
+/** What Python says of scenes. @param {Told[]} scenes */
+const saidOf = (scenes) => JSON.stringify(scenes.map(({ title, lack }) => [title, lack]));
 
 export const mount = mounting(SceneList, "scene_list", style);
 export default forStreamlit(mount);
