@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.components.line import Line
 from tests.browser.components.views import click_map
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import (
@@ -34,18 +35,11 @@ DELETE_AND_SAVE = """
 }
 """
 
-DELETE_WHILE_RUNNING = """
+NOTE_COUNTS = """
 (root) => {
   const list = root.querySelector("ol");
   window.counts = [];
   new MutationObserver(() => window.counts.push(list.children.length)).observe(list, { childList: true });
-  const app = document.querySelector("[data-testid=stApp]");
-  const observer = new MutationObserver(() => {
-    if (app.dataset.testScriptState !== "running") return;
-    observer.disconnect();
-    list.querySelector("[aria-label='Delete scene 3']").click();
-  });
-  observer.observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
 }
 """
 
@@ -196,19 +190,27 @@ def test_scenes_are_edited_saved_and_opened_by_someone_else(
     assert other.locator("main img, main b").count() == 0
 
 
-def test_what_was_deleted_stays_so_when_an_answer_to_something_older_comes(page: Page, app_url: str) -> None:
+def test_what_was_brought_back_stays_so_when_an_answer_to_something_older_comes(
+    open_page: OpenPage, app_url: str
+) -> None:
+    page = open_page()
+    line = Line(page)
     two_scenes(page, app_url)
     follow(page, "Scenes")
     settle(page)
-    scenes = page.locator(".hl-scene_list li")
-    expect(scenes).to_have_count(3)
-    page.locator(".hl-scene_list").evaluate(DELETE_WHILE_RUNNING)
-    page.get_by_role("button", name="Move up scene 3").click()
-    expect(scenes).to_have_count(2)
-    settle(page)
-    assert page.evaluate("window.counts") == [3, 2]
+    page.locator(".hl-scene_list").evaluate(NOTE_COUNTS)
+    ended = line.ended
+    line.hold_answers()
+    page.get_by_role("button", name="Delete scene 3").click()
+    wait_until(page, lambda: line.has_ended(ended + 1), "the deletion was not told")
     page.get_by_role("button", name="Undo").click()
-    expect(scenes).to_have_count(3)
+    wait_until(page, lambda: line.has_ended(ended + 2), "what was brought back was not told")
+    line.release_run()
+    expect(page.get_by_role("button", name="Show 2 scenes")).to_be_visible()
+    line.release()
+    expect(page.get_by_role("button", name="Show 3 scenes")).to_be_visible()
+    settle(page)
+    assert page.evaluate("window.counts") == [2, 3]
 
 
 def test_a_pointer_finds_what_is_drawn_in_large_type(page: Page, app_url: str) -> None:

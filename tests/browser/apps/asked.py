@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz.viewer.choice import NAMES
 
-REMEMBERED = {"step", "picked", "turned", *NAMES}
+REMEMBERED = {"step", "place", "picked", "turned", *NAMES}
 """What an app keeps in the session beside the widgets' own values."""
 
 

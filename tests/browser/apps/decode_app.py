@@ -9,7 +9,7 @@ import streamlit as st
 from tests.browser.apps.asked import Asked, pick, picked
 from tests.browser.apps.synthetic import next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
-from viz.components.beam_tree import Place, beam_tree
+from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.components.next_tokens import Reshaping, next_tokens
 from viz.theme import palette
 
@@ -19,16 +19,22 @@ def show_tree() -> None:
     nodes, hypotheses, cuts = made_up_search(ASKED.number("beam", 4), ASKED.number("steps", 9))
     if ASKED.number("short", 0):
         nodes = [replace(node, token=node.token[0]) for node in nodes]
+
+    def choose(selection: TreeSelection) -> None:
+        pick(selection)
+        if isinstance(selection, Place):
+            st.session_state["place"] = selection
+
     beam_tree(
         nodes,
         hypotheses,
         given=1,
         cuts=cuts,
         more=[0] * len(cuts),
-        place=Place(hypotheses[0].node, len(cuts) - 1),
+        place=st.session_state.get("place", Place(hypotheses[0].node, len(cuts) - 1)),
         colors=COLORS,
         key=f"tree {ASKED.text}",
-        on_select=pick,
+        on_select=choose,
     )
     st.text(f"picked {picked()}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from scripts.browser import ROOT
 from tests.browser.apps.synthetic import next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from tests.browser.components import views
+from tests.browser.components.line import Line
 from tests.browser.components.views import (
     APPS,
     Traffic,
@@ -24,7 +26,8 @@ from tests.browser.components.views import (
     nodes,
     state,
 )
-from tests.browser.conftest import Serve, guarded_page
+from tests.browser.conftest import OpenPage, Serve, guarded_page
+from tests.browser.headlight import settle, wait_until
 from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS, Reshaping, next_tokens
 from viz.components.shared.client_view import ClientView
@@ -147,6 +150,37 @@ def test_going_on_from_a_node_is_asked_for(page: Page, url: str, how: str) -> No
     else:
         node.dblclick()
     expect(page.get_by_text(f"picked GoOn(node={number})")).to_be_visible()
+
+
+NOTE_CHOSEN = """
+(root) => {
+  window.chosen = [];
+  new MutationObserver(() => {
+    const { node } = root.querySelector("g.node.chosen").dataset;
+    if (node !== window.chosen.at(-1)) window.chosen.push(node);
+  }).observe(root, { subtree: true, attributes: true });
+}
+"""
+
+
+def test_an_answer_to_something_older_moves_nothing_back(open_page: OpenPage, url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "tree", "beam=4&steps=9")
+    view.evaluate(NOTE_CHOSEN)
+    ended = line.ended
+    line.hold_answers()
+    chosen = []
+    for node in nodes(view, "pruned").all()[:2]:
+        node.click()
+        chosen.append(str(chosen_node(view)))
+        ended += 1
+        wait_until(page, partial(line.has_ended, ended), "nothing was told")
+    line.release_run()
+    expect(page.get_by_text(f"picked Place(node={chosen[0]}, step=9)")).to_be_visible()
+    line.release()
+    settle(page)
+    assert page.evaluate("window.chosen") == chosen
 
 
 def test_nothing_can_follow_an_end(page: Page, url: str) -> None:

@@ -78,7 +78,7 @@ class BeamTree extends StageView {
     this.search = search;
     if (another) this.selection.forget();
     const elsewhere = selected !== this.chosen || step !== this.step;
-    if ((this.selection.movedByPython([selected, step]) && elsewhere) || another) {
+    if ((this.selection.movedByPython({ node: selected, step }) && elsewhere) || another) {
       this.chosen = selected;
       this.step = step;
       this.leaf = this.leafOf(selected);

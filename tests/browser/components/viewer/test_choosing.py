@@ -6,7 +6,7 @@ from importlib.metadata import distributions
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.components.viewer.line import Line
+from tests.browser.components.line import Line
 from tests.browser.components.views import Traffic, choose, click_map, grid, matrix, open_view, press, state
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import picture, settle, wait_until

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import cross_weights
+from tests.browser.components.line import Line
 from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
-from tests.browser.components.viewer.line import Line
 from tests.browser.components.views import Traffic, at_cell, click_map, matrix, open_view, state
 from tests.browser.conftest import OpenPage
 from viz.viewer.choice import Choice

@@ -1,0 +1,71 @@
+"""The way between a page and its server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, WebSocketRoute
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+
+class Line:
+    """The way between a page and its server, on which either side's messages can be held back.
+
+    Attributes:
+        sent: messages of the page.
+        ended: runs that the server has ended, whether or not the page was told.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.sent = self.ended = 0
+        self._holds = self._holds_answers = False
+        self._held: list[tuple[Callable[[], None], bool]] = []
+        page.route_web_socket("**/_stcore/stream", self._open)
+
+    def hold(self) -> None:
+        """Let nothing through, from now on."""
+        self._holds = True
+
+    def hold_answers(self) -> None:
+        """Let nothing through to the page, from now on."""
+        self._holds_answers = True
+
+    def has_ended(self, runs: int) -> bool:
+        """Tell whether the server has ended so many runs since the page was opened."""
+        return self.ended >= runs
+
+    def release(self) -> None:
+        """Let through what was held back, and everything from now on."""
+        self._holds = self._holds_answers = False
+        held, self._held = self._held, []
+        for go, _ in held:
+            go()
+
+    def release_run(self) -> None:
+        """Let through what was held back of the first run."""
+        ends = False
+        while not ends:
+            go, ends = self._held.pop(0)
+            go()
+
+    def _open(self, socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def up(message: str | bytes) -> None:
+            self.sent += 1
+            self._pass(lambda: server.send(message), self._holds)
+
+        def down(message: str | bytes) -> None:
+            told = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+            ends = told.WhichOneof("type") == "script_finished"
+            self.ended += ends
+            self._pass(lambda: socket.send(message), self._holds or self._holds_answers, ends)
+
+        socket.on_message(up)
+        server.on_message(down)
+
+    def _pass(self, go: Callable[[], None], is_held: bool, ends: bool = False) -> None:
+        if is_held:
+            self._held.append((go, ends))
+        else:
+            go()
