@@ -43,7 +43,7 @@ WATCH_REQUESTS = """
       for (let value = 0, factor = 1; ; factor *= 128) {
         const byte = bytes[at++];
         value += (byte & 127) * factor;
-        if (byte < 128) return value;
+        if (!(byte > 127)) return value;
       }
     };
     while (at < bytes.length) {
@@ -57,6 +57,7 @@ WATCH_REQUESTS = """
   const watched = new WeakSet();
   const { send } = WebSocket.prototype;
   WebSocket.prototype.send = function (message) {
+    if (!this.url.endsWith("/_stcore/stream")) return send.call(this, message);
     if (fields(message).includes(RERUN)) window.isAsking = true;
     if (!watched.has(this)) this.addEventListener("message", ({ data }) => {
       if (fields(new Uint8Array(data)).includes(NEW_SESSION)) window.isAsking = false;
