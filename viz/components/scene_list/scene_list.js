@@ -11,6 +11,7 @@ import style from "./style.css";
 /** @typedef {import("../scenes/scenes.js").Told} Told */
 
 const LONGEST_CAPTION = 500;
+const KEPT_MILLISECONDS = 60_000;
 
 /** @extends {View<{scenes: Told[], file: {name: string, head: object}}>} */
 class SceneList extends View {
@@ -130,7 +131,8 @@ class SceneList extends View {
     const text = JSON.stringify({ ...head, scenes: kept(this.scenes) }, null, 1);
     const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
     h("a", { href, download: name }).click();
-    URL.revokeObjectURL(href);
+    // Some browsers begin to read it only after the click.
+    setTimeout(() => URL.revokeObjectURL(href), KEPT_MILLISECONDS);
   }
 
   /** @param {number} index @param {boolean} inShow */

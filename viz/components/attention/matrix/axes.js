@@ -40,7 +40,10 @@ function paintTitles({ font, pen, data, at, view: [width, height] }) {
   const ink = { font: font(SMALL + 1, 600), color: data.colors.muted };
   write(pen, "looked at (key)  →", [Math.min(at.left, width * 0.3), 10], { ...ink, limit: width - 12 });
   const room = height - at.room.below;
-  const title = shorten(pen, `←  ${data.axis}`, room - 24);
+  const whole = `←  ${data.axis}`;
+  // Of a short matrix the axis has its name alone, whole: the picker above says the rest.
+  const isWhole = pen.measureText(whole).width <= room - 24;
+  const title = shorten(pen, isWhole ? whole : whole.split(",")[0], room - 24);
   pen.save();
   pen.translate(10, clamp(room - 4 - pen.measureText(title).width, 20, at.top));
   pen.rotate(-Math.PI / 2);
