@@ -12,9 +12,9 @@ from viz.warm_up import PAGES, is_warm, warm_up
 
 EXPLORE, TRAINING = PAGES / "explore" / "page.py", "training"
 
-st.set_page_config(
-    page_title="Headlight", page_icon=Path(__file__).parent / "assets" / "icon.png", layout="wide"
-)
+# Streamlit sends an SVG with the page. Any other picture it serves, and forgets whenever somebody's run ends.
+ICON = Path(__file__).parent / "assets" / "icon.svg"
+st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 
 # The first page has no path of its own; its name as a path is an address that people type and have kept.
 is_named = urlsplit(st.context.url or "").path.endswith("/explore")

@@ -11,7 +11,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 IN_PACKAGE = (
     "app.py",
     "assets/examples.tsv",
-    "assets/icon.png",
+    "assets/icon.svg",
     "assets/models",
     ".streamlit/config.toml",
     "pyproject.toml",  # where Streamlit looks for the scripts of components

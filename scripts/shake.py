@@ -133,7 +133,7 @@ def main() -> int:
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
-            errors.append(message.text)
+            errors.append(f"{message.text} ({message.location['url']})")
 
     with streamlit_server(ROOT / "app.py") as url, sync_playwright() as playwright:
         page = launch_chromium(playwright, chromium).new_page()

@@ -50,7 +50,7 @@ class Guard:
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
-            self.troubles.append(f"console error: {message.text}")
+            self.troubles.append(f"console error: {message.text} ({message.location['url']})")
 
     def _dialog(self, dialog: Dialog) -> None:
         self.troubles.append(f"dialog: {dialog.message}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import headlight
+from tests.browser.components.line import Line
 from tests.browser.conftest import OpenPage, guarded_page
-from tests.browser.headlight import settle, visit
+from tests.browser.headlight import settle, visit, wait_until
 from viz.figures.labels import visible, visible_in_full
 from viz.viewer import contents
 from viz.viewer.choice import Choice
@@ -264,3 +266,28 @@ def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: 
     expect(page.get_by_role("button", name="Encoder self-attention")).to_have_attribute(
         "aria-pressed", "true"
     )
+
+
+def test_a_file_comes_though_other_peoples_runs_end_before_the_browser_asks_for_it(
+    open_page: OpenPage, app_url: str
+) -> None:
+    page, other = open_page(), open_page()
+    line = Line(page)
+    visit(page, app_url)
+    line.hold_answers()
+    page.get_by_role("button", name="Save this view").click()
+    wait_until(page, lambda: line.made == 1, "no file was made")
+    for path in ("masks", "layer-norm"):  # it's the second end after which Streamlit forgets it
+        visit(other, f"{app_url}/{path}")
+    with page.expect_download() as download:
+        line.release()
+    assert download.value.failure() is None
+
+
+def test_the_pages_icon_comes_with_the_page(open_page: OpenPage, app_url: str) -> None:
+    page = open_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, app_url)
+    expect(page.locator('link[rel="shortcut icon"]')).to_have_attribute("href", re.compile("^data:image/svg"))
+    assert not [url for url in asked if urlsplit(url).path.startswith("/media/")]

@@ -17,6 +17,7 @@ from viz.figures.labels import visible
 from viz.pages.checkpoint.session import keep_diagnosis, kept_diagnosis
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import refused
+from viz.pages.shared.saved_file import save_button
 from viz.session import current_theme
 
 SMALL = 1_000_000_000
@@ -51,12 +52,12 @@ def doctor(name: str, imported: Imported) -> None:
     listed = [_listed(finding) for finding in diagnosis.of(*SEVERITIES)]
     findings_list(listed, colors=current_theme(), key="findings")
     computed_by(examine)
-    st.download_button(
+    save_button(
         "Save everything as JSON",
-        data=lambda: json.dumps(to_plain(imported, diagnosis), indent=2, ensure_ascii=False),
+        lambda: json.dumps(to_plain(imported, diagnosis), indent=2, ensure_ascii=False).encode(),
         file_name="checkpoint.json",
         mime="application/json",
-        on_click="ignore",
+        key="save_report",
     )
 
 

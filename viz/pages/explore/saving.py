@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
@@ -24,6 +23,7 @@ from transformer.analysis.moved import moved_lengths
 from transformer.run import Run
 from viz import theme
 from viz.figures import attention as figures
+from viz.pages.shared.saved_file import save_button
 from viz.session import current_model, current_theme
 from viz.text_session import current_texts
 from viz.viewer import page
@@ -54,14 +54,13 @@ def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
     compared = {name: other() for name, other in held.others.items() if name == choice.against}
     held = replace(held, others={name: partial(_known, other) for name, other in compared.items()})
     heading = page.Heading(source, run.translation, current_model().name)
-    st.download_button(
+    save_button(
         "Save this view",
-        data=partial(page.page, held, choice, heading),
+        partial(page.page, held, choice, heading),
         file_name=page.file_name(source),
         mime="text/html",
-        on_click="ignore",
         key="save_view",
-        help="One HTML file: this viewer with the numbers of this run, to open without Headlight",
+        about="One HTML file: this viewer with the numbers of this run, to open without Headlight",
     )
 
 

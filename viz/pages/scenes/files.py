@@ -7,6 +7,7 @@ import streamlit as st
 from viz.pages.scenes.saved_page import make_page
 from viz.pages.scenes.session import kept_scenes, put_scenes
 from viz.pages.shared.literal_text import escaped, refused
+from viz.pages.shared.saved_file import save_button
 from viz.scenes import LARGEST_FILE, MOST_SCENES, Scene, SceneError, read_scenes
 
 PAGE = "headlight-scenes.html"
@@ -28,14 +29,13 @@ def _offer_page() -> None:
     progress = st.progress(0.0, text="Making the page …")
     made = make_page(kept_scenes(), lambda done, text: progress.progress(done, text=text))
     progress.empty()
-    st.download_button(
+    save_button(
         f"Save {PAGE} ({max(len(made.content), 100_000) / 1e6:.1f} MB)",
-        data=made.content,
+        lambda: made.content,
         file_name=PAGE,
         mime="text/html",
-        on_click="ignore",
-        type="primary",
         key="save_page",
+        is_primary=True,
     )
     rest = (
         ""

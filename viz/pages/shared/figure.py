@@ -11,6 +11,7 @@ import streamlit as st
 from viz.figures import export
 from viz.figures.chromium import find_chromium
 from viz.figures.enlarged import enlarged
+from viz.pages.shared.saved_file import save_button
 from viz.session import magnification
 
 FILES = {
@@ -73,13 +74,11 @@ def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> 
             st.caption(str(export.NoChromiumError()))
         for extension, (label, mime, write) in FILES.items():
             if has_chromium or extension not in IMAGES:
-                # The button turns a wheel until the file is there.
-                st.download_button(
+                save_button(
                     label,
-                    data=partial(write, figure),
+                    partial(write, figure),
                     file_name=export.file_name(name, extension),
                     mime=mime,
-                    on_click="ignore",
                     key=f"{key}_{extension}",
-                    width="stretch",
+                    is_wide=True,
                 )
