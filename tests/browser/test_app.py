@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
+from scripts.browser import wait_until_idle
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import (
+    QUIET_MILLISECONDS,
     TOY,
     all_text,
     attention,
@@ -14,6 +16,7 @@ from tests.browser.headlight import (
     expect_other_picture,
     expect_picture,
     head_map,
+    is_telling,
     picture,
     sentence_box,
     settle,
@@ -45,6 +48,24 @@ ENTER_AS_A_VIEWER_ASKS = """
   setTimeout(press);
 }
 """
+
+
+def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(page: Page, app_url: str) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/attention_update.js*", hold)
+    with page.expect_request("**/attention_update.js*"):
+        page.goto(f"{app_url}/{TOY}")
+    wait_until_idle(page, quiet=QUIET_MILLISECONDS)
+    expect(attention(page)).to_be_attached()
+    assert is_telling(attention(page))
+    for route in held:
+        route.continue_()
+    settle(page)
+    expect(head_map(page)).to_be_visible()
 
 
 def test_what_is_typed_in_the_moment_in_which_a_viewer_asks_is_read(page: Page, app_url: str) -> None:

@@ -37,7 +37,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
   observer.observe(root);
   document.fonts.ready.then(() => view.layout());
-  Object.assign(root, { state: () => ({ ...view.state(), isTelling: view.isTelling }) });
+  Object.assign(root, { state: () => view.state(), isTelling: () => view.isTelling });
   return () => {
     observer.disconnect();
     view.end();

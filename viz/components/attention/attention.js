@@ -133,8 +133,9 @@ class AttentionViewer extends View {
     this.leave();
   }
 
+  /** What is chosen comes by itself, and may come late. */
   get isTelling() {
-    return super.isTelling || this.fetching.isWaiting;
+    return !this.choice || super.isTelling || this.fetching.isWaiting;
   }
 
   state() {
