@@ -142,6 +142,19 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
     expect(page.get_by_text("families one")).to_be_visible()
 
 
+def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_page(
+    page: Page, url: str
+) -> None:
+    view = open_view(page, url, "tiny")
+    view.locator(".hl-rows").evaluate("box => box.scrollIntoView({block: 'end'})")
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    places = []
+    for _ in range(3):
+        places.append(head(view, 0).bounding_box())
+        head(view, 0).evaluate("button => button.click()")
+    assert places[0] == places[1] == places[2]
+
+
 def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: str) -> None:
     view = open_view(page, url, "encoder")
     expect(view.get_by_role("button", name="this attention")).to_be_hidden()

@@ -25,9 +25,14 @@ const RESTED = 40;
 const ADVICE = "Hover a token, or move to one with the arrow keys, to see its row in every head.";
 const NOTHING = "\u00a0";
 
-/** A box with a table for each attention of a token; without a token they are empty, so that nothing below moves. */
+/**
+ * A box with a table for each attention of a token. Without a token they are empty, and with fewer heads it stays as
+ * tall as it was: at the lower end of a page all would move else, and the second click of two meet another button.
+ */
 export class RowTables {
   look = "";
+  /** What the height belongs to. */
+  attentions = "";
   /** @type {Table[]} */
   tables = [];
   box = h("div", {
@@ -43,6 +48,9 @@ export class RowTables {
     const heads = relations.map(({ link }) => rows.shown.filter((head) => head < link.heads.length));
     const look = JSON.stringify([heads, rows.strokes]);
     if (look !== this.look) {
+      const attentions = JSON.stringify([relations.map(({ link }) => link.label), this.box.offsetWidth]);
+      this.box.style.minHeight = attentions === this.attentions ? `${this.box.offsetHeight}px` : "";
+      this.attentions = attentions;
       this.tables = heads.map((own) => new Table(own, rows.strokes));
       this.box.replaceChildren(...this.tables.map(({ box }) => box));
     }
@@ -67,7 +75,7 @@ class Table {
   /** @param {number[]} heads @param {import("./strokes.js").Stroke[]} strokes */
   constructor(heads, strokes) {
     this.heads = heads;
-    this.caption = h("caption");
+    this.caption = h("caption", { class: "quiet" }, NOTHING);
     this.cells = heads.map(() => Array.from({ length: NAMED }, () => new Named()));
     const rows = heads.map((head, i) => {
       const name = h("th", { scope: "row" }, sample(strokes[head]), span("", `head ${head}`));
