@@ -43,7 +43,7 @@ WATCH_REQUESTS = """
       for (let value = 0, factor = 1; ; factor *= 128) {
         const byte = bytes[at++];
         value += (byte & 127) * factor;
-        if (!(byte > 127)) return value;
+        if (!(byte > 127)) return value; // also where a message ends in the middle
       }
     };
     while (at < bytes.length) {

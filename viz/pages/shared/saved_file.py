@@ -54,7 +54,8 @@ def _kept(make: Callable[[], bytes], file_name: str, mime: str) -> bytes:
     """Make a file, and have it kept for a while.
 
     Streamlit forgets one made for a click at the second end of anybody's run, which in a class may be before
-    the browser has asked for it.
+    the browser has asked for it. No session is known here, so it is kept in nobody's name: the runs of its
+    own user don't forget it either.
     """
     content = make()
     place = f"saved {next(_made) % _KEPT}"

@@ -142,10 +142,13 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
     expect(page.get_by_text("families one")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1400, 1000])
 def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_page(
-    page: Page, url: str
+    page: Page, url: str, width: int
 ) -> None:
     view = open_view(page, url, "tiny")
+    page.set_viewport_size({"width": width, "height": 1000})
+    settle(page)
     view.locator(".hl-rows").evaluate("box => box.scrollIntoView({block: 'end'})")
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
     places = []

@@ -31,8 +31,8 @@ const NOTHING = "\u00a0";
  */
 export class RowTables {
   look = "";
-  /** What the height belongs to. */
-  attentions = "";
+  /** The attentions and the width that the height belongs to. */
+  place = "";
   /** @type {Table[]} */
   tables = [];
   box = h("div", {
@@ -42,19 +42,20 @@ export class RowTables {
     "aria-label": "The row of a token in every head",
   });
 
-  /** @param {Rows} rows @param {Token | null} token */
+  /** @param {Rows & {width: number}} rows in a picture of this width @param {Token | null} token */
   show(rows, token) {
     const relations = relationsOf(rows.links, token ?? [0, 0]);
     const heads = relations.map(({ link }) => rows.shown.filter((head) => head < link.heads.length));
     const look = JSON.stringify([heads, rows.strokes]);
+    const place = JSON.stringify([relations.map(({ link }) => link.label), rows.width]);
+    if (place !== this.place) this.box.style.minHeight = "";
     if (look !== this.look) {
-      const attentions = JSON.stringify([relations.map(({ link }) => link.label), this.box.offsetWidth]);
-      this.box.style.minHeight = attentions === this.attentions ? `${this.box.offsetHeight}px` : "";
-      this.attentions = attentions;
+      if (place === this.place) this.box.style.minHeight = `${this.box.offsetHeight}px`;
       this.tables = heads.map((own) => new Table(own, rows.strokes));
       this.box.replaceChildren(...this.tables.map(({ box }) => box));
     }
     this.look = look;
+    this.place = place;
     clearTimeout(this.#timer);
     this.#timer = Number(setTimeout(() => this.#fill(rows, relations, token), RESTED));
   }
