@@ -14,11 +14,10 @@ class Line:
     Attributes:
         sent: messages of the page.
         ended: runs that the server has ended, whether or not the page was told.
-        made: files that the server has made for a click, whether or not the page was told.
     """
 
     def __init__(self, page: Page) -> None:
-        self.sent = self.ended = self.made = 0
+        self.sent = self.ended = 0
         self._holds = self._holds_answers = False
         self._held: list[tuple[Callable[[], None], bool]] = []
         page.route_web_socket("**/_stcore/stream", self._open)
@@ -58,10 +57,8 @@ class Line:
 
         def down(message: str | bytes) -> None:
             told = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-            kind = told.WhichOneof("type")
-            ends = kind == "script_finished"
+            ends = told.WhichOneof("type") == "script_finished"
             self.ended += ends
-            self.made += kind == "backend_operation_response"
             self._pass(lambda: socket.send(message), self._holds or self._holds_answers, ends)
 
         socket.on_message(up)

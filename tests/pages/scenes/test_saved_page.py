@@ -73,7 +73,7 @@ def scene(caption: str = "", page: str = "explore", model: str = "toy-en-it", **
 
 
 def labels(app: AppTest) -> list[str]:
-    return [button.proto.label for button in app.get("download_button")]
+    return [button.label for button in app.button if button.label.startswith("Save headlight")]
 
 
 def chosen_weights(content: bytes) -> NDArray[Any]:

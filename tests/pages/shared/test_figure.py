@@ -18,7 +18,7 @@ def with_open_menu() -> AppTest:
 
 
 def offered(app: AppTest) -> list[str]:
-    return [button.proto.label for button in app.get("download_button")]
+    return [button.label for button in app.button if (button.key or "").startswith("pe_map_save_")]
 
 
 def test_a_closed_menu_costs_nothing() -> None:

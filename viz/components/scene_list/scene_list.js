@@ -5,13 +5,13 @@ import { forStreamlit, mounting } from "../mount.js";
 import { REQUEST } from "../scenes/request.js";
 import { namedButton } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
+import { saveFile } from "../shared/save.js";
 import { View } from "../shared/shell.js";
 import style from "./style.css";
 
 /** @typedef {import("../scenes/scenes.js").Told} Told */
 
 const LONGEST_CAPTION = 500;
-const KEPT_MILLISECONDS = 60_000;
 
 /** @extends {View<{scenes: Told[], file: {name: string, head: object}}>} */
 class SceneList extends View {
@@ -129,10 +129,7 @@ class SceneList extends View {
   save() {
     const { name, head } = this.data.file;
     const text = JSON.stringify({ ...head, scenes: kept(this.scenes) }, null, 1);
-    const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    h("a", { href, download: name }).click();
-    // Some browsers begin to read it only after the click.
-    setTimeout(() => URL.revokeObjectURL(href), KEPT_MILLISECONDS);
+    saveFile(text, name, "application/json");
   }
 
   /** @param {number} index @param {boolean} inShow */

@@ -50,9 +50,6 @@ def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
         choice: what is chosen.
     """
     source, _ = current_texts()
-    # Computed here, where the session is known, and not in the download.
-    compared = {name: other() for name, other in held.others.items() if name == choice.against}
-    held = replace(held, others={name: partial(_known, other) for name, other in compared.items()})
     heading = page.Heading(source, run.translation, current_model().name)
     save_button(
         "Save this view",
@@ -62,10 +59,6 @@ def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
         key="save_view",
         about="One HTML file: this viewer with the numbers of this run, to open without Headlight",
     )
-
-
-def _known(other: HeldRun) -> HeldRun:
-    return other
 
 
 def figure(run: Run, choice: Choice) -> go.Figure:
