@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 # Before torch is imported: the tests run in as many processes as there are cores.
@@ -27,6 +28,15 @@ def pytest_report_header() -> str:
         return "chromium: none"
     told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
     return f"chromium: {path}, {told.stdout.strip() or 'which does not tell its version'}"
+
+
+@pytest.fixture
+def broken_browser(tmp_path: Path) -> Path:
+    """A program that ends as soon as it is started."""
+    path = tmp_path / "broken-browser"
+    path.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

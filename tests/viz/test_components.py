@@ -19,6 +19,7 @@ import viz.components
 import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.saved_file import SavedFile, hand_over
 from viz.components.shared.client_view import ClientView
 from viz.components.shared.frame import pack_frame
 from viz.components.shared.scripts import component
@@ -251,3 +252,19 @@ def test_steps_that_fill_places_tell_their_positions(mounted: Mounted) -> None:
 def test_an_unknown_word_is_told_by_its_model_s_name(mounted: Mounted) -> None:
     token_strip([StripToken("zebra", 3, unknown=True)], unknown_name="[UNK]", colors=COLORS, key="strip")
     assert "the model gets [UNK] there" in mounted.data["note"]
+
+
+# A file
+
+
+def test_a_file_comes_as_it_is_and_only_it_counts_as_saved(mounted: Mounted) -> None:
+    saved = Mock()
+    earlier, file = (SavedFile(bytes(range(size)), "<b>.html", "text/html") for size in (3, 256))
+    hand_over(file, key="file", on_saved=saved)
+    assert mounted.arrays["content"].tobytes() == file.content
+    assert mounted.data == {"id": file.id, "name": "<b>.html", "mime": "text/html"}
+    for other in (earlier.id, None, 0):
+        with pytest.raises(ValueError, match="not this file"):
+            mounted.parse(other)
+    mounted.on_select(mounted.parse(file.id))
+    saved.assert_called_once_with()

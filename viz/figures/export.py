@@ -46,12 +46,12 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class NoChromiumError(RuntimeError):
-    """PNG and SVG need a Chromium or Chrome on this machine, and none was found."""
+    """PNG and SVG need a Chromium or Chrome that works on this machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, lack: str = "none was found") -> None:
         super().__init__(
-            "Saving as PNG or SVG needs Chromium or Chrome on the machine that runs Headlight, and none was "
-            f"found. Install one (Debian: apt-get install chromium), or set {OVERRIDE} to its program, or "
+            f"Saving as PNG or SVG needs Chromium or Chrome on the machine that runs Headlight, and {lack}. "
+            f"Install one (Debian: apt-get install chromium), or set {OVERRIDE} to its program, or "
             "save as HTML."
         )
 
@@ -66,7 +66,7 @@ def to_png(figure: go.Figure) -> bytes:
     """Draw a PNG at twice the figure's size, for a projector or a slide.
 
     Raises:
-        NoChromiumError: there is no browser to draw it.
+        NoChromiumError: there is no browser to draw it, or it fails.
     """
     return _image(figure, "png", scale=2)
 
@@ -75,7 +75,7 @@ def to_svg(figure: go.Figure) -> bytes:
     """Draw an SVG, for print.
 
     Raises:
-        NoChromiumError: there is no browser to draw it.
+        NoChromiumError: there is no browser to draw it, or it fails.
     """
     return _image(figure, "svg", scale=1)
 
@@ -85,13 +85,17 @@ def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
     if path is None:
         raise NoChromiumError
     import kaleido
+    from kaleido import errors
 
     size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
     settings = {"mathjax": False, "path": path}
-    with _ONE_AT_A_TIME:
-        image: bytes = kaleido.calc_fig_sync(
-            figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts=settings
-        )
+    try:
+        with _ONE_AT_A_TIME:
+            image: bytes = kaleido.calc_fig_sync(
+                figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts=settings
+            )
+    except (errors.BrowserFailedError, errors.BrowserClosedError) as error:
+        raise NoChromiumError(f"{path} ends at once or while it draws") from error
     return image
 
 

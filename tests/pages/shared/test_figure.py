@@ -40,3 +40,15 @@ def test_without_a_browser_the_menu_says_so_and_offers_the_rest(
     assert not app.exception
     assert offered(app) == ["HTML page", "CSV numbers"]
     assert "needs Chromium or Chrome" in texts(app)
+
+
+def test_a_browser_that_does_not_start_is_told_and_the_menu_stays(
+    monkeypatch: pytest.MonkeyPatch, broken_browser: Path
+) -> None:
+    monkeypatch.setenv(OVERRIDE, str(broken_browser))
+    app = with_open_menu()
+    app.button(key="pe_map_save_png").click().run()
+    assert not app.exception
+    assert "This can't be saved." in texts(app)
+    assert "ends at once" in texts(app)
+    assert offered(app) == ["PNG image", "SVG image", "HTML page", "CSV numbers"]

@@ -109,6 +109,14 @@ def test_without_a_browser_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
         export.to_png(small_figure())
 
 
+def test_a_browser_that_does_not_start_is_told_like_none(
+    monkeypatch: pytest.MonkeyPatch, broken_browser: Path
+) -> None:
+    monkeypatch.setenv(OVERRIDE, str(broken_browser))
+    with pytest.raises(export.NoChromiumError, match=re.escape(f"{broken_browser} ends at once")):
+        export.to_svg(small_figure())
+
+
 def test_images_are_drawn_by_the_chosen_browser_without_the_mathjax_that_lives_on_a_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

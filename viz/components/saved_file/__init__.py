@@ -7,28 +7,49 @@ button that makes it, as soon as the page or anybody else's has run again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 import numpy as np
 
+from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import pack_frame
-from viz.components.shared.scripts import component
 
-_renderer = component("saved_file")
-
-
-def pack_file(content: bytes, *, name: str, mime: str) -> bytes:
-    """Pack what is in a file, what the browser proposes to call it, and its MIME type."""
-    data = {"id": uuid4().hex, "name": name, "mime": mime}
-    return pack_frame(data, {"content": np.frombuffer(content, np.uint8)})
+_VIEW = ClientView("saved_file")
 
 
-def hand_over(packed: bytes, *, key: str, on_saved: Callable[[], None]) -> None:
+@dataclass(frozen=True)
+class SavedFile:
+    """A file to be saved.
+
+    Attributes:
+        content: what is in it.
+        name: what the browser proposes to call it.
+        mime: its MIME type.
+        id: tells it from every other.
+    """
+
+    content: bytes
+    name: str
+    mime: str
+    id: str = field(default_factory=lambda: uuid4().hex)
+
+
+def hand_over(file: SavedFile, *, key: str, on_saved: Callable[[], None]) -> None:
     """Have the browser save a file, once however often this is called. Draws nothing.
 
     Args:
-        packed: from ``pack_file``.
+        file: the file.
         key: identity on the page.
         on_saved: called when the browser has it.
     """
-    _renderer(key=key, data=packed, on_saved_change=on_saved)
+
+    def parse(value: JSON) -> str:
+        # What the browser says of an earlier file may come when this one has taken its place.
+        if value != file.id:
+            raise ValueError(f"not this file: {value!r}")
+        return file.id
+
+    data = {"id": file.id, "name": file.name, "mime": file.mime}
+    frame = pack_frame(data, {"content": np.frombuffer(file.content, np.uint8)})
+    _VIEW.mount(frame, key=key, parse=parse, on_select=lambda _: on_saved())

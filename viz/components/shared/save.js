@@ -1,4 +1,5 @@
 // @ts-check
+// How a file is saved on the user's disk.
 
 import { h } from "./dom.js";
 

@@ -7,7 +7,9 @@ from typing import Literal
 
 import streamlit as st
 
-from viz.components.saved_file import hand_over, pack_file
+from viz.components.saved_file import SavedFile, hand_over
+from viz.figures.export import NoChromiumError
+from viz.pages.shared.literal_text import refused
 
 
 @st.fragment
@@ -26,7 +28,7 @@ def save_button(
 
     Args:
         label: the button's.
-        make: returns what is in the file.
+        make: returns what is in the file; a NoChromiumError of its is told.
         file_name: what the browser proposes to call it.
         mime: its MIME type.
         key: the button's identity on the page.
@@ -38,8 +40,12 @@ def save_button(
     waiting = f"{key}_waiting"  # until the browser says that it has it: the page may run again before
     with st.container(width=width, gap=None):
         if st.button(label, key=key, type="primary" if is_primary else "secondary", help=about, width=width):
-            with st.spinner("Making the file …"):
-                st.session_state[waiting] = pack_file(make(), name=file_name, mime=mime)
+            try:
+                with st.spinner("Making the file …"):
+                    st.session_state[waiting] = SavedFile(make(), file_name, mime)
+            except NoChromiumError as error:
+                st.space("small")
+                refused("This can't be saved.", error)
         if waiting in st.session_state:
-            packed = st.session_state[waiting]
-            hand_over(packed, key=f"{key}_file", on_saved=lambda: st.session_state.pop(waiting, None))
+            file = st.session_state[waiting]
+            hand_over(file, key=f"{key}_file", on_saved=lambda: st.session_state.pop(waiting, None))
