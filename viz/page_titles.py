@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
+    "learn": "Learn",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

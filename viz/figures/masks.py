@@ -199,6 +199,39 @@ def softmax_with_without(
     return finish(figure, theme, title, 680, legend=True)
 
 
+def weights_of_row(
+    weights: NDArray[np.floating],
+    is_closed: NDArray[np.bool_],
+    key_tokens: Sequence[str],
+    *,
+    theme: Theme,
+    title: str = "",
+) -> go.Figure:
+    """One query's weights, those of keys that it should not see in another colour.
+
+    Args:
+        weights: (K,).
+        is_closed: (K,) True for those keys.
+        key_tokens: K tokens as typed.
+    """
+    figure = go.Figure()
+    for name, keys, color in (
+        ("may be seen", ~is_closed, theme.color(0)),
+        ("must not be seen", is_closed, theme.color(1)),
+    ):
+        figure.add_bar(
+            x=np.flatnonzero(keys).astype(np.int32),
+            y=weights[keys].astype(np.float32),
+            name=name,
+            marker={"color": color, "line": {"width": 0}},
+            hovertemplate="key %{x}<br>weight <b>%{y}</b><extra></extra>",
+            yhoverformat=".4f",
+        )
+    set_token_ticks(figure, "x", key_tokens, title=KEY_AXIS, most=MAX_KEYS_LABELLED)
+    figure.update_yaxes(title="weight", rangemode="tozero")
+    return finish(figure, theme, title, 320, legend=True)
+
+
 def _bars(
     figure: go.Figure,
     row: int,

@@ -4,6 +4,7 @@
 import { RUN_ALL } from "../shared/after_user.js";
 import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
+import { stepByKeys } from "./lesson_keys.js";
 import { navigate } from "./navigation.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
@@ -19,5 +20,6 @@ export default function ({ parentElement, setTriggerValue }) {
   navigate();
   keepCharactersWhole();
   reachFormulas();
+  stepByKeys();
   document.addEventListener(RUN_ALL, () => runAll(true));
 }

@@ -7,7 +7,7 @@ import { Selection } from "./selection.js";
 import { announcer, Tooltip } from "./tell.js";
 
 /** @type {Record<string, [down: number, right: number]>} */
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * What a view needs of the page around it.

@@ -47,12 +47,12 @@ NOW = "now"
 def live_tab() -> None:
     """Draw the tab."""
     plan = pick_plan(pick_task())
-    _watch(plan)
+    watch(plan)
 
 
 @st.fragment
-def _watch(plan: TrainingPlan) -> None:
-    """One look at the training; while it runs, a clock calls this again and again. `plan` is of the next."""
+def watch(plan: TrainingPlan) -> None:
+    """Draw one look at the training; a clock calls this again while it runs. `plan` is of the next."""
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)

@@ -1,0 +1,110 @@
+"""The same run once more, with some of its numbers changed on the way or with padding after its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.greedy import next_token_probabilities
+from transformer.model.config import TransformerConfig
+from transformer.model.trace import Edit, Recorder
+from transformer.model_input import padded
+from transformer.run import Run
+
+
+@torch.inference_mode()
+def edited_records(
+    loaded: LoadedModel, run: Run, edits: Mapping[str, Edit], *, padding: int = 0
+) -> dict[str, Tensor]:
+    """Run the ids of a run through its model again: every tensor by its path, on the CPU.
+
+    Args:
+        loaded: the model.
+        run: whose source and target are read.
+        edits: path -> what makes another tensor of the one recorded there; see `Recorder`.
+        padding: tokens of padding after the source, as in a batch with a longer sentence; after the prompt
+            and its continuation without an encoder. The model must know padding.
+    """
+    ids = [list(read.ids) if read is not None else None for read in (run.encoder_input, run.decoder_input)]
+    longer = ids[0] if ids[0] is not None else ids[1]
+    assert longer is not None
+    longer += [loaded.model.config.pad_id] * padding
+    recorder = Recorder(edits)
+    loaded.model(*(_batch(loaded, row) for row in ids), tap=recorder)
+    return {path: tensor.cpu() for path, tensor in recorder.records.items()}
+
+
+def _batch(loaded: LoadedModel, row: Sequence[int] | None) -> Tensor | None:
+    return None if row is None else padded(loaded, [row])
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What edits do to a run.
+
+    Attributes:
+        change: length of the change of the last output (logits, or hidden states without a generator) over
+            the length of that output, over all positions.
+        probabilities: (steps,) of the run's own tokens, one per step; empty without a generator.
+    """
+
+    change: float
+    probabilities: Tensor
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean of the probabilities; NaN where there are none."""
+        return float(self.probabilities.log().mean().exp()) if len(self.probabilities) else math.nan
+
+
+def effect_of(loaded: LoadedModel, run: Run, edits: Mapping[str, Edit]) -> Effect:
+    """Run again with edits, and compare what comes out. Without any the change is 0."""
+    last = list(run.trace)[-1]
+    own, output = run.trace[last][0], edited_records(loaded, run, edits)[last][0]
+    change = float((output - own).norm() / own.norm())
+    if not run.steps:
+        return Effect(change, torch.empty(0))
+    decoded = 0 if run.decoder_input is None else len(run.target_ids) - len(run.target.ids) - 1
+    rows = torch.tensor([decoded + step.position for step in run.steps])
+    ids = torch.tensor([step.token_id for step in run.steps])
+    probabilities = next_token_probabilities(output[rows], _suppressed(loaded, run))
+    return Effect(change, probabilities.gather(1, ids[:, None])[:, 0])
+
+
+def _suppressed(loaded: LoadedModel, run: Run) -> Sequence[int]:
+    coder = loaded.source if run.decoder_input is None else loaded.target
+    return coder.special_tokens.suppressed
+
+
+def without_positions(config: TransformerConfig) -> dict[str, Edit]:
+    """Edits that take all positions away: nothing is added to embeddings or scores, and nothing is turned."""
+    layers = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    attentions = [f"{stack}.layers.{layer}.self_attn" for stack, n in layers.items() for layer in range(n)]
+    if config.positions == "relative":
+        return {f"{path}.position_bias": torch.zeros_like for path in attentions}
+    if config.positions == "rotary":
+        edits: dict[str, Edit] = {}
+        for path in attentions:
+            for name in ("q", "k"):
+                held = _Held()
+                edits |= {f"{path}.{name}_unrotated": held.take, f"{path}.{name}": held.give}
+        return edits
+    return dict.fromkeys(("src_embedding.positions", "tgt_embedding.positions"), torch.zeros_like)
+
+
+class _Held:
+    """Hands on later what it was given before."""
+
+    tensor: Tensor
+
+    def take(self, tensor: Tensor) -> Tensor:
+        self.tensor = tensor
+        return tensor
+
+    def give(self, _: Tensor) -> Tensor:
+        return self.tensor

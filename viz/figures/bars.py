@@ -1,0 +1,41 @@
+"""A number for each token, as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz.figures._style import finish
+from viz.figures.labels import set_token_ticks
+from viz.theme import Theme
+
+
+def token_bars(
+    values: NDArray[np.floating],
+    tokens: Sequence[str],
+    *,
+    theme: Theme,
+    quantity: str,
+    title: str = "",
+) -> go.Figure:
+    """Draw them.
+
+    Args:
+        values: (T,).
+        tokens: T, as typed.
+        quantity: what the values are, with their unit.
+    """
+    figure = go.Figure().add_bar(
+        x=np.arange(len(tokens), dtype=np.int32),
+        y=values.astype(np.float32),
+        marker={"color": theme.color(0), "line": {"width": 0}},
+        name=quantity,
+        hovertemplate=f"position %{{x}}<br>{quantity} <b>%{{y}}</b><extra></extra>",
+        yhoverformat=".4f",
+    )
+    set_token_ticks(figure, "x", tokens, title="token")
+    figure.update_yaxes(title=quantity)
+    return finish(figure, theme, title, 320)

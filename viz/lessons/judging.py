@@ -1,0 +1,139 @@
+"""What was predicted, beside what is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz.figures.numbers import number
+from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion
+from viz.lessons.subject import Subject, quoted
+
+Answer: TypeAlias = int | float | list[int]
+"""A token or an option by its index, a number, a cell as [row, column]: as JSON has it."""
+EQUAL = 1e-6
+"""Values that differ by less, as a share of the largest, are equally right."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What there is to say of an answer.
+
+    Attributes:
+        is_right: whether it is.
+        given: it, in words; "" where nothing was. Markdown.
+        right: the right one, or all that are right. Markdown.
+        reason: why. Markdown.
+    """
+
+    is_right: bool
+    given: str
+    right: str
+    reason: str
+
+
+def right_places(question: TokenQuestion | CellQuestion, subject: Subject) -> NDArray[np.bool_]:
+    """Which tokens (n,) or cells (rows, columns) are right."""
+    values = board_values(question, subject)
+    best = np.nanmax(values) if question.best == "largest" else np.nanmin(values)
+    places: NDArray[np.bool_] = np.abs(values - best) <= EQUAL * np.nanmax(np.abs(values))
+    return places
+
+
+def is_answer(question: Question, subject: Subject, value: Any) -> bool:
+    """Whether a value, which may come from anywhere, is an answer that can be given to a question."""
+    match question:
+        case NumberQuestion():
+            return type(value) in (int, float) and question.least <= value <= question.most(subject)
+        case ChoiceQuestion():
+            return type(value) is int and 0 <= value < len(question.options(subject))
+        case TokenQuestion():
+            values = board_values(question, subject)
+            return type(value) is int and 0 <= value < len(values) and not math.isnan(values[value])
+        case CellQuestion():
+            values = board_values(question, subject)
+            if not (isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value)):
+                return False
+            row, column = value
+            is_inside = 0 <= row < values.shape[0] and 0 <= column < values.shape[1]
+            return is_inside and not math.isnan(values[row, column])
+    raise TypeError(type(question).__name__)
+
+
+def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
+    """Judge an answer, of which `is_answer` is true."""
+    match question:
+        case NumberQuestion():
+            right = question.answer(subject)
+            assert isinstance(given, int | float)
+            allowed = max(question.within, question.share * abs(right), 1e-9)
+            is_right = abs(given - right) <= allowed
+            said, is_so = (f"{_plain(value, question.step)} {question.unit}" for value in (given, right))
+        case ChoiceQuestion():
+            assert isinstance(given, int)
+            options, answer = question.options(subject), question.answer(subject)
+            is_right, said, is_so = given == answer, options[given], options[answer]
+        case TokenQuestion():
+            assert isinstance(given, int)
+            tokens, places = question.tokens(subject), right_places(question, subject)
+            is_right = bool(places[given])
+            said, *rest = (_at(tokens[place], place) for place in (given, *np.flatnonzero(places).tolist()))
+            is_so = " or ".join(rest)
+        case CellQuestion():
+            assert isinstance(given, list)
+            rows, columns, places = (
+                question.rows(subject),
+                question.columns(subject),
+                right_places(question, subject),
+            )
+            is_right = bool(places[given[0], given[1]])
+            cells = [tuple(given), *map(tuple, np.argwhere(places).tolist()[:MOST_NAMED])]
+            said, *rest = (f"{quoted(rows[row])}, {quoted(columns[column])}" for row, column in cells)
+            more = int(places.sum()) - MOST_NAMED
+            is_so = " or ".join(rest) + (f" or one of {more} more" if more > 0 else "")
+        case _:
+            raise TypeError(type(question).__name__)
+    return Verdict(is_right, said, is_so, question.reason(subject))
+
+
+def solution(question: Question, subject: Subject) -> Verdict:
+    """What is right, where nothing was answered."""
+    right: Answer
+    match question:
+        case NumberQuestion():
+            right = question.answer(subject)
+        case ChoiceQuestion():
+            right = question.answer(subject)
+        case TokenQuestion():
+            right = int(right_places(question, subject).argmax())
+        case CellQuestion():
+            right = np.argwhere(right_places(question, subject))[0].tolist()
+        case _:
+            raise TypeError(type(question).__name__)
+    return replace(judge(question, subject, right), given="")
+
+
+MOST_NAMED = 3
+"""Right cells that are named; the others are counted."""
+
+
+def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> NDArray[np.float64]:
+    """The values of the tokens (n,) or cells (rows, columns); NaN where nothing can be clicked."""
+    values = question.values(subject)
+    if isinstance(question, TokenQuestion):
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _at(token: str, place: int) -> str:
+    return f"{quoted(token)} at position {place}"
+
+
+def _plain(value: float, step: float) -> str:
+    """A number with as many decimals as its steps have."""
+    decimals = max(0, math.ceil(-math.log10(step))) if step < 1 else 0
+    return number(value, decimals if decimals or float(value).is_integer() else 1)

@@ -1,0 +1,397 @@
+"""Lesson 3: one head by hand, from the query to what it puts out."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import (
+    MODULES,
+    Attention,
+    AttentionMaps,
+    attention_maps,
+    attention_record,
+    attentions,
+)
+from viz.figures.attention import attention_heatmap
+from viz.figures.dot_product import dot_product_terms
+from viz.figures.numbers import number
+from viz.lessons.parts import (
+    Contrast,
+    Figure,
+    Lesson,
+    NumberQuestion,
+    Onward,
+    Shown,
+    Step,
+    TokenQuestion,
+    Viewing,
+)
+from viz.lessons.subject import Subject, in_sum, quoted, table
+from viz.theme import Theme
+
+Array = NDArray[np.float32]
+WITHIN, SHARE = 0.02, 0.05
+"""How exact is what one computes by hand of rounded numbers."""
+
+
+class Row(NamedTuple):
+    """One query of one head of the first layer.
+
+    Attributes:
+        attention, head, query: which.
+        q: (d_head,).
+        k, v: (K, d_head), of all keys.
+        scores, weights: (K,), the scores before the mask.
+        is_open: (K,), which keys it may look at.
+        z: (d_head,), what the head puts out for it.
+        tokens: K keys, and the query's own.
+    """
+
+    attention: Attention
+    head: int
+    query: int
+    q: Array
+    k: Array
+    v: Array
+    scores: Array
+    weights: Array
+    is_open: NDArray[np.bool_]
+    z: Array
+    tokens: tuple[str, ...]
+    token: str
+
+    @property
+    def first(self) -> int:
+        """The key that it looks at most."""
+        return int(self.weights.argmax())
+
+    @property
+    def second(self) -> int:
+        """The key that comes next."""
+        return int(np.argsort(self.weights)[-2])
+
+
+def row_of(subject: Subject) -> Row:
+    """The row of the first layer in which the choice is clearest."""
+    return subject.kept("one head", lambda: _row(subject))
+
+
+def _row(subject: Subject) -> Row:
+    trace = subject.run.trace
+    attention = attentions(trace)[0]
+    maps = attention_maps(trace, attention, "weights", layer=0)
+    sharpest, query, _ = np.unravel_index(
+        int(np.where(_worth_asking(subject, maps), maps.values[0], -1).argmax()), maps.values[0].shape
+    )
+    record = attention_record(trace, attention, 0)
+    shared = record.q.shape[1] // record.k.shape[1]
+    return Row(
+        attention=attention,
+        head=int(sharpest),
+        query=int(query),
+        q=record.q[0, sharpest, query].numpy(),
+        k=record.k[0, sharpest // shared].numpy(),
+        v=record.v[0, sharpest // shared].numpy(),
+        scores=record.scores[0, sharpest, query].numpy(),
+        weights=record.weights[0, sharpest, query].numpy(),
+        is_open=maps.allowed[query],
+        z=record.z[0, sharpest, query].numpy(),
+        tokens=maps.key_tokens,
+        token=maps.query_tokens[query],
+    )
+
+
+def _chosen_cell(row: Row) -> dict[str, object]:
+    """What the viewer begins with."""
+    return {"attention": row.attention, "layer": 0, "head": row.head, "cell": (row.query, row.first)}
+
+
+def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
+    """(Q, K): cells between two different words; where there are none, of rows that have a choice."""
+    words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
+    others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
+    between = maps.allowed & words[:, None] & words & others
+    has_choice = maps.allowed & (maps.allowed.sum(axis=1, keepdims=True) > 1)
+    return next((cells for cells in (between, has_choice) if cells.any()), maps.allowed)
+
+
+def _raw(row: Row) -> float:
+    """The product of the query with the key it looks at most."""
+    return float(row.q.astype(np.float64) @ row.k[row.first])
+
+
+def _scaled(subject: Subject) -> str:
+    return "" if subject.config.attention_scale else "This model doesn't divide its scores."
+
+
+def _few(row: Row) -> str:
+    return "" if row.is_open.sum() > 1 else "This query may look at one key alone, which gets all its weight."
+
+
+def _asks_where(subject: Subject) -> str:
+    row = row_of(subject)
+    stack, _ = MODULES[row.attention]
+    return (
+        f"In layer 0 of the {stack}, head {row.head}, the token {quoted(row.token)} at position {row.query} "
+        "asks all tokens. Which one do you think it will look at most? Click it."
+    )
+
+
+def _reason_where(subject: Subject) -> str:
+    row = row_of(subject)
+    best = quoted(row.tokens[row.first])
+    if few := _few(row):
+        return few
+    return (
+        f"{best} gets {row.weights[row.first]:.0%} of the attention. Its key answers this head's query "
+        f"best: their score is {number(row.scores[row.first], 2)}, the next is "
+        f"{number(row.scores[row.second], 2)}, that of {quoted(row.tokens[row.second])}. Nobody told the "
+        "head to look there: W_Q and W_K were learned, together with everything else."
+    )
+
+
+def _asks_score(subject: Subject) -> str:
+    row = row_of(subject)
+    width = len(row.q)
+    return (
+        f"The query of {quoted(row.token)} and the key of {quoted(row.tokens[row.first])} have {width} "
+        f"numbers each. Multiplied number by number and added up they give **{number(_raw(row), 2)}**. The "
+        "head divides "
+        rf"that by $\sqrt{{d_{{head}}}} = \sqrt{{{width}}} = {math.sqrt(width):.2f}$. What is the score?"
+    )
+
+
+def _reason_score(subject: Subject) -> str:
+    row = row_of(subject)
+    width = math.sqrt(len(row.q))
+    bias = (
+        ""
+        if subject.config.positions != "relative"
+        else " (the model then adds its bias for the distance: "
+        f"{number(row.scores[row.first] - _raw(row) / width, 2)})"
+    )
+    return f"{number(_raw(row), 2)} / {width:.2f} = {number(_raw(row) / width, 2)}{bias}."
+
+
+def _terms(subject: Subject, theme: Theme) -> go.Figure:
+    row = row_of(subject)
+    return dot_product_terms(row.q, row.k[row.first], theme=theme, scaled=subject.config.attention_scale)
+
+
+def _asks_ratio(subject: Subject) -> str:
+    row = row_of(subject)
+    one, other = row.first, row.second
+    difference = row.scores[one] - row.scores[other]
+    return (
+        f"{quoted(row.tokens[one])} has the score {number(row.scores[one], 2)}, and "
+        f"{quoted(row.tokens[other])} {number(row.scores[other], 2)}: {number(difference, 2)} less. Softmax "
+        "takes "
+        r"$e^{\text{score}}$ of each and divides by their sum, so a difference of scores becomes a "
+        f"**ratio** of weights. How many times as much weight does {quoted(row.tokens[one])} get?"
+    )
+
+
+def _ratio(subject: Subject) -> float:
+    row = row_of(subject)
+    return float(np.exp(np.float64(row.scores[row.first]) - row.scores[row.second]))
+
+
+def _reason_ratio(subject: Subject) -> str:
+    row = row_of(subject)
+    one, other = row.weights[row.first], row.weights[row.second]
+    return (
+        rf"$e^{{{number(row.scores[row.first] - row.scores[row.second], 3)}}} = {_ratio(subject):.3g}$, and "
+        f"indeed the weights are {one:.4f} and {other:.4f}. All {int(row.is_open.sum())} weights of the row "
+        "sum to 1."
+    )
+
+
+def _asks_output(subject: Subject) -> str:
+    row = row_of(subject)
+    order = np.argsort(row.weights)[::-1][:3]
+    rows = [(quoted(row.tokens[key]), f"{row.weights[key]:.3f}", number(row.v[key, 0])) for key in order]
+    rest = float(np.delete(row.weights, order) @ np.delete(row.v[:, 0], order))
+    return (
+        "Each token also hands over a **value**. The head puts out their sum, each times its weight. Here "
+        f"is the first of the {row.v.shape[1]} numbers of the values:\n"
+        "\n"
+        + table(("token", "weight", "value, first number"), rows)
+        + f"\n\nAll others together add {number(rest, 3)}. What is the first number that the head puts out "
+        "for "
+        f"{quoted(row.token)}?"
+    )
+
+
+def _reason_output(subject: Subject) -> str:
+    row = row_of(subject)
+    terms = " + ".join(
+        f"{row.weights[key]:.3f} · {in_sum(row.v[key, 0])}" for key in np.argsort(row.weights)[::-1][:3]
+    )
+    return f"{terms} + the rest = {number(row.z[0], 3)}."
+
+
+def _head(values: str, subject: Subject, theme: Theme) -> go.Figure:
+    row = row_of(subject)
+    maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
+    head = maps.values[0, row.head]
+    if values == "equal":
+        head = (maps.allowed / np.maximum(maps.allowed.sum(axis=1, keepdims=True), 1)).astype(np.float32)
+    return attention_heatmap(
+        head, maps.query_tokens, maps.key_tokens, theme=theme, closed={"closed": ~maps.allowed}
+    )
+
+
+LESSON = Lesson(
+    number=3,
+    title="One head by hand",
+    asks=("What are query, key and value?", "Why are there three projections?"),
+    steps=(
+        Step(
+            "Every token asks, every token answers",
+            "Attention is how tokens take in what others hold. Each token makes three vectors of its own: a "
+            "**query**, what it looks for; a **key**, by which others find it; and a **value**, what it "
+            "hands over where it is found. Three, because what a token looks for, how it is found, and what "
+            "it then has to say are three different things: an adjective looks for its noun, and not for "
+            "adjectives like itself.",
+            TokenQuestion(
+                name="where",
+                asks=_asks_where,
+                tokens=lambda subject: row_of(subject).tokens,
+                values=lambda subject: [
+                    float(weight) if is_open else None
+                    for weight, is_open in zip(row_of(subject).weights, row_of(subject).is_open, strict=True)
+                ],
+                unit="attention weight",
+                reason=_reason_where,
+            ),
+            Shown(
+                "This is the head with all its rows. Yours is one of them; point at a cell to see its "
+                "numbers.",
+                (Viewing(lambda subject: _chosen_cell(row_of(subject))),),
+            ),
+        ),
+        Step(
+            "The score: query times key",
+            "How well a key answers a query is one number, their **dot product**: large where both have "
+            "large numbers of the same sign in the same places. The paper divides it by √d_head, for a "
+            "reason that the next lesson shows.",
+            NumberQuestion(
+                name="score",
+                asks=_asks_score,
+                answer=lambda subject: _raw(row_of(subject)) / math.sqrt(len(row_of(subject).q)),
+                unit="score",
+                least=-10_000,
+                most=lambda _: 10_000,
+                step=0.01,
+                within=WITHIN,
+                share=SHARE,
+                reason=_reason_score,
+                pointless=_scaled,
+                instead=NumberQuestion(
+                    name="score-unscaled",
+                    asks=lambda subject: (
+                        f"The product is {number(_raw(row_of(subject)), 2)}, and this model does not divide "
+                        "it. Without any bias, what is the score?"
+                    ),
+                    answer=lambda subject: _raw(row_of(subject)),
+                    unit="score",
+                    least=-10_000,
+                    most=lambda _: 10_000,
+                    step=0.01,
+                    within=WITHIN,
+                    share=SHARE,
+                    reason=lambda subject: (
+                        f"The score is the product, {number(_raw(row_of(subject)), 2)}. Models like T5 have "
+                        "learned weights so small that nothing has to be divided."
+                    ),
+                ),
+            ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        _terms,
+                        "Each dimension's part of the score, and their sum so far, which ends at the score.",
+                        "lesson-score",
+                    ),
+                ),
+            ),
+        ),
+        Step(
+            "From scores to weights",
+            "Scores can be any numbers. **Softmax** makes weights of them: all positive, and a row sums to "
+            "1, so that they say how much of each token's value is taken.",
+            NumberQuestion(
+                name="ratio",
+                asks=_asks_ratio,
+                answer=_ratio,
+                unit="times",
+                least=1,
+                most=lambda _: 1e30,
+                step=0.1,
+                within=WITHIN,
+                share=SHARE,
+                reason=_reason_ratio,
+                pointless=lambda subject: _few(row_of(subject)),
+            ),
+        ),
+        Step(
+            "What is handed over",
+            "",
+            NumberQuestion(
+                name="output",
+                asks=_asks_output,
+                answer=lambda subject: float(row_of(subject).z[0]),
+                unit="first number of z",
+                least=-1_000,
+                most=lambda _: 1_000,
+                step=0.001,
+                within=WITHIN,
+                share=SHARE,
+                reason=_reason_output,
+            ),
+            Shown(
+                "Do that for all numbers of the value, for all tokens and all heads, and you have computed "
+                r"equation 1 of the paper: $\text{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right)V$."
+            ),
+            Contrast(
+                "What would be lost if nothing were compared?",
+                {
+                    "This head": Shown(
+                        "",
+                        (Figure(lambda s, t: _head("own", s, t), "The weights of the head.", "lesson-head"),),
+                    ),
+                    "All weights equal": Shown(
+                        "Without queries and keys each token gets the same average of all values: a bag of "
+                        "words, in which nobody knows what belongs to what.",
+                        (
+                            Figure(
+                                lambda s, t: _head("equal", s, t), "The same weight for all.", "lesson-equal"
+                            ),
+                        ),
+                    ),
+                },
+            ),
+        ),
+    ),
+    takeaway=(
+        "A head compares each token's query with all keys, and takes in their values by how well they answer."
+    ),
+    onward=(
+        Onward(
+            "See every number of this head on Explore",
+            "explore",
+            lambda subject: {
+                "attention": row_of(subject).attention,
+                "layer": "0",
+                "head": str(row_of(subject).head),
+                "cell": f"{row_of(subject).query},{row_of(subject).first}",
+            },
+        ),
+    ),
+)

@@ -1,0 +1,132 @@
+"""One lesson on the page: its steps, one at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from transformer.training.live.choices import live_plan
+from viz.lessons import lessons
+from viz.lessons.parts import (
+    Contrast,
+    Dial,
+    Figure,
+    Lesson,
+    Picture,
+    Shown,
+    Step,
+    Training,
+    Viewing,
+    said,
+    seen,
+)
+from viz.lessons.subject import Subject
+from viz.pages.learn.onward import onward_links
+from viz.pages.learn.questions import ask
+from viz.pages.learn.session import STEP, after, note_read, open_lesson
+from viz.pages.shared.attention_view import viewer
+from viz.pages.shared.figure import show
+from viz.pages.training.live import watch
+from viz.session import current_theme
+from viz.viewer.choice import first_choice
+from viz.viewer.held_run import hold
+from viz.widgets import in_a_row, pick, pick_button, set_choice
+
+END = "To take away"
+
+
+@st.fragment
+def lesson_view(name: str, subject: Subject) -> None:
+    """Draw a lesson at the step that the reader is at."""
+    lesson = lessons()[name]
+    st.header(f"{lesson.number}. {lesson.title}")
+    if why := lesson.unfit(subject):
+        st.info(why)
+        _next_lesson(name)
+        return
+    labels = {number: str(number + 1) for number in range(len(lesson.steps))} | {len(lesson.steps): END}
+    step = pick_button(in_a_row(), "Step", labels, key=STEP)
+    note_read(name, step)
+    with st.container(key="lesson_step"):
+        if step == len(lesson.steps):
+            _end(name, lesson, subject)
+        else:
+            _step(f"{name} {step}", name, lesson.steps[step], subject)
+    _steps_on(step, len(lesson.steps))
+
+
+def _step(key: str, name: str, step: Step, subject: Subject) -> None:
+    st.subheader(step.title)
+    if text := said(step.text, subject):
+        st.markdown(text)
+    question = step.question
+    while question is not None and (why := question.pointless(subject)):
+        st.info(why)
+        question = question.instead
+    if step.question is not None and (question is None or not ask(name, question, subject)):
+        return
+    _shown(key, seen(step.shown, subject), subject)
+    if isinstance(step.contrast, Contrast):
+        labels = {case: case for case in step.contrast.cases}
+        case = pick_button(st.segmented_control, step.contrast.asks, labels, key=f"{key} contrast")
+        _shown(f"{key} {case}", seen(step.contrast.cases[case], subject), subject)
+    elif isinstance(step.contrast, Dial):
+        dial = step.contrast
+        values = list(dial.values(subject))
+        value = pick(
+            st.select_slider,
+            dial.asks,
+            values,
+            key=f"{key} dial",
+            value=dial.first(subject),
+            format_func=_written,
+        )
+        _shown(f"{key} at", dial.shown(subject, value), subject)
+
+
+def _written(value: float) -> str:
+    """A value of a dial, as it stands on it."""
+    return "−∞" if value == float("-inf") else f"{value:g}".replace("-", "−")
+
+
+def _shown(key: str, shown: Shown, subject: Subject) -> None:
+    if text := said(shown.text, subject):
+        st.markdown(text)
+    for number, picture in enumerate(shown.pictures):
+        _picture(f"{key} picture {number}", picture, subject)
+
+
+def _picture(key: str, picture: Picture, subject: Subject) -> None:
+    match picture:
+        case Figure(draw, caption, name):
+            show(draw(subject, current_theme()), name=name, caption=said(caption, subject), key=key)
+        case Viewing(chosen, views):
+            held = hold(subject.run, subject.loaded)
+            first = replace(first_choice(held), **chosen(subject))
+            viewer(held, key=key, prefix=f"{key} ", first=first, subject=subject.text, views=views)
+        case Training(task):
+            watch(live_plan(task))
+
+
+def _end(name: str, lesson: Lesson, subject: Subject) -> None:
+    st.subheader(END)
+    with st.container(border=True):
+        st.markdown(f"**{said(lesson.takeaway, subject)}**")
+    st.markdown("Continue by yourself, with this sentence and model:")
+    onward_links(lesson.onward, subject)
+    _next_lesson(name)
+
+
+def _next_lesson(name: str) -> None:
+    following = after(name)
+    if following is not None:
+        other, lesson = following
+        label = f"Lesson {lesson.number}: {lesson.title}"
+        st.button(label, key="next_lesson", type="primary", on_click=open_lesson, args=(other,))
+
+
+def _steps_on(step: int, last: int) -> None:
+    with st.container(horizontal=True, key="lesson_steps"):
+        st.button("Back", key="step_back", on_click=set_choice, args=(STEP, step - 1), disabled=step == 0)
+        st.button("Next", key="step_next", on_click=set_choice, args=(STEP, step + 1), disabled=step == last)

@@ -1,0 +1,37 @@
+"""Ways from a lesson to the other pages, in the very state that it was about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from viz.lessons.parts import Onward
+from viz.lessons.subject import Subject
+from viz.pages.shared.attention_view import keep
+from viz.viewer.choice import read_choice
+from viz.viewer.held_run import hold
+from viz.warm_up import PAGES
+from viz.widgets import set_choice
+
+VIEWED = ("explore",)
+"""The pages whose state is what is chosen in the viewer."""
+
+
+def onward_links(ways: Sequence[Onward], subject: Subject) -> None:
+    """Draw a button for each."""
+    for number, way in enumerate(ways):
+        clicked = st.button(way.label, key=f"onward {number}", on_click=_prepare, args=(way, subject))
+        if clicked:
+            page = PAGES / way.page.replace("-", "_") / "page.py"
+            st.switch_page(page, query_params={})  # as the callback has set it
+
+
+def _prepare(way: Onward, subject: Subject) -> None:
+    """Put the other page into the state."""
+    told = way.said(subject)
+    if way.page in VIEWED:
+        keep(read_choice(told, hold(subject.run, subject.loaded)))
+    else:
+        for name, value in told.items():
+            set_choice(name, value)

@@ -1,0 +1,143 @@
+"""A question of a lesson: how it is answered, and what is said of the answer."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz.components.prediction import Board, Place, prediction
+from viz.figures.labels import visible
+from viz.lessons.judging import Answer, Verdict, board_values, judge, right_places, solution
+from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion, said
+from viz.lessons.subject import Subject
+from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer, show_answer
+from viz.session import current_theme
+
+
+def ask(lesson: str, question: Question, subject: Subject) -> bool:
+    """Draw a question, and what was answered beside what is; whether that has been revealed."""
+    given = answer_to(lesson, question, subject)
+    is_for_class = bool(st.session_state.get(CLASS))
+    is_revealed = bool(st.session_state.get(ALL)) or (
+        is_shown(lesson, question) if is_for_class else given is not None
+    )
+    with st.container(border=True):
+        st.markdown(said(question.asks, subject))
+        _answering(lesson, question, subject, given, is_revealed=is_revealed)
+        if is_revealed:
+            _verdict(solution(question, subject) if given is None else judge(question, subject, given))
+        elif is_for_class:
+            st.button(
+                "Show the answer",
+                key=f"show {lesson} {question.name}",
+                on_click=show_answer,
+                args=(lesson, question),
+            )
+    return is_revealed
+
+
+def _answering(
+    lesson: str, question: Question, subject: Subject, given: Answer | None, *, is_revealed: bool
+) -> None:
+    """Draw what the answer is given with."""
+    keep = partial(keep_answer, lesson, question, subject)
+    key = f"{lesson} {question.name}"
+    match question:
+        case TokenQuestion() | CellQuestion():
+            _board(question, subject, given, key, keep, is_revealed=is_revealed)
+        case NumberQuestion():
+            _number(question, subject, given, key, keep)
+        case ChoiceQuestion():
+            _choice(question, subject, given, key, keep)
+
+
+def _board(
+    question: TokenQuestion | CellQuestion,
+    subject: Subject,
+    given: Answer | None,
+    key: str,
+    keep: partial[None],
+    *,
+    is_revealed: bool,
+) -> None:
+    is_row = isinstance(question, TokenQuestion)
+    columns = question.tokens(subject) if isinstance(question, TokenQuestion) else question.columns(subject)
+    chosen: Place | None = None
+    if given is not None:
+        chosen = (given[0], given[1]) if isinstance(given, list) else (0, int(given))
+    prediction(
+        Board(
+            columns=list(map(visible, columns)),
+            rows=[] if isinstance(question, TokenQuestion) else list(map(visible, question.rows(subject))),
+            axes=("", "token") if isinstance(question, TokenQuestion) else question.axes,
+            values=np.atleast_2d(board_values(question, subject)),
+            right=np.atleast_2d(right_places(question, subject)),
+            unit=question.unit,
+        ),
+        colors=current_theme(),
+        key=key,
+        title="Your prediction",
+        chosen=chosen,
+        is_revealed=is_revealed,
+        on_predict=lambda place: keep(place[1] if is_row else list(place)),
+    )
+
+
+def _number(
+    question: NumberQuestion, subject: Subject, given: Answer | None, key: str, keep: partial[None]
+) -> None:
+    least, most = float(question.least), float(question.most(subject))
+    is_whole = float(question.step).is_integer()
+
+    def take() -> None:
+        value = st.session_state.get(f"{key} number")
+        if value is not None:
+            keep(value)
+
+    with st.form(f"{key} form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        kept = given if isinstance(given, int | float) else None
+        st.number_input(
+            f"Your answer: {question.unit}",
+            int(least) if is_whole else least,
+            int(most) if is_whole else most,
+            (int(kept) if is_whole else float(kept)) if kept is not None else None,
+            int(question.step) if is_whole else question.step,
+            key=f"{key} number",
+            width=280,
+        )
+        st.form_submit_button("Answer", on_click=take)
+
+
+def _choice(
+    question: ChoiceQuestion, subject: Subject, given: Answer | None, key: str, keep: partial[None]
+) -> None:
+    options = list(question.options(subject))
+
+    def take() -> None:
+        value = st.session_state.get(f"{key} choice")
+        if value is not None:
+            keep(value)
+
+    st.radio(
+        "Your answer",
+        range(len(options)),
+        given if isinstance(given, int) else None,
+        format_func=options.__getitem__,
+        key=f"{key} choice",
+        on_change=take,
+    )
+
+
+def _verdict(verdict: Verdict) -> None:
+    """What was predicted beside what is."""
+    if verdict.given:
+        sign = "✓ Right." if verdict.is_right else "✕ Not quite."
+        left, right = st.columns(2)
+        left.markdown(f"**You said** {verdict.given}")
+        right.markdown(f"**It is** {verdict.right}")
+        st.markdown(f"**{sign}** {verdict.reason}")
+    else:
+        st.markdown(f"**It is** {verdict.right}")
+        st.markdown(verdict.reason)
