@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -82,7 +83,7 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
             tokens, places = question.tokens(subject), right_places(question, subject)
             is_right = bool(places[given])
             said, *rest = (_at(tokens[place], place) for place in (given, *np.flatnonzero(places).tolist()))
-            is_so = " or ".join(rest)
+            is_so = _any_of(rest)
         case CellQuestion():
             assert isinstance(given, list)
             rows, columns, places = (
@@ -91,10 +92,12 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
                 right_places(question, subject),
             )
             is_right = bool(places[given[0], given[1]])
+            n_right = int(places.sum())
             cells = [tuple(given), *map(tuple, np.argwhere(places).tolist()[:MOST_NAMED])]
             said, *rest = (f"{quoted(rows[row])}, {quoted(columns[column])}" for row, column in cells)
-            more = int(places.sum()) - MOST_NAMED
-            is_so = " or ".join(rest) + (f" or one of {more} more" if more > 0 else "")
+            is_so = (
+                _any_of(rest) if n_right <= MOST_NAMED else f"any of the {n_right} cells that are marked ✓"
+            )
         case _:
             raise TypeError(type(question).__name__)
     return Verdict(is_right, said, is_so, question.reason(subject))
@@ -118,7 +121,7 @@ def solution(question: Question, subject: Subject) -> Verdict:
 
 
 MOST_NAMED = 3
-"""Right cells that are named; the others are counted."""
+"""Right cells that are named; more are counted."""
 
 
 def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> NDArray[np.float64]:
@@ -127,6 +130,11 @@ def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> ND
     if isinstance(question, TokenQuestion):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return np.asarray(values, dtype=np.float64)
+
+
+def _any_of(places: Sequence[str]) -> str:
+    """One place, or several that are equally right."""
+    return places[0] if len(places) == 1 else f"{' or '.join(places)}, which are equally right"
 
 
 def _at(token: str, place: int) -> str:

@@ -131,8 +131,8 @@ LESSON = Lesson(
                 "The paper puts the norm after each sum: **post-norm**. Most later models put it before "
                 "each sublayer and leave the sum alone: **pre-norm**. This one is "
                 f"{subject.config.norm_position}-norm. What follows are two models as wide as this one with "
-                f"the same random weights, before any training, of {DEPTH} layers each, because what happens "
-                "is hard to see in a few."
+                f"the same random weights, before any training, of {DEPTH} layers each, because what "
+                "happens is hard to see in a few."
             ),
             NumberQuestion(
                 name="growth",
