@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -109,16 +110,17 @@ def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
 
 
 def without_key(subject: Subject, key: int) -> dict[str, Edit]:
-    """Close a key to the row, in all layers of the attention."""
+    """Close a key to the row, and to no other, in all layers of the attention."""
     place = place_of(subject)
     stack, name = MODULES[place.attention]
 
-    def close(mask: Tensor) -> Tensor:
-        mask[..., 0 if mask.shape[-2] == 1 else place.row, key] = False
-        return mask
+    def close(scores: Tensor) -> Tensor:
+        # Not the mask, which may be one for all rows.
+        scores[..., place.row, key] = -math.inf
+        return scores
 
     layers = range(subject.run.trace.n_layers(stack))
-    return {f"{stack}.layers.{layer}.{name}.mask": close for layer in layers}
+    return {f"{stack}.layers.{layer}.{name}.scores": close for layer in layers}
 
 
 def open_keys(subject: Subject) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Every lesson on every kind of model: all of it is made, or the lesson says why not; nothing typed is Markdown."""
+"""Every lesson on every kind of model: all of it is made, or it says why not; nothing typed is Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tests.pages.app import HOSTILE
-from tests.viz.lessons.subjects import SENTENCES, SHIPPED, SMALL, everything_of, shipped, subject, subject_of
+from tests.viz.lessons.subjects import SENTENCES, SHIPPED, SMALL, everything_of, subject, subject_of
 from transformer.checkpoints.folder import LoadedModel
 from transformer.errors import SentenceError
 from viz.lessons import lessons
