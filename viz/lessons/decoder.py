@@ -146,8 +146,9 @@ def _reason_look(subject: Subject) -> str:
 def _nothing_follows(subject: Subject) -> str:
     if why := _no_generator(subject):
         return why
-    step = written_of(subject).step
-    if len(subject.run.steps[step].top_ids) < 2 or len(subject.run.target.ids) <= step:
+    run, step = subject.run, written_of(subject).step
+    n_given = len(run.target.ids) + run.finished
+    if len(run.steps[step].top_ids) < 2 or n_given <= step + 1:
         return "No token follows this one here: type a longer sentence."
     return ""
 

@@ -71,9 +71,11 @@ def _forced_wrong(subject: Subject) -> tuple[Run, int]:
 
 def later_probabilities(subject: Subject) -> tuple[float, float]:
     """The geometric mean of what follows the word: after the model's own words, and after the wrong one."""
-    step = written_of(subject).step + 1
-    own, wrong = (
-        np.exp(np.mean(np.log([max(one.probability, 1e-30) for one in run.steps[step:]])))
-        for run in (subject.run, forced_wrong(subject)[0])
-    )
-    return float(own), float(wrong)
+    step, wrong = written_of(subject).step + 1, forced_wrong(subject)[0]
+    # A target that came to its limit is given without its last token.
+    told = [
+        [max(one.probability, 1e-30) for one in run.steps[step : len(wrong.steps)]]
+        for run in (subject.run, wrong)
+    ]
+    own, after = (float(np.exp(np.mean(np.log(probabilities)))) for probabilities in told)
+    return own, after

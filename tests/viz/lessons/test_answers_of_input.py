@@ -52,7 +52,7 @@ def test_the_nearest_token_is_the_nearest_of_the_whole_vocabulary(case: Case) ->
     near[case.src[place]] = -1
     nearest = case.subject.loaded.source.token(int(near.argmax()))
     offered = question.tokens(case.subject)
-    assert [offered[at] for at in np.flatnonzero(right_places(question, case.subject))] == [nearest]
+    assert [offered[at] for at in np.flatnonzero(right_places(question, case.subject)).tolist()] == [nearest]
     assert len(set(tokens.candidates(case.subject))) == tokens.N_CANDIDATES
     ours = [float(near[index]) for index in tokens.candidates(case.subject)]
     np.testing.assert_allclose(board_values(question, case.subject), ours, atol=1e-5)
