@@ -35,6 +35,7 @@ def token_bars(
         name=quantity,
         hovertemplate=f"position %{{x}}<br>{quantity} <b>%{{y}}</b><extra></extra>",
         yhoverformat=".4f",
+        showlegend=False,
     )
     set_token_ticks(figure, "x", tokens, title="token")
     figure.update_yaxes(title=quantity)

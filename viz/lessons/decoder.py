@@ -240,6 +240,7 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: float(changes_by_last(subject)[:-1].max()),
                 unit="largest change",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1_000,
                 step=0.1,

@@ -94,10 +94,15 @@ def _row(subject: Subject) -> list[float | None]:
     return [float(w) if is_open else None for w, is_open in zip(weights, maps.allowed[query], strict=True)]
 
 
+def _asked_cell(subject: Subject) -> tuple[int, int]:
+    found, query = clearest(subject), _query(subject)
+    return query, int(maps_of(subject).values[found.layer, found.head, query].argmax())
+
+
 def _reason_where(subject: Subject) -> str:
-    found, maps, query = clearest(subject), maps_of(subject), _query(subject)
+    found, maps = clearest(subject), maps_of(subject)
+    query, key = _asked_cell(subject)
     weights = maps.values[found.layer, found.head, query]
-    key = int(weights.argmax())
     follows = (
         ("itself", key == query),
         ("the token before", key == query - 1),
@@ -234,6 +239,7 @@ LESSON = Lesson(
                             "view": "layer",
                             "layer": clearest(subject).layer,
                             "head": clearest(subject).head,
+                            "cell": _asked_cell(subject),
                         },
                         views=("layer",),
                     ),

@@ -73,7 +73,8 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
             assert isinstance(given, int | float)
             allowed = max(question.within, question.share * abs(right), 1e-9)
             is_right = abs(given - right) <= allowed
-            said, is_so = (f"{_plain(value, question.step)} {question.unit}" for value in (given, right))
+            unit = f"({question.unit})" if question.is_quantity else question.unit
+            said, is_so = (f"{_plain(value, question.step)} {unit}" for value in (given, right))
         case ChoiceQuestion():
             assert isinstance(given, int)
             options, answer = question.options(subject), question.answer(subject)

@@ -116,7 +116,8 @@ def _asks_ratio(subject: Subject) -> str:
         f"{quoted(row.tokens[other])} {number(row.scores[other], 2)}: {number(difference, 2)} less. Softmax "
         "takes "
         r"$e^{\text{score}}$ of each and divides by their sum, so a difference of scores becomes a "
-        f"**ratio** of weights. How many times as much weight does {quoted(row.tokens[one])} get?"
+        f"**ratio** of weights. How many times the weight of {quoted(row.tokens[other])} does "
+        f"{quoted(row.tokens[one])} get?"
     )
 
 
@@ -229,6 +230,7 @@ LESSON = Lesson(
                 asks=_asks_score,
                 answer=lambda subject: row_of(subject).product / math.sqrt(len(row_of(subject).q)),
                 unit="score",
+                is_quantity=True,
                 least=-10_000,
                 most=lambda _: 10_000,
                 step=0.01,
@@ -244,6 +246,7 @@ LESSON = Lesson(
                     ),
                     answer=lambda subject: row_of(subject).product,
                     unit="score",
+                    is_quantity=True,
                     least=-10_000,
                     most=lambda _: 10_000,
                     step=0.01,
@@ -299,6 +302,7 @@ LESSON = Lesson(
                 asks=_asks_output,
                 answer=lambda subject: float(row_of(subject).z[0]),
                 unit="first number of z",
+                is_quantity=True,
                 least=-1_000,
                 most=lambda _: 1_000,
                 step=0.001,

@@ -297,6 +297,7 @@ LESSON = Lesson(
                 ),
                 answer=similarity,
                 unit="mean absolute cosine",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1,
                 step=0.01,

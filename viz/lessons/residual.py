@@ -218,6 +218,7 @@ LESSON = Lesson(
                 asks=_asks_norm,
                 answer=normalized,
                 unit="normalised number",
+                is_quantity=True,
                 least=-1_000,
                 most=lambda _: 1_000,
                 step=0.01,

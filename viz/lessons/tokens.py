@@ -264,6 +264,7 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: _length(subject) * _scale(subject),
                 unit="length",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1e6,
                 step=0.1,

@@ -68,6 +68,7 @@ def test_a_number_is_told_with_its_unit_and_as_many_decimals_as_its_steps() -> N
     verdict = judge(replace(NUMBER, step=0.01), OF, -3.456)
     assert (verdict.given, verdict.right, verdict.reason) == ("−3.46 nats", "−40.00 nats", "Because.")
     assert judge(NUMBER, OF, -3).given == "−3 nats"
+    assert judge(replace(NUMBER, unit="score", is_quantity=True), OF, -3).given == "−3 (score)"
     assert judge(replace(NUMBER, answer=lambda _: 1.25), OF, 1).right in ("1.2 nats", "1.3 nats")
 
 
