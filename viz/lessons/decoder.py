@@ -304,7 +304,7 @@ LESSON = Lesson(
                     f"the place of {quoted(written_of(subject).token)}. What becomes of the probability of "
                     "the words that follow, on average?"
                 ),
-                options=lambda _: ("it falls", "it stays within 1 %", "it rises"),
+                options=lambda _: ("it falls", "it changes by less than 1 percentage point", "it rises"),
                 answer=_course,
                 reason=_reason_course,
                 pointless=_nothing_follows,

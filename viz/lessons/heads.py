@@ -192,7 +192,7 @@ LESSON = Lesson(
                     f"{subject.config.n_heads} heads. How many numbers has a query in one head?"
                 ),
                 answer=lambda subject: subject.config.d_head,
-                unit="numbers, d_head",
+                unit="numbers",
                 least=1,
                 most=lambda _: 100_000,
                 reason=lambda subject: (

@@ -14,6 +14,7 @@ from transformer.analysis.residual import stream_lengths
 from transformer.model.config import NormPosition
 from transformer.model.trace import Stack
 from transformer.run import run_again
+from viz.figures.bars import token_bars
 from viz.figures.norms import growth
 from viz.figures.numbers import number
 from viz.lessons.parts import CellQuestion, Contrast, Figure, Lesson, NumberQuestion, Onward, Shown, Step
@@ -22,6 +23,7 @@ from viz.lessons.twins import DEPTH, deep_twin, too_large
 from viz.theme import Theme
 
 PLACES: tuple[NormPosition, NormPosition] = ("pre", "post")
+LAYERS = tuple(f"layer {layer}" for layer in range(DEPTH))
 
 
 def stack_of(subject: Subject) -> Stack:
@@ -33,12 +35,10 @@ class Untrained(NamedTuple):
     """What an untrained model makes of the reader's sentence.
 
     Attributes:
-        points: P places along the stack.
-        lengths: (P, T) of the stream there.
+        lengths: (DEPTH + 1, T) of the stream: at the input and after each layer.
         gradients: how much gradient arrives where each of its `DEPTH` layers begins.
     """
 
-    points: list[str]
     lengths: NDArray[np.float32]
     gradients: list[float]
 
@@ -49,7 +49,9 @@ def untrained(subject: Subject, place: NormPosition) -> Untrained:
     def measure() -> Untrained:
         twin, stack = deep_twin(subject, place), stack_of(subject)
         run = run_again(twin, subject.run)
-        return Untrained(*stream_lengths(run.trace, stack), stream_gradients(twin, run, stack))
+        _, lengths = stream_lengths(run.trace, stack)
+        n_sublayers = (len(lengths) - 1) // DEPTH
+        return Untrained(lengths[::n_sublayers], stream_gradients(twin, run, stack))
 
     return subject.kept(f"untrained {place}", measure)
 
@@ -91,8 +93,8 @@ def _reason_gradient(subject: Subject) -> str:
 
 def _course(subject: Subject, place: NormPosition) -> Shown:
     def draw(subject: Subject, theme: Theme) -> go.Figure:
-        twin = untrained(subject, place)
-        return growth(twin.points, {f"{place}-norm": twin.lengths}, theme=theme)
+        lengths = untrained(subject, place).lengths
+        return growth(("input", *LAYERS), {f"{place}-norm": lengths}, theme=theme)
 
     formula = (
         r"x + \text{Sublayer}(\text{Norm}(x))" if place == "pre" else r"\text{Norm}(x + \text{Sublayer}(x))"
@@ -102,20 +104,26 @@ def _course(subject: Subject, place: NormPosition) -> Shown:
         (
             Figure(
                 draw,
-                "The mean length of the vectors along the stack, before any training.",
+                "How long the vectors are at the input and after each layer, before any training.",
                 f"lesson-{place}-norm",
             ),
         ),
     )
 
 
-def _arriving(subject: Subject, theme: Theme) -> go.Figure:
-    found = gradients(subject)
-    return growth(
-        [f"layer {layer}" for layer in range(DEPTH)],
-        {f"{place}-norm": row[:, None] for place, row in zip(PLACES, found, strict=True)},
-        theme=theme,
-        quantity="length of the gradient",
+def _arriving(subject: Subject, place: NormPosition) -> Shown:
+    lengths = np.array(untrained(subject, place).gradients)
+    return Shown(
+        "",
+        (
+            Figure(
+                lambda _, theme: token_bars(
+                    lengths, LAYERS, theme=theme, quantity="length of the gradient", axis="layer"
+                ),
+                f"How much of the gradient arrives where each layer of the {place}-norm model begins.",
+                f"lesson-{place}-norm-gradient",
+            ),
+        ),
     )
 
 
@@ -168,22 +176,19 @@ LESSON = Lesson(
                     "to the input. Click a cell."
                 ),
                 rows=lambda _: [f"{place}-norm" for place in PLACES],
-                columns=lambda _: [f"layer {layer}" for layer in range(DEPTH)],
+                columns=lambda _: LAYERS,
                 axes=("model", "layer"),
                 values=gradients,
                 unit="length of the gradient",
                 best="smallest",
                 reason=_reason_gradient,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        _arriving,
-                        "The length of the gradient of the loss where each layer begins.",
-                        "lesson-gradient",
-                    ),
-                ),
+            contrast=Contrast(
+                "What arrives in each layer",
+                {
+                    "Pre-norm": lambda subject: _arriving(subject, "pre"),
+                    "Post-norm": lambda subject: _arriving(subject, "post"),
+                },
             ),
         ),
     ),
