@@ -109,8 +109,14 @@ def _reason_row(subject: Subject) -> str:
     return (
         f"The row of {quoted(token)}, at position {written.row}: it gives {quoted(written.token)} a "
         f"probability of {probability:.1%}. In its own row {quoted(written.token)} has been read already. "
-        "That is why the target is **shifted right**: it begins with a special token, and each row is to "
-        "say what the next one reads."
+        + (
+            "That is why the same text is read and asked for, one step apart: each row is to say what the "
+            "next one reads. In a model with an encoder the target is **shifted right** for that: a special "
+            "token is put before it."
+            if subject.config.kind == "decoder-only"
+            else "That is why the target is **shifted right**: it begins with a special token, and each row "
+            "is to say what the next one reads."
+        )
     )
 
 

@@ -82,8 +82,8 @@ def _asks_where(subject: Subject) -> str:
     found, maps = clearest(subject), maps_of(subject)
     token = maps.query_tokens[_query(subject)]
     return (
-        f"Head {found.head} of layer {found.layer} has a habit: on average it gives {found.share:.0%} of "
-        f"its attention to {HABITS[found.habit]}. Which token does {quoted(token)}, at position "
+        f"Head {found.head} of layer {found.layer} has a habit: on average a token gives {found.share:.0%} "
+        f"of its attention in it to {HABITS[found.habit]}. Which token does {quoted(token)}, at position "
         f"{_query(subject)}, look at most in it? Click it."
     )
 
@@ -163,7 +163,7 @@ def _reason_which(subject: Subject) -> str:
     grid = _grid(subject)
     layer, head = np.unravel_index(int(grid.argmax()), grid.shape)
     return (
-        f"Head {head} of layer {layer} does so most, with {grid.max():.0%}; the mean of all heads is "
+        f"In head {head} of layer {layer}, with {grid.max():.0%}; the mean of all heads is "
         f"{grid.mean():.0%}. Heads of one layer start alike and grow apart in training, because two heads "
         "that do the same are of less use than two that don't."
     )
@@ -248,12 +248,12 @@ LESSON = Lesson(
         ),
         Step(
             "Who does what",
-            "Nobody assigns these habits. Each head starts from random numbers and finds its own.",
+            "Nobody assigns these habits. Each head starts from random numbers, and training finds its own.",
             CellQuestion(
                 name="which",
                 asks=lambda subject: (
-                    "Each cell here is a head; layer 0 is the first that a sentence goes through. Which "
-                    f"head looks most at {HABITS[_other(subject)]}?"
+                    "Each cell here is a head; layer 0 is the first that a sentence goes through. In which "
+                    f"head does a token give most of its attention to {HABITS[_other(subject)]}, on average?"
                 ),
                 rows=lambda subject: [f"layer {layer}" for layer in range(maps_of(subject).n_layers)],
                 columns=lambda subject: [f"head {head}" for head in range(maps_of(subject).n_heads)],

@@ -18,6 +18,8 @@ Answer: TypeAlias = int | float | list[int]
 """A token or an option by its index, a number, a cell as [row, column]: as JSON has it."""
 EQUAL = 1e-6
 """Values that differ by less, as a share of the largest, are equally right."""
+MOST_NAMED = 3
+"""Right tokens or cells that are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
             assert isinstance(given, int)
             tokens, places = question.tokens(subject), right_places(question, subject)
             is_right = bool(places[given])
-            said, *rest = (_at(tokens[place], place) for place in (given, *np.flatnonzero(places).tolist()))
-            is_so = _any_of(rest)
+            said = _at(tokens[given], given)
+            is_so = _any_of([_at(tokens[at], at) for at in np.flatnonzero(places).tolist()], "tokens")
         case CellQuestion():
             assert isinstance(given, list)
             rows, columns, places = (
@@ -93,12 +95,11 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
                 right_places(question, subject),
             )
             is_right = bool(places[given[0], given[1]])
-            n_right = int(places.sum())
-            cells = [tuple(given), *map(tuple, np.argwhere(places).tolist()[:MOST_NAMED])]
-            said, *rest = (f"{quoted(rows[row])}, {quoted(columns[column])}" for row, column in cells)
-            is_so = (
-                _any_of(rest) if n_right <= MOST_NAMED else f"any of the {n_right} cells that are marked ✓"
+            said, *right_cells = (
+                f"{quoted(rows[row])}, {quoted(columns[column])}"
+                for row, column in ((given[0], given[1]), *np.argwhere(places).tolist())
             )
+            is_so = _any_of(right_cells, "cells")
         case _:
             raise TypeError(type(question).__name__)
     return Verdict(is_right, said, is_so, question.reason(subject))
@@ -121,10 +122,6 @@ def solution(question: Question, subject: Subject) -> Verdict:
     return replace(judge(question, subject, right), given="")
 
 
-MOST_NAMED = 3
-"""Right cells that are named; more are counted."""
-
-
 def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> NDArray[np.float64]:
     """The values of the tokens (n,) or cells (rows, columns); NaN where nothing can be clicked."""
     values = question.values(subject)
@@ -133,8 +130,10 @@ def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> ND
     return np.asarray(values, dtype=np.float64)
 
 
-def _any_of(places: Sequence[str]) -> str:
+def _any_of(places: Sequence[str], what: str) -> str:
     """One place, or several that are equally right."""
+    if len(places) > MOST_NAMED:
+        return f"any of the {len(places)} {what} that are marked ✓"
     return places[0] if len(places) == 1 else f"{' or '.join(places)}, which are equally right"
 
 

@@ -56,8 +56,6 @@ def _asks_where(subject: Subject) -> str:
 def _reason_where(subject: Subject) -> str:
     row = row_of(subject)
     best = quoted(row.tokens[row.first])
-    if few := _few(row):
-        return few
     return (
         f"{best} gets {row.weights[row.first]:.0%} of the attention. Its key answers this head's query "
         f"best: their score is {number(row.scores[row.first], 2)}, the next is "
@@ -213,6 +211,7 @@ LESSON = Lesson(
                 ],
                 unit="attention weight",
                 reason=_reason_where,
+                pointless=lambda subject: _few(row_of(subject)),
             ),
             Shown(
                 "This is the head with all its rows. Yours is one of them; point at a cell to see its "
