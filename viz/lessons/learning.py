@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,8 @@ def _before(subject: Subject) -> Shown:
         return Shown(why)
     twin = subject.twin(SEED, subject.config.norm_position)
     probabilities = effect_of(twin, subject.run, {}).probabilities.numpy()
-    return _told(subject, probabilities, "a model with random weights", "before-training")
+    told = _told(subject, probabilities, "a model with random weights", "before-training")
+    return replace(told, text=f"{told.text} It knows nothing either, but what it prefers by chance differs.")
 
 
 def _as_it_is(subject: Subject) -> Shown:
@@ -153,7 +155,8 @@ LESSON = Lesson(
         ),
         Step(
             "Before the first update",
-            "",
+            "A change of all weights by a little, along the gradient, is an **update**; training consists "
+            "of thousands of them. Where does it begin?",
             NumberQuestion(
                 name="chance",
                 asks=lambda subject: (

@@ -286,8 +286,9 @@ LESSON = Lesson(
         ),
         Step(
             "Padding",
-            "Sentences of a batch are filled up to one length. What fills them up means nothing, and must "
-            "change nothing: the **padding mask** closes its columns.",
+            "Several sentences go through a model at once, as a **batch**, and are filled up to one length. "
+            "What fills them up, the **padding**, means nothing and must change nothing: the **padding "
+            "mask** closes its columns.",
             NumberQuestion(
                 name="padding",
                 asks=(

@@ -84,10 +84,11 @@ def _reason_gradient(subject: Subject) -> str:
         f"{PLACES[int(row)].capitalize()}-norm, layer {layer}. In pre-norm layer 0 gets {pre} as much as "
         f"layer {DEPTH - 1}, in post-norm {post}. On its way down a gradient passes a sum unchanged, and a "
         "norm divides it by the size that the norm took away. Pre-norm has no norm on the direct way from "
-        "layer to layer; post-norm has one after every sublayer, and they multiply. So the layers of a deep "
-        "post-norm model begin to learn at different speeds, and its learning rate has to rise slowly from "
-        "0: the warmup (Xiong et al. 2020). That is why most models since GPT-2 are pre-norm. The paper's "
-        "was post-norm, of 6 layers and with a warmup, and trained so it is as good or better."
+        "layer to layer; post-norm has one after every sublayer, and they multiply. So in a deep post-norm "
+        "model the layers next to the output get gradients far larger than those next to the input: no "
+        "learning rate suits both, and it has to rise slowly from 0, which is called a **warmup** (Xiong et "
+        "al. 2020). That is why most models since GPT-2 are pre-norm. The paper's was post-norm, of 6 "
+        "layers and with a warmup, and trained so it is as good or better."
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.analysis.attention_maps import MODULES, attention_maps
+from transformer.analysis.attention_maps import MODULES, attention_maps, closed_cells
 from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.dot_product import dot_product_terms
@@ -20,6 +21,7 @@ from viz.lessons.parts import (
     Onward,
     Shown,
     Step,
+    Text,
     TokenQuestion,
     Viewing,
 )
@@ -72,8 +74,8 @@ def _two_ways(row: Row) -> str:
     return (
         f"And why not one vector for both? The query of {one} times the key of {other} is "
         f"{number(row.product, 2)}; the query of {other} times the key of {one} is "
-        f"{number(row.product_back, 2)}. With one vector for both the two would be equal: no token could "
-        "look at another that does not look back."
+        f"{number(row.product_back, 2)}. With one vector for both the two would be equal: a token could not "
+        "find another without being found by it just as well."
     )
 
 
@@ -174,14 +176,43 @@ def _reason_output(subject: Subject) -> str:
     return f"{terms} + the rest = {number(row.z[0], 3)}."
 
 
-def _head(values: str, subject: Subject, theme: Theme) -> go.Figure:
+def _all_rows(subject: Subject, *, equal: bool) -> Figure:
     row = row_of(subject)
     maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
     head = maps.values[0, row.head]
-    if values == "equal":
+    if equal:
         head = (maps.allowed / np.maximum(maps.allowed.sum(axis=1, keepdims=True), 1)).astype(np.float32)
-    return attention_heatmap(
-        head, maps.query_tokens, maps.key_tokens, theme=theme, closed={"closed": ~maps.allowed}
+    return Figure(
+        lambda _, theme: attention_heatmap(
+            head, maps.query_tokens, maps.key_tokens, theme=theme, closed=closed_cells(maps)
+        ),
+        "The same weight for all." if equal else "The weights of the head.",
+        "lesson-equal" if equal else "lesson-head",
+    )
+
+
+def _asks_for_score(
+    name: str,
+    asks: Text,
+    reason: Callable[[Subject], str],
+    answer: Callable[[Subject], float],
+    pointless: Callable[[Subject], str] = lambda _: "",
+    instead: NumberQuestion | None = None,
+) -> NumberQuestion:
+    return NumberQuestion(
+        name=name,
+        asks=asks,
+        answer=answer,
+        unit="score",
+        is_quantity=True,
+        least=-10_000,
+        most=lambda _: 10_000,
+        step=0.01,
+        within=WITHIN,
+        share=SHARE,
+        reason=reason,
+        pointless=pointless,
+        instead=instead,
     )
 
 
@@ -224,37 +255,23 @@ LESSON = Lesson(
             "How well a key answers a query is one number, their **dot product**: large where both have "
             "large numbers of the same sign in the same places. The paper divides it by √d_head, for a "
             "reason that the next lesson shows.",
-            NumberQuestion(
-                name="score",
-                asks=_asks_score,
-                answer=lambda subject: row_of(subject).product / math.sqrt(len(row_of(subject).q)),
-                unit="score",
-                is_quantity=True,
-                least=-10_000,
-                most=lambda _: 10_000,
-                step=0.01,
-                within=WITHIN,
-                share=SHARE,
-                reason=_reason_score,
+            _asks_for_score(
+                "score",
+                _asks_score,
+                _reason_score,
+                lambda subject: row_of(subject).product / math.sqrt(len(row_of(subject).q)),
                 pointless=_scaled,
-                instead=NumberQuestion(
-                    name="score-unscaled",
-                    asks=lambda subject: (
+                instead=_asks_for_score(
+                    "score-unscaled",
+                    lambda subject: (
                         f"The product is {number(row_of(subject).product, 2)}, and this model does not "
                         "divide it. Without any bias, what is the score?"
                     ),
-                    answer=lambda subject: row_of(subject).product,
-                    unit="score",
-                    is_quantity=True,
-                    least=-10_000,
-                    most=lambda _: 10_000,
-                    step=0.01,
-                    within=WITHIN,
-                    share=SHARE,
-                    reason=lambda subject: (
+                    lambda subject: (
                         f"The score is the product, {number(row_of(subject).product, 2)}. Models like T5 "
                         "have learned weights so small that nothing has to be divided."
                     ),
+                    lambda subject: row_of(subject).product,
                 ),
             ),
             Shown(
@@ -316,18 +333,11 @@ LESSON = Lesson(
             Contrast(
                 "What would be lost if nothing were compared?",
                 {
-                    "This head": Shown(
-                        "",
-                        (Figure(lambda s, t: _head("own", s, t), "The weights of the head.", "lesson-head"),),
-                    ),
-                    "All weights equal": Shown(
+                    "This head": lambda subject: Shown("", (_all_rows(subject, equal=False),)),
+                    "All weights equal": lambda subject: Shown(
                         "Without queries and keys each token gets the same average of all values: a bag of "
                         "words, in which nobody knows what belongs to what.",
-                        (
-                            Figure(
-                                lambda s, t: _head("equal", s, t), "The same weight for all.", "lesson-equal"
-                            ),
-                        ),
+                        (_all_rows(subject, equal=True),),
                     ),
                 },
             ),

@@ -167,7 +167,8 @@ LESSON = Lesson(
         Step(
             "Long vectors have large products",
             "A score is a sum of as many terms as the head is wide. Suppose that all numbers of queries and "
-            "keys have mean 0, variance 1 and nothing to do with each other.",
+            "keys have mean 0, variance 1 and nothing to do with each other. The **standard deviation**, "
+            "the root of the variance, says how far numbers typically are from their mean.",
             NumberQuestion(
                 name="spread",
                 asks=lambda subject: (

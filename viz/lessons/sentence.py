@@ -137,8 +137,8 @@ def _reason_whole(subject: Subject) -> str:
     total = log_probability(subject)
     return (
         f"They are multiplied: {math.exp(total):.2%}. Even a sentence of which every word is likely is not: "
-        f"there are so many sentences. Programs add logarithms instead, here {number(total, 2)} nats, "
-        "because products of many small numbers become 0 in a computer."
+        "there are so many sentences. Programs add natural logarithms instead, whose unit is the nat, here "
+        f"{number(total, 2)} nats, because products of many small numbers become 0 in a computer."
     )
 
 
@@ -158,9 +158,9 @@ def _reason_beam(subject: Subject) -> str:
         )
     return (
         f"Another: {_written(subject, best.ids)} has {number(best.log_probability, 2)} nats, greedy's "
-        f"{_written(subject, greedy_ids(subject))} {number(own, 2)}. It begins with a token that is less "
-        "probable, or was cut short, and is more probable as a whole. More probable need not be better: the "
-        "most probable sentence is often a short one, which is what the length penalty is for."
+        f"{_written(subject, greedy_ids(subject))} {number(own, 2)}. Somewhere it takes a token that is "
+        "less probable, and what follows makes up for it. More probable need not be better: the most "
+        "probable sentence is often a short one, which is what the length penalty is for."
     )
 
 

@@ -275,7 +275,7 @@ LESSON = Lesson(
                     f"{_length(subject) * _scale(subject):.2f}. "
                     + (
                         "Rows begin in training with a length of about 1, and positions with one of about "
-                        "√(d_model / 2): the factor makes both of one size (section 3.4 of the paper)."
+                        "√(d_model / 2): the factor makes both of about one size (section 3.4 of the paper)."
                         if _scale(subject) != 1
                         else "Other models, the paper's among them, multiply it by √d_model here."
                     )
