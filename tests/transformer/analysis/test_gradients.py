@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -45,8 +46,11 @@ def length_by_differences(loaded: LoadedModel, run: Run, path: str) -> float:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_it_is_the_slope_of_the_loss(stack: Stack) -> None:
-    loaded = tiny_model(d_model=6, n_heads=2, d_ff=7)
+@pytest.mark.parametrize(
+    "changes", [{}, {"has_generator": False, "norm_position": "pre"}], ids=["words", "bare"]
+)
+def test_it_is_the_slope_of_the_loss(stack: Stack, changes: dict[str, Any]) -> None:
+    loaded = tiny_model(d_model=6, n_heads=2, d_ff=7, **changes)
     run = run_sentence(loaded, "The cat.")
     found = stream_gradients(loaded, run, stack)
     expected = [
