@@ -340,15 +340,11 @@ _SPOKEN = "|".join(sorted(map(re.escape, _BY_FORM), key=len, reverse=True))
 _PATTERN = re.compile(rf"({_PROTECTED})|(?<![\w-])({_SPOKEN})(s?)(?![\w-])", re.IGNORECASE)
 
 
-def slug(term: Term) -> str:
-    """A term's name in a link: `#term-` and this."""
-    return re.sub(r"\W+", "-", term.name)
-
-
 def linked(markdown: str) -> str:
-    """Markdown of ours with a link at the first mention of each term, where its explanation appears.
+    """Markdown of ours with a link at the first mention of each term, beside which its explanation appears.
 
-    What stands in code, in a formula or in a link stays as it is.
+    What stands in code, in a formula or in a link stays as it is. The link leads to `#lesson-` and the name
+    of the term's lesson; its title is the explanation.
     """
     known: set[str] = set()
 
@@ -359,6 +355,6 @@ def linked(markdown: str) -> str:
         if term.name in known:
             return found[0]
         known.add(term.name)
-        return f"[{found[0]}](#term-{slug(term)})"
+        return f'[{found[0]}](#lesson-{term.lesson} "{term.text}")'
 
     return _PATTERN.sub(link, markdown)

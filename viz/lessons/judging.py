@@ -64,6 +64,20 @@ def is_answer(question: Question, subject: Subject, value: Any) -> bool:
     raise TypeError(type(question).__name__)
 
 
+def expected(question: Question, subject: Subject) -> str:
+    """What can be answered to a question, in words."""
+    match question:
+        case NumberQuestion():
+            return f"a number: {question.unit}"
+        case ChoiceQuestion():
+            return f"the number of an option, from 0 to {len(question.options(subject)) - 1}"
+        case TokenQuestion():
+            return "the position of one of the tokens"
+        case CellQuestion():
+            return "(row, column), both from 0, of a cell that is open"
+    raise TypeError(type(question).__name__)
+
+
 def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
     """Judge an answer, of which `is_answer` is true."""
     match question:

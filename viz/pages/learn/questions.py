@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz.components.prediction import Board, Place, prediction
 from viz.figures.labels import visible
+from viz.glossary import linked
 from viz.lessons.judging import Answer, Verdict, board_values, judge, right_places, solution
 from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion, said
 from viz.lessons.subject import Subject
@@ -24,7 +25,7 @@ def ask(lesson: str, question: Question, subject: Subject) -> bool:
         is_shown(lesson, question) if is_for_class else given is not None
     )
     with st.container(border=True):
-        st.markdown(said(question.asks, subject))
+        st.markdown(linked(said(question.asks, subject)))
         _answering(lesson, question, subject, given, is_revealed=is_revealed)
         if is_revealed:
             _verdict(solution(question, subject) if given is None else judge(question, subject, given))
@@ -137,7 +138,7 @@ def _verdict(verdict: Verdict) -> None:
         left, right = st.columns(2)
         left.markdown(f"**You said** {verdict.given}")
         right.markdown(f"**It is** {verdict.right}")
-        st.markdown(f"**{sign}** {verdict.reason}")
+        st.markdown(f"**{sign}** {linked(verdict.reason)}")
     else:
         st.markdown(f"**It is** {verdict.right}")
-        st.markdown(verdict.reason)
+        st.markdown(linked(verdict.reason))
