@@ -27,6 +27,8 @@ STYLE = """
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
+/* There is a button to answer with. */
+.st-key-lesson_step [data-testid="InputInstructions"] {{ display: none; }}
 /* A term whose explanation appears beside it, and that explanation. */
 a[href^="#lesson-"] {{
   color: inherit !important; text-decoration: underline dotted {accent} 2px !important;

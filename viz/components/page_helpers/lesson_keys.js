@@ -1,10 +1,12 @@
 // @ts-check
-// The steps of a lesson by keyboard, or by a presenter.
+// The steps of a lesson by keyboard, or by a presenter; each is read from its beginning.
 
 import { commandOf, whereOf } from "../scenes/keys.js";
 
 /** @type {Partial<Record<import("../scenes/keys.js").Command, string>>} */
 const BUTTONS = { next: "step_next", previous: "step_back" };
+const STEPS = ".st-key-lesson_steps button";
+const TOP = ".st-key-step";
 
 /** Let the keys of the whole document step, where a lesson is. */
 export function stepByKeys() {
@@ -16,5 +18,8 @@ export function stepByKeys() {
     if (!button || button.disabled) return;
     event.preventDefault();
     button.click();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (target instanceof Element && target.closest(STEPS)) document.querySelector(TOP)?.scrollIntoView();
   });
 }

@@ -64,12 +64,13 @@ def lesson_view(name: str, subject: Subject) -> None:
 
 def _step(key: str, name: str, step: Step, subject: Subject) -> None:
     st.subheader(step.title)
+    known: set[str] = set()
     if text := said(step.text, subject):
-        st.markdown(linked(text))
+        st.markdown(linked(text, known))
     question, reasons = asked(step.question, subject)
     for why in reasons:
         st.info(linked(why))
-    if step.question is not None and (question is None or not ask(name, question, subject)):
+    if step.question is not None and (question is None or not ask(name, question, subject, known)):
         return
     _shown(key, seen(step.shown, subject), subject)
     if isinstance(step.contrast, Contrast):

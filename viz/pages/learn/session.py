@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.run import Run
+from viz.address import remember
 from viz.lessons import lessons
 from viz.lessons.judging import Answer, is_answer
 from viz.lessons.parts import Lesson, Question
@@ -83,9 +84,13 @@ def steps_read(name: str) -> int:
 
 
 def open_lesson(name: str) -> None:
-    """Go to the first step of a lesson; to the list of all for "". To be called from a callback."""
-    st.session_state[LESSON] = name
-    st.session_state[STEP] = 0
+    """Go to the first step of a lesson that has not been read; to the list of all for "".
+
+    To be called from a callback, or before the page is drawn.
+    """
+    remember(LESSON, name)
+    steps = range(len(lessons()[name].steps) + 1) if name else range(1)
+    st.session_state[STEP] = next((step for step in steps if (name, step) not in progress().read), 0)
 
 
 def follow_term(name: str, *, is_here: bool) -> None:
@@ -100,6 +105,14 @@ def follow_term(name: str, *, is_here: bool) -> None:
     open_lesson(name)
     if not is_here:
         st.switch_page(PAGES / "learn" / "page.py", query_params={})
+
+
+def invitation() -> str:
+    """Markdown that offers the first lesson to whoever has read none; else nothing."""
+    name, lesson = next(iter(lessons().items()))
+    if progress().read:
+        return ""
+    return f' New here? [Begin with lesson {lesson.number}](#lesson-{name} "{lesson.title}: five minutes.").'
 
 
 def after(name: str) -> tuple[str, Lesson] | None:
