@@ -47,6 +47,9 @@ ARE_DRAWN = """
 PAGES = {
     "": "Explore",
     "explore": "Explore",
+    "learn": "Learn",
+    "learn?lesson=one-head": "Learn",
+    "learn?lesson=masks&answers=true": "Learn",
     "decode": "Decode",
     "training": "Training",
     "training?watch=A+finished+training": "Training",

@@ -55,7 +55,7 @@ ENTRY = {"lesson": "a", "question": "b", "model": "m", "sentence": "s", "answer"
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    "content, why",
     [
         (b"", "not JSON"),
         (b"\xff\xfe", "not JSON"),
