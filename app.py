@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from viz.components.page_helpers import page_helpers
-from viz.page_titles import TITLES
-from viz.warm_up import PAGES, is_warm, warm_up
+from viz.page_titles import PAGES, TITLES
+from viz.warm_up import is_warm, warm_up
 
 EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 

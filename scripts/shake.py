@@ -25,6 +25,7 @@ MODEL = "model=toy-en-it"
 TRAINING = "training"
 PAGES = {
     "Explore": "",
+    "Learn": "learn",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

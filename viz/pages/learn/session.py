@@ -13,9 +13,9 @@ from viz.lessons.judging import Answer, is_answer
 from viz.lessons.parts import Lesson, Question
 from viz.lessons.progress import Given, Progress
 from viz.lessons.subject import Subject
+from viz.page_titles import PAGES
 from viz.session import ModelChoice, current_choice, current_model, random_twin
 from viz.text_session import current_texts
-from viz.warm_up import PAGES
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
 """Names in the address: the lesson, the step in it, whether a teacher shows the answers, whether all are."""
