@@ -4,6 +4,7 @@ import json
 import re
 import struct
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -19,6 +20,7 @@ import viz.components
 import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.prediction import Board, prediction
 from viz.components.saved_file import SavedFile, hand_over
 from viz.components.shared.client_view import ClientView
 from viz.components.shared.frame import pack_frame
@@ -268,3 +270,70 @@ def test_a_file_comes_as_it_is_and_only_it_counts_as_saved(mounted: Mounted) -> 
             mounted.parse(other)
     mounted.on_select(mounted.parse(file.id))
     saved.assert_called_once_with()
+
+
+# A prediction
+
+BOARD = Board(
+    columns=["<b>", "b", "c"],
+    rows=["x", "y"],
+    axes=("query", "key"),
+    values=np.array([[0.25, np.nan, 0.5], [0.125, 0.75, 0.375]]),
+    right=np.array([[False, False, False], [False, True, False]]),
+    unit="weight",
+)
+
+
+def predict(is_revealed: bool, board: Board = BOARD, **options: Any) -> list[tuple[int, int]]:
+    told: list[tuple[int, int]] = []
+    prediction(
+        board,
+        colors=COLORS,
+        key="board",
+        title="Where?",
+        is_revealed=is_revealed,
+        on_predict=told.append,
+        **options,
+    )
+    return told
+
+
+def test_what_is_to_be_predicted_is_not_in_the_browser_before_it_is_revealed(mounted: Mounted) -> None:
+    predict(False)
+    assert set(mounted.arrays) == {"open"}
+    np.testing.assert_array_equal(mounted.arrays["open"], [[1, 0, 1], [1, 1, 1]])
+    hidden = mounted.frame
+    predict(False, replace(BOARD, values=BOARD.values[:, ::-1][:, [2, 1, 0]] * 3, right=~BOARD.right))
+    assert mounted.frame == hidden, "nothing that is sent depends on the values or on what is right"
+    predict(True, chosen=(0, 2))
+    np.testing.assert_allclose(mounted.arrays["values"], BOARD.values, rtol=1e-6)
+    np.testing.assert_array_equal(mounted.arrays["right"], BOARD.right)
+    assert mounted.data["chosen"] == [0, 2]
+    assert mounted.data["columns"] == ["<b>", "b", "c"]
+
+
+def test_a_place_that_can_be_predicted_is_told(mounted: Mounted) -> None:
+    told = predict(False)
+    mounted.on_select(mounted.parse([1, 2]))
+    assert told == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    "value", [[0, 1], [2, 0], [0, 3], [-1, 0], [0], [0, 1, 2], 3, None, "ab", [0.0, 2], [True, 2], {}]
+)
+def test_a_place_that_is_closed_or_none_is_refused(mounted: Mounted, value: object) -> None:
+    predict(False)
+    with pytest.raises((ValueError, TypeError)):
+        mounted.parse(value)
+
+
+def test_what_is_revealed_can_be_predicted_no_more(mounted: Mounted) -> None:
+    predict(True)
+    with pytest.raises(ValueError, match="not a place to choose"):
+        mounted.parse([1, 2])
+
+
+def test_a_long_label_is_cut_and_says_so(mounted: Mounted) -> None:
+    predict(False, replace(BOARD, columns=["x" * 900, "b", "c"]))
+    assert "more characters" in mounted.data["columns"][0]
+    assert len(mounted.data["columns"][0]) < 300

@@ -19,6 +19,7 @@ def token_bars(
     *,
     theme: Theme,
     quantity: str,
+    axis: str = "token",
     title: str = "",
 ) -> go.Figure:
     """Draw them.
@@ -27,15 +28,17 @@ def token_bars(
         values: (T,).
         tokens: T, as typed.
         quantity: what the values are, with their unit.
+        axis: what the bars stand for, where they are no tokens.
     """
     figure = go.Figure().add_bar(
         x=np.arange(len(tokens), dtype=np.int32),
         y=values.astype(np.float32),
         marker={"color": theme.color(0), "line": {"width": 0}},
         name=quantity,
-        hovertemplate=f"position %{{x}}<br>{quantity} <b>%{{y}}</b><extra></extra>",
+        hovertemplate=f"%{{x}}<br>{quantity} <b>%{{y}}</b><extra></extra>",
         yhoverformat=".4f",
+        showlegend=False,
     )
-    set_token_ticks(figure, "x", tokens, title="token")
-    figure.update_yaxes(title=quantity)
+    set_token_ticks(figure, "x", tokens, title=axis)
+    figure.update_yaxes(title=quantity, exponentformat="none")
     return finish(figure, theme, title, 320)

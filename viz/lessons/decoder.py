@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import attention_maps
 from transformer.decoding.greedy import next_token_probabilities
-from transformer.model_input import padded
-from transformer.run import Run, force
+from transformer.run import Run
+from viz.figures.bars import token_bars
 from viz.lessons.parts import (
     ChoiceQuestion,
     Contrast,
+    Figure,
     Lesson,
     NumberQuestion,
     Onward,
@@ -24,33 +24,7 @@ from viz.lessons.parts import (
     Viewing,
 )
 from viz.lessons.subject import Subject, quoted, table
-
-
-class Written(NamedTuple):
-    """A token of the target, and the row that writes it.
-
-    Attributes:
-        step: of the target.
-        row: of the decoder: the position of the token before it.
-        token_id, token: which.
-    """
-
-    step: int
-    row: int
-    token_id: int
-    token: str
-
-
-def written_of(subject: Subject) -> Written:
-    """A word from the middle of the target; its first token where there is none."""
-    run, coder = subject.run, subject.loaded.target
-    words = [any(map(str.isalnum, coder.token(step.token_id))) for step in run.steps]
-    ends = [step.token_id in subject.loaded.end_ids for step in run.steps]
-    possible = [step for step, is_word in enumerate(words) if is_word and not ends[step]] or [0]
-    step = possible[len(possible) // 2]
-    token_id = run.steps[step].token_id
-    row = len(run.target_ids) - len(run.target.ids) - 1 + step
-    return Written(step, row, token_id, coder.token(token_id))
+from viz.lessons.written import changes_by_last, forced_wrong, later_probabilities, written_of
 
 
 def writers(subject: Subject) -> list[float]:
@@ -60,21 +34,6 @@ def writers(subject: Subject) -> list[float]:
         trace["logits"][0], subject.loaded.target.special_tokens.suppressed
     )
     return (probabilities.argmax(dim=-1) == written_of(subject).token_id).float().tolist()
-
-
-def change_by_last(subject: Subject) -> float:
-    """The largest change of any row but the last, when the last token that the decoder reads is another."""
-    return subject.kept("change by last", lambda: _change_by_last(subject))
-
-
-@torch.inference_mode()
-def _change_by_last(subject: Subject) -> float:
-    run, loaded = subject.run, subject.loaded
-    other = list(run.target_ids)
-    other[-1] = other[0]
-    src = None if run.encoder_input is None else padded(loaded, [run.encoder_input.ids])
-    outputs = [loaded.model(src, padded(loaded, [ids])) for ids in (run.target_ids, other)]
-    return float((outputs[0] - outputs[1])[0, :-1].abs().max())
 
 
 class Look(NamedTuple):
@@ -95,25 +54,26 @@ def look_of(subject: Subject) -> Look:
     return Look(int(layer), int(head), rows[layer, head])
 
 
-def forced_wrong(subject: Subject) -> tuple[Run, int]:
-    """The run with one wrong word: the second best in the place of the written one; and that word's id."""
-    return subject.kept("forced wrong", lambda: _forced_wrong(subject))
-
-
-def _forced_wrong(subject: Subject) -> tuple[Run, int]:
-    written, run = written_of(subject), subject.run
-    wrong = next(index for index in run.steps[written.step].top_ids if index != written.token_id)
-    ids = list(run.target.ids)
-    ids[written.step] = wrong
-    return force(subject.loaded, run.source, subject.loaded.target.of_ids(ids), ends=run.finished), wrong
-
-
 def _no_generator(subject: Subject) -> str:
     return "" if subject.run.steps else "This model has no generator, so no row writes a token."
 
 
 def _one_row(subject: Subject) -> str:
     return "" if len(subject.run.target_ids) > 1 else "The decoder reads one token alone here."
+
+
+def _shifted(subject: Subject) -> str:
+    """What each row has read, and what it says."""
+    coder, trace = subject.loaded.target, subject.run.trace
+    probabilities = next_token_probabilities(trace["logits"][0], coder.special_tokens.suppressed)
+    best, ids = probabilities.max(dim=-1)
+    rows = [
+        (quoted(token), str(position), quoted(coder.token(int(index))), f"{probability:.1%}")
+        for position, (token, index, probability) in enumerate(
+            zip(trace.tgt_tokens[0], ids.tolist(), best.tolist(), strict=True)
+        )
+    ]
+    return table(("it reads", "position", "and says next", "with"), rows)
 
 
 def _mixed(subject: Subject) -> str:
@@ -149,18 +109,24 @@ def _reason_row(subject: Subject) -> str:
     return (
         f"The row of {quoted(token)}, at position {written.row}: it gives {quoted(written.token)} a "
         f"probability of {probability:.1%}. In its own row {quoted(written.token)} has been read already. "
-        "That is why the target is **shifted right**: it begins with a special token, and each row is to "
-        "say what the next one reads."
+        + (
+            "That is why the same text is read and asked for, one step apart: each row is to say what the "
+            "next one reads. In a model with an encoder the target is **shifted right** for that: a special "
+            "token is put before it."
+            if subject.config.kind == "decoder-only"
+            else "That is why the target is **shifted right**: it begins with a special token, and each row "
+            "is to say what the next one reads."
+        )
     )
 
 
 def _reason_parallel(subject: Subject) -> str:
     n = len(subject.run.target_ids)
     return (
-        f"By {change_by_last(subject):g}: the mask hides the last token from the {n - 1} rows before it. So "
-        "in training, where the whole target is known, **one forward trains all rows at once**, each as if "
-        "it stood at the end. That is teacher forcing. When a sentence is written the next word isn't known "
-        "yet, so it takes one forward per token."
+        f"By {changes_by_last(subject)[:-1].max():g}: the mask hides the last token from the {n - 1} rows "
+        "before it. So in training, where the whole target is known, **one forward trains all rows at "
+        "once**, each as if it stood at the end. That is teacher forcing. When a sentence is written the "
+        "next word isn't known yet, so it takes one forward per token."
     )
 
 
@@ -186,20 +152,11 @@ def _reason_look(subject: Subject) -> str:
 def _nothing_follows(subject: Subject) -> str:
     if why := _no_generator(subject):
         return why
-    step = written_of(subject).step
-    if len(subject.run.steps[step].top_ids) < 2 or len(subject.run.target.ids) <= step:
+    run, step = subject.run, written_of(subject).step
+    n_given = len(run.target.ids) + run.finished
+    if len(run.steps[step].top_ids) < 2 or n_given <= step + 1:
         return "No token follows this one here: type a longer sentence."
     return ""
-
-
-def later_probabilities(subject: Subject) -> tuple[float, float]:
-    """The geometric mean of what follows the word: after the model's own words, and after the wrong one."""
-    step = written_of(subject).step + 1
-    own, wrong = (
-        np.exp(np.mean(np.log([max(one.probability, 1e-30) for one in run.steps[step:]])))
-        for run in (subject.run, forced_wrong(subject)[0])
-    )
-    return float(own), float(wrong)
 
 
 def _course(subject: Subject) -> int:
@@ -263,8 +220,9 @@ LESSON = Lesson(
     steps=(
         Step(
             "Which row writes which word?",
-            "A decoder gives, in each row, a probability of every token of the vocabulary: what comes "
-            "*next*.",
+            "A **decoder** writes the target. It reads what has been written so far, one token per row, and "
+            "gives in each row a probability of every token of the vocabulary: what comes *next*. Training "
+            "tells it what would have been right there.",
             TokenQuestion(
                 name="row",
                 asks=_asks_row,
@@ -274,10 +232,11 @@ LESSON = Lesson(
                 reason=_reason_row,
                 pointless=_no_generator,
             ),
+            lambda subject: Shown(_shifted(subject)),
         ),
         Step(
             "All rows at once",
-            "",
+            "The causal mask of lesson 6 closes the future to each row. What is that good for in training?",
             NumberQuestion(
                 name="parallel",
                 asks=lambda subject: (
@@ -285,8 +244,9 @@ LESSON = Lesson(
                     f"the outputs of the {len(subject.run.target_ids) - 1} rows before it change, at the "
                     "most?"
                 ),
-                answer=change_by_last,
+                answer=lambda subject: float(changes_by_last(subject)[:-1].max()),
                 unit="largest change",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1_000,
                 step=0.1,
@@ -294,11 +254,26 @@ LESSON = Lesson(
                 reason=_reason_parallel,
                 pointless=_mixed,
             ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        lambda subject, theme: token_bars(
+                            changes_by_last(subject),
+                            subject.run.trace.tgt_tokens[0],
+                            theme=theme,
+                            quantity="largest change of a row",
+                        ),
+                        "What changes in each row when the last token is another one.",
+                        "lesson-last-token",
+                    ),
+                ),
+            ),
         ),
         Step(
             "How it reads the source",
             "In **cross-attention** the queries come from the decoder, the keys and values from the "
-            "encoder's output.",
+            "encoder's output: each row of the target looks at the tokens of the source.",
             TokenQuestion(
                 name="look",
                 asks=_asks_look,
@@ -313,19 +288,21 @@ LESSON = Lesson(
                 (
                     Viewing(
                         lambda subject: {
+                            "view": "layer",
                             "attention": "cross",
                             "layer": look_of(subject).layer,
                             "head": look_of(subject).head,
                             "cell": (written_of(subject).row, int(look_of(subject).weights.argmax())),
-                        }
+                        },
+                        views=("layer", "map"),
                     ),
                 ),
             ),
         ),
         Step(
             "A wrong word",
-            "In training the decoder is given the right words so far, whatever it would have said: teacher "
-            "forcing. In use it is given its own.",
+            "In training the decoder is given the right words so far, whatever it would have said: "
+            "**teacher forcing**. In use, which is called **inference**, it is given its own.",
             ChoiceQuestion(
                 name="wrong",
                 asks=lambda subject: (
@@ -333,7 +310,7 @@ LESSON = Lesson(
                     f"the place of {quoted(written_of(subject).token)}. What becomes of the probability of "
                     "the words that follow, on average?"
                 ),
-                options=lambda _: ("it falls", "it stays within 1 %", "it rises"),
+                options=lambda _: ("it falls", "it changes by less than 1 percentage point", "it rises"),
                 answer=_course,
                 reason=_reason_course,
                 pointless=_nothing_follows,

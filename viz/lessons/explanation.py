@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
-from torch import Tensor
 
-from transformer.analysis.attention_maps import (
-    ATTENTION_LABELS,
-    MODULES,
-    Attention,
-    attention_maps,
-    attentions,
-)
-from transformer.analysis.edited import edited_records, effect_of
-from transformer.model.trace import Edit
+from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_maps, closed_cells
+from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.numbers import number
-from viz.lessons.decoder import written_of
+from viz.lessons.ablation import (
+    costliest,
+    head_losses,
+    key_losses,
+    layers_of,
+    mean_weights,
+    open_keys,
+    place_of,
+    sharpest,
+    sharpest_loss,
+)
 from viz.lessons.parts import (
     CellQuestion,
     Contrast,
@@ -33,148 +33,7 @@ from viz.lessons.parts import (
     TokenQuestion,
 )
 from viz.lessons.subject import Subject, quoted
-
-MOST_HEADS = 64
-"""More are not switched off one by one: each takes a run of the whole model. The last layers are."""
-
-
-class Place(NamedTuple):
-    """What is to be explained.
-
-    Attributes:
-        attention: the one that is looked into.
-        row: of its queries.
-        step: of the run: whose token; None in a model without a generator.
-        token: the token that is written there, or that stands there.
-    """
-
-    attention: Attention
-    row: int
-    step: int | None
-    token: str
-
-
-def place_of(subject: Subject) -> Place:
-    """A word of the output, and the attention by which it is read from the input."""
-    run, trace = subject.run, subject.run.trace
-    attention: Attention = "cross" if "cross" in attentions(trace) else attentions(trace)[-1]
-    stack, _ = MODULES[attention]
-    if stack == "decoder" and run.steps:
-        written = written_of(subject)
-        return Place(attention, written.row, written.step, written.token)
-    words = np.flatnonzero(subject.is_word(stack))
-    row = int(words[len(words) // 2]) if len(words) else 0
-    at = [step for step, one in enumerate(run.steps) if one.position == row]
-    step = at[0] if at else (0 if run.steps else None)
-    if step is not None:
-        row = run.steps[step].position
-        return Place(attention, row, step, subject.loaded.source.token(run.steps[step].token_id))
-    return Place(attention, row, None, trace.tokens(stack)[0][row])
-
-
-def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
-    """What edits cost: the fall of the token's log-probability, in nats.
-
-    In a model without a generator: how far the row's last vector moves, over its length.
-    """
-    place = place_of(subject)
-    if place.step is not None:
-        edited = effect_of(subject.loaded, subject.run, edits)
-        own = subject.run.steps[place.step].probability
-        return float(np.log(own) - np.log(max(float(edited.probabilities[place.step]), 1e-30)))
-    last = list(subject.run.trace)[-1]
-    before = subject.run.trace[last][0, place.row]
-    after = edited_records(subject.loaded, subject.run, edits)[last][0, place.row]
-    return float((after - before).norm() / before.norm())
-
-
-def layers_of(subject: Subject) -> list[int]:
-    """The layers whose heads are switched off one by one."""
-    n = subject.run.trace.n_layers(MODULES[place_of(subject).attention][0])
-    return list(range(n))[-max(1, MOST_HEADS // subject.config.n_heads) :]
-
-
-def head_losses(subject: Subject) -> NDArray[np.float64]:
-    """(layers, H): what it costs to switch each head off."""
-
-    def losses() -> NDArray[np.float64]:
-        heads = range(subject.config.n_heads)
-        return np.array(
-            [
-                [loss_by(subject, without_head(subject, layer, head)) for head in heads]
-                for layer in layers_of(subject)
-            ]
-        )
-
-    return subject.kept("head losses", losses)
-
-
-def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
-    """Switch a head of the attention off: it puts out zeros."""
-    stack, name = MODULES[place_of(subject).attention]
-
-    def off(z: Tensor) -> Tensor:
-        z[:, head] = 0
-        return z
-
-    return {f"{stack}.layers.{layer}.{name}.z": off}
-
-
-def without_key(subject: Subject, key: int) -> dict[str, Edit]:
-    """Close a key to the row, in all layers of the attention."""
-    place = place_of(subject)
-    stack, name = MODULES[place.attention]
-
-    def close(mask: Tensor) -> Tensor:
-        mask[..., 0 if mask.shape[-2] == 1 else place.row, key] = False
-        return mask
-
-    layers = range(subject.run.trace.n_layers(stack))
-    return {f"{stack}.layers.{layer}.{name}.mask": close for layer in layers}
-
-
-def open_keys(subject: Subject) -> NDArray[np.bool_]:
-    """(K,): which keys the row may look at."""
-    place = place_of(subject)
-    is_open: NDArray[np.bool_] = attention_maps(
-        subject.run.trace, place.attention, "weights", layer=0
-    ).allowed[place.row]
-    return is_open
-
-
-def key_losses(subject: Subject) -> list[float | None]:
-    """What it costs to close each key; None for one that is closed anyway."""
-
-    def losses() -> list[float | None]:
-        is_open = open_keys(subject)
-        return [
-            loss_by(subject, without_key(subject, key)) if is_open[key] else None
-            for key in range(len(is_open))
-        ]
-
-    return subject.kept("key losses", losses)
-
-
-def mean_weights(subject: Subject) -> NDArray[np.float64]:
-    """(K,): the row's weights, the mean over all layers and heads."""
-    place = place_of(subject)
-    weights = attention_maps(subject.run.trace, place.attention, "weights").values[:, :, place.row]
-    mean: NDArray[np.float64] = weights.mean(axis=(0, 1), dtype=np.float64)
-    return mean
-
-
-def sharpest(subject: Subject) -> tuple[int, int]:
-    """The layer and the head with the row's largest weight, among those that are switched off."""
-    place, layers = place_of(subject), layers_of(subject)
-    rows = attention_maps(subject.run.trace, place.attention, "weights").values[layers, :, place.row]
-    layer, head = np.unravel_index(int(rows.max(axis=-1).argmax()), rows.shape[:2])
-    return layers[int(layer)], int(head)
-
-
-def sharpest_loss(subject: Subject) -> float:
-    """What it costs to switch that head off."""
-    layer, head = sharpest(subject)
-    return float(head_losses(subject)[layers_of(subject).index(layer), head])
+from viz.theme import Theme
 
 
 def _after_sharpest(subject: Subject) -> float:
@@ -214,10 +73,9 @@ def _few_keys(subject: Subject) -> str:
 
 def _reason_head(subject: Subject) -> str:
     losses = head_losses(subject)
-    at, head = np.unravel_index(int(losses.argmax()), losses.shape)
-    layer = layers_of(subject)[int(at)]
+    layer, head = costliest(subject)
     sharp_layer, sharp_head = sharpest(subject)
-    same = (layer, int(head)) == (sharp_layer, sharp_head)
+    same = (layer, head) == (sharp_layer, sharp_head)
     return (
         f"Head {head} of layer {layer}: without it the cost is {number(float(losses.max()), 2)} "
         f"{_unit(subject)}; the median head costs {number(float(np.median(losses)), 2)}. The head with the "
@@ -230,6 +88,27 @@ def _reason_head(subject: Subject) -> str:
         )
         + " So: to know which layer and head to look at, switch them off first, and then look at those "
         "that matter."
+    )
+
+
+def _picture(subject: Subject, layer: int, head: int) -> Shown:
+    """A head, with what it costs to switch it off."""
+    maps = attention_maps(subject.run.trace, place_of(subject).attention, "weights", layer=layer)
+    cost = float(head_losses(subject)[layers_of(subject).index(layer), head])
+
+    def draw(_: Subject, theme: Theme) -> go.Figure:
+        return attention_heatmap(
+            maps.values[0, head],
+            maps.query_tokens,
+            maps.key_tokens,
+            theme=theme,
+            closed=closed_cells(maps),
+        )
+
+    return Shown(
+        f"Head {head} of layer {layer} costs **{number(cost, 2)}** {_unit(subject)}. This is about its row "
+        f"of {quoted(maps.query_tokens[place_of(subject).row])}, at position {place_of(subject).row}.",
+        (Figure(draw, f"Head {head} of layer {layer}, with all its rows.", "lesson-ablated"),),
     )
 
 
@@ -289,27 +168,14 @@ LESSON = Lesson(
     asks=("Does attention tell why a model says something?", "Which layer and head should I look at?"),
     steps=(
         Step(
-            "Which head matters?",
+            "A sharp picture",
             lambda subject: (
                 f"This is about {_what(subject)}, and the "
-                f"{ATTENTION_LABELS[place_of(subject).attention].lower()} by which it is made. A head is "
-                "switched off by setting what it puts out to zero: an **ablation**. What changes then is "
-                "what the head was for."
+                f"{ATTENTION_LABELS[place_of(subject).attention].lower()} by which it is made. A head that "
+                "puts nearly all its weight on one token makes a picture that everybody believes. Here is a "
+                "test: the head is switched off by setting what it puts out to zero, which is called an "
+                "**ablation**. What changes then is what the head was for."
             ),
-            CellQuestion(
-                name="head",
-                asks="Each cell is a head. Which one costs most when it is switched off?",
-                rows=lambda subject: [f"layer {layer}" for layer in layers_of(subject)],
-                columns=lambda subject: [f"head {head}" for head in range(subject.config.n_heads)],
-                axes=("layer", "head"),
-                values=head_losses,
-                unit="cost",
-                reason=_reason_head,
-            ),
-        ),
-        Step(
-            "A sharp picture",
-            "A head that puts nearly all weight on one word makes a picture that everybody believes.",
             NumberQuestion(
                 name="sharp",
                 asks=lambda subject: (
@@ -333,6 +199,38 @@ LESSON = Lesson(
                     f"{_after_sharpest(subject):.1%}. A picture shows where a head looks. Only switching it "
                     "off shows whether that matters."
                 ),
+            ),
+            lambda subject: _picture(subject, *sharpest(subject)),
+        ),
+        Step(
+            "Which head matters?",
+            lambda subject: (
+                "Now each head is switched off in its turn. Its cost is "
+                + (
+                    "how far the natural logarithm of that probability falls, in nats: 0.7 nats are half "
+                    "the probability, and below 0 it is more probable without the head."
+                    if place_of(subject).step is not None
+                    else "how far the last vector moves, as a share of its length."
+                )
+            ),
+            CellQuestion(
+                name="head",
+                asks="Each cell is a head. Which one costs most when it is switched off?",
+                rows=lambda subject: [f"layer {layer}" for layer in layers_of(subject)],
+                columns=lambda subject: [f"head {head}" for head in range(subject.config.n_heads)],
+                axes=("layer", "head"),
+                values=head_losses,
+                unit="cost",
+                reason=_reason_head,
+            ),
+            contrast=Contrast(
+                "Look at",
+                {
+                    "the head that matters most": lambda subject: _picture(subject, *costliest(subject)),
+                    "the head with the sharpest picture": lambda subject: _picture(
+                        subject, *sharpest(subject)
+                    ),
+                },
             ),
         ),
         Step(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import (
@@ -14,8 +13,10 @@ from transformer.analysis.attention_maps import (
     AttentionMaps,
     attention_maps,
     attentions,
+    closed_cells,
 )
 from viz.figures.attention import attention_grid, attention_heatmap
+from viz.lessons.habits import HABITS, Head, clearest_of, habits_of, rows_with
 from viz.lessons.parts import (
     CellQuestion,
     Contrast,
@@ -29,24 +30,7 @@ from viz.lessons.parts import (
     Viewing,
 )
 from viz.lessons.subject import Subject, quoted
-
-HABITS = ("itself", "the token before", "the token after", "the first token", "the last token")
-"""What a head may do whatever the sentence says."""
-
-
-class Head(NamedTuple):
-    """A head with a habit.
-
-    Attributes:
-        layer, head: which.
-        habit: the index of what it does most in `HABITS`.
-        share: the weight it gives to that, on average over the rows in which there is such a token.
-    """
-
-    layer: int
-    head: int
-    habit: int
-    share: float
+from viz.theme import Theme
 
 
 def attention_of(subject: Subject) -> Attention:
@@ -59,26 +43,9 @@ def maps_of(subject: Subject) -> AttentionMaps:
     return subject.kept("heads", lambda: attention_maps(subject.run.trace, attention_of(subject), "weights"))
 
 
-def habits_of(maps: AttentionMaps) -> NDArray[np.float64]:
-    """(habits, L, H): the mean weight of each habit, over the rows that have more than one open key."""
-    n = len(maps.query_tokens)
-    query = np.arange(n)
-    rows = maps.allowed.sum(axis=1) > 1
-    shares = []
-    for key in (query, query - 1, query + 1, np.zeros_like(query), np.full_like(query, n - 1)):
-        is_there = rows & (key >= 0) & (key < n)
-        is_there[is_there] &= maps.allowed[query[is_there], key[is_there]]
-        weights = maps.values[:, :, query[is_there], key[is_there]].astype(np.float64)  # (L, H, rows)
-        shares.append(weights.mean(axis=-1) if is_there.any() else np.zeros(maps.values.shape[:2]))
-    return np.stack(shares)
-
-
 def clearest(subject: Subject) -> Head:
-    """The head with the clearest habit of looking somewhere by position, and else the clearest of all."""
-    habits = habits_of(maps_of(subject))
-    among = habits[1:3] if habits[1:3].max() > 0.3 else habits
-    habit, layer, head = np.unravel_index(int(among.argmax()), among.shape)
-    return Head(int(layer), int(head), int(habit) + (among is not habits), float(among.max()))
+    """The head that the lesson is about."""
+    return subject.kept("clearest head", lambda: clearest_of(maps_of(subject)))
 
 
 def spreads(subject: Subject) -> tuple[float, float]:
@@ -95,13 +62,12 @@ def _entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _query(subject: Subject) -> int:
-    """A row of the clearest head to ask about: a word in the middle."""
+    """The row of the clearest head to ask about: the sharpest of a word that can follow the habit."""
     found = clearest(subject)
     maps = maps_of(subject)
-    words = subject.is_word(MODULES[attention_of(subject)][0]) & (maps.allowed.sum(axis=1) > 1)
-    rows = np.flatnonzero(words)
-    if not len(rows):
-        return len(words) - 1
+    able = rows_with(maps, found.habit)
+    words = able & subject.is_word(MODULES[attention_of(subject)][0])
+    rows = np.flatnonzero(words if words.any() else able)
     most = maps.values[found.layer, found.head].max(axis=1)
     return int(rows[most[rows].argmax()])
 
@@ -116,8 +82,8 @@ def _asks_where(subject: Subject) -> str:
     found, maps = clearest(subject), maps_of(subject)
     token = maps.query_tokens[_query(subject)]
     return (
-        f"Head {found.head} of layer {found.layer} has a habit: on average it gives {found.share:.0%} of "
-        f"its attention to {HABITS[found.habit]}. Which token does {quoted(token)}, at position "
+        f"Head {found.head} of layer {found.layer} has a habit: on average a token gives {found.share:.0%} "
+        f"of its attention in it to {HABITS[found.habit]}. Which token does {quoted(token)}, at position "
         f"{_query(subject)}, look at most in it? Click it."
     )
 
@@ -128,10 +94,15 @@ def _row(subject: Subject) -> list[float | None]:
     return [float(w) if is_open else None for w, is_open in zip(weights, maps.allowed[query], strict=True)]
 
 
+def _asked_cell(subject: Subject) -> tuple[int, int]:
+    found, query = clearest(subject), _query(subject)
+    return query, int(maps_of(subject).values[found.layer, found.head, query].argmax())
+
+
 def _reason_where(subject: Subject) -> str:
-    found, maps, query = clearest(subject), maps_of(subject), _query(subject)
+    found, maps = clearest(subject), maps_of(subject)
+    query, key = _asked_cell(subject)
     weights = maps.values[found.layer, found.head, query]
-    key = int(weights.argmax())
     follows = (
         ("itself", key == query),
         ("the token before", key == query - 1),
@@ -165,11 +136,34 @@ def _grid(subject: Subject) -> NDArray[np.float64]:
     return habits
 
 
+def _grid_of(subject: Subject, values: NDArray[np.float32], theme: Theme) -> go.Figure:
+    maps = maps_of(subject)
+    return attention_grid(values, maps.query_tokens, maps.key_tokens, theme=theme, closed=closed_cells(maps))
+
+
+def _head_of(subject: Subject, values: NDArray[np.float32], theme: Theme) -> go.Figure:
+    maps = maps_of(subject)
+    return attention_heatmap(
+        values, maps.query_tokens, maps.key_tokens, theme=theme, closed=closed_cells(maps)
+    )
+
+
+def _average(subject: Subject, theme: Theme) -> go.Figure:
+    return _head_of(subject, maps_of(subject).values[clearest(subject).layer].mean(axis=0), theme)
+
+
+def _doing_so(subject: Subject, theme: Theme) -> go.Figure:
+    """The head that has the habit most."""
+    grid = _grid(subject)
+    layer, head = np.unravel_index(int(grid.argmax()), grid.shape)
+    return _head_of(subject, maps_of(subject).values[layer, head], theme)
+
+
 def _reason_which(subject: Subject) -> str:
     grid = _grid(subject)
     layer, head = np.unravel_index(int(grid.argmax()), grid.shape)
     return (
-        f"Head {head} of layer {layer} does so most, with {grid.max():.0%}; the mean of all heads is "
+        f"In head {head} of layer {layer}, with {grid.max():.0%}; the mean of all heads is "
         f"{grid.mean():.0%}. Heads of one layer start alike and grow apart in training, because two heads "
         "that do the same are of less use than two that don't."
     )
@@ -198,7 +192,7 @@ LESSON = Lesson(
                     f"{subject.config.n_heads} heads. How many numbers has a query in one head?"
                 ),
                 answer=lambda subject: subject.config.d_head,
-                unit="numbers, d_head",
+                unit="numbers",
                 least=1,
                 most=lambda _: 100_000,
                 reason=lambda subject: (
@@ -209,10 +203,24 @@ LESSON = Lesson(
                     "d_model divided by the number of heads, so that several cost no more than one."
                 ),
             ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        lambda subject, theme: _grid_of(subject, maps_of(subject).values[:1], theme),
+                        "Your sentence in all heads of layer 0. A row is a token that looks, a column one "
+                        "that is looked at; the darker, the more.",
+                        "lesson-layer",
+                    ),
+                ),
+            ),
         ),
         Step(
             "Each with a habit",
-            lambda subject: f"**{ATTENTION_LABELS[attention_of(subject)]}** of your sentence.",
+            lambda subject: (
+                "Some heads look at the same place whatever the sentence says. This is about the "
+                f"**{ATTENTION_LABELS[attention_of(subject)].lower()}** of your sentence."
+            ),
             TokenQuestion(
                 name="habit",
                 asks=_asks_where,
@@ -228,21 +236,24 @@ LESSON = Lesson(
                     Viewing(
                         lambda subject: {
                             "attention": attention_of(subject),
+                            "view": "layer",
                             "layer": clearest(subject).layer,
                             "head": clearest(subject).head,
-                        }
+                            "cell": _asked_cell(subject),
+                        },
+                        views=("layer",),
                     ),
                 ),
             ),
         ),
         Step(
             "Who does what",
-            "",
+            "Nobody assigns these habits. Each head starts from random numbers, and training finds its own.",
             CellQuestion(
                 name="which",
                 asks=lambda subject: (
-                    "Each cell here is a head; layer 0 is the first that a sentence goes through. Which "
-                    f"head looks most at {HABITS[_other(subject)]}?"
+                    "Each cell here is a head; layer 0 is the first that a sentence goes through. In which "
+                    f"head does a token give most of its attention to {HABITS[_other(subject)]}, on average?"
                 ),
                 rows=lambda subject: [f"layer {layer}" for layer in range(maps_of(subject).n_layers)],
                 columns=lambda subject: [f"head {head}" for head in range(maps_of(subject).n_heads)],
@@ -252,10 +263,25 @@ LESSON = Lesson(
                 reason=_reason_which,
                 pointless=_one_token,
             ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        _doing_so,
+                        "That head with all its rows: look for the diagonal or the column of its habit.",
+                        "lesson-habit",
+                    ),
+                ),
+            ),
         ),
         Step(
             "Why not show their average?",
-            "",
+            lambda subject: (
+                "How sharp is a row? One that gives all its weight to one token is spread over 1; one that "
+                f"gives the same to all {len(maps_of(subject).key_tokens)} is spread over "
+                f"{len(maps_of(subject).key_tokens)}. Between them it is 2 to the power of its entropy in "
+                "bits."
+            ),
             NumberQuestion(
                 name="blur",
                 asks=lambda subject: (
@@ -280,12 +306,7 @@ LESSON = Lesson(
                         "",
                         (
                             Figure(
-                                lambda subject, theme: attention_grid(
-                                    maps_of(subject).values,
-                                    maps_of(subject).query_tokens,
-                                    maps_of(subject).key_tokens,
-                                    theme=theme,
-                                ),
+                                lambda subject, theme: _grid_of(subject, maps_of(subject).values, theme),
                                 "Every head, each with its own picture.",
                                 "lesson-heads",
                             ),
@@ -295,13 +316,7 @@ LESSON = Lesson(
                         "",
                         (
                             Figure(
-                                lambda subject, theme: attention_heatmap(
-                                    maps_of(subject).values[clearest(subject).layer].mean(axis=0),
-                                    maps_of(subject).query_tokens,
-                                    maps_of(subject).key_tokens,
-                                    theme=theme,
-                                    closed={"closed": ~maps_of(subject).allowed},
-                                ),
+                                _average,
                                 "The mean of the weights of that layer's heads.",
                                 "lesson-heads-averaged",
                             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,6 +18,8 @@ Answer: TypeAlias = int | float | list[int]
 """A token or an option by its index, a number, a cell as [row, column]: as JSON has it."""
 EQUAL = 1e-6
 """Values that differ by less, as a share of the largest, are equally right."""
+MOST_NAMED = 3
+"""Right tokens or cells that are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
             assert isinstance(given, int | float)
             allowed = max(question.within, question.share * abs(right), 1e-9)
             is_right = abs(given - right) <= allowed
-            said, is_so = (f"{_plain(value, question.step)} {question.unit}" for value in (given, right))
+            unit = f"({question.unit})" if question.is_quantity else question.unit
+            said, is_so = (f"{_plain(value, question.step)} {unit}" for value in (given, right))
         case ChoiceQuestion():
             assert isinstance(given, int)
             options, answer = question.options(subject), question.answer(subject)
@@ -95,8 +99,8 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
             assert isinstance(given, int)
             tokens, places = question.tokens(subject), right_places(question, subject)
             is_right = bool(places[given])
-            said, *rest = (_at(tokens[place], place) for place in (given, *np.flatnonzero(places).tolist()))
-            is_so = " or ".join(rest)
+            said = _at(tokens[given], given)
+            is_so = _any_of([_at(tokens[at], at) for at in np.flatnonzero(places).tolist()], "tokens")
         case CellQuestion():
             assert isinstance(given, list)
             rows, columns, places = (
@@ -105,10 +109,11 @@ def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
                 right_places(question, subject),
             )
             is_right = bool(places[given[0], given[1]])
-            cells = [tuple(given), *map(tuple, np.argwhere(places).tolist()[:MOST_NAMED])]
-            said, *rest = (f"{quoted(rows[row])}, {quoted(columns[column])}" for row, column in cells)
-            more = int(places.sum()) - MOST_NAMED
-            is_so = " or ".join(rest) + (f" or one of {more} more" if more > 0 else "")
+            said, *right_cells = (
+                f"{quoted(rows[row])}, {quoted(columns[column])}"
+                for row, column in ((given[0], given[1]), *np.argwhere(places).tolist())
+            )
+            is_so = _any_of(right_cells, "cells")
         case _:
             raise TypeError(type(question).__name__)
     return Verdict(is_right, said, is_so, question.reason(subject))
@@ -131,16 +136,19 @@ def solution(question: Question, subject: Subject) -> Verdict:
     return replace(judge(question, subject, right), given="")
 
 
-MOST_NAMED = 3
-"""Right cells that are named; the others are counted."""
-
-
 def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> NDArray[np.float64]:
     """The values of the tokens (n,) or cells (rows, columns); NaN where nothing can be clicked."""
     values = question.values(subject)
     if isinstance(question, TokenQuestion):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return np.asarray(values, dtype=np.float64)
+
+
+def _any_of(places: Sequence[str], what: str) -> str:
+    """One place, or several that are equally right."""
+    if len(places) > MOST_NAMED:
+        return f"any of the {len(places)} {what} that are marked ✓"
+    return places[0] if len(places) == 1 else f"{' or '.join(places)}, which are equally right"
 
 
 def _at(token: str, place: int) -> str:

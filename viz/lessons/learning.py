@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.analysis.edited import effect_of
 from transformer.data.tasks.symbols import REVERSE, SYMBOLS
-from viz.lessons.parts import Lesson, NumberQuestion, Onward, Shown, Step, TokenQuestion, Training
+from viz.figures.bars import token_bars
+from viz.lessons.parts import (
+    Contrast,
+    Figure,
+    Lesson,
+    NumberQuestion,
+    Onward,
+    Shown,
+    Step,
+    TokenQuestion,
+    Training,
+)
 from viz.lessons.subject import Subject, quoted
+from viz.lessons.twins import SEED, too_large
 
 FALLBACK = tuple("m7a3k2")
 """The row where the reader's words are too few."""
@@ -48,6 +65,38 @@ def _no_steps(subject: Subject) -> str:
         if subject.run.steps
         else "This model has no generator, so it gives no probabilities and has no such loss."
     )
+
+
+def _told(subject: Subject, probabilities: NDArray[np.floating], who: str, name: str) -> Shown:
+    """What a model gives the tokens of the run."""
+    tokens = [_token(subject, step.token_id) for step in subject.run.steps]
+    loss = -float(np.log(np.maximum(probabilities, 1e-30)).mean())
+    return Shown(
+        f"The mean loss of {who} is **{loss:.2f}** nats.",
+        (
+            Figure(
+                lambda _, theme: token_bars(probabilities, tokens, theme=theme, quantity="probability"),
+                f"The probability that {who} gives to each token of the run.",
+                f"lesson-{name}",
+            ),
+        ),
+    )
+
+
+def _before(subject: Subject) -> Shown:
+    if why := _no_steps(subject) or too_large(subject, deep=False):
+        return Shown(why)
+    twin = subject.twin(SEED, subject.config.norm_position)
+    probabilities = effect_of(twin, subject.run, {}).probabilities.numpy()
+    told = _told(subject, probabilities, "a model with random weights", "before-training")
+    return replace(told, text=f"{told.text} It knows nothing either, but what it prefers by chance differs.")
+
+
+def _as_it_is(subject: Subject) -> Shown:
+    if why := _no_steps(subject):
+        return Shown(why)
+    probabilities = np.array([step.probability for step in subject.run.steps])
+    return _told(subject, probabilities, "this model", "as-it-is")
 
 
 def _asks_loss(subject: Subject) -> str:
@@ -106,7 +155,8 @@ LESSON = Lesson(
         ),
         Step(
             "Before the first update",
-            "",
+            "A change of all weights by a little, along the gradient, is an **update**; training consists "
+            "of thousands of them. Where does it begin?",
             NumberQuestion(
                 name="chance",
                 asks=lambda subject: (
@@ -124,6 +174,9 @@ LESSON = Lesson(
                     "far above, something is wrong with the first weights; if it is near 0 at once, the "
                     "model sees the answers."
                 ),
+            ),
+            contrast=Contrast(
+                "The tokens of your run", {"Before training": _before, "This model": _as_it_is}
             ),
         ),
         Step(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.analysis.attention_maps import (
+    FUTURE,
     MODULES,
     Attention,
     attention_record,
@@ -18,7 +19,7 @@ from transformer.analysis.attention_maps import (
 )
 from transformer.analysis.edited import edited_records
 from transformer.model.masks import causal_mask
-from viz.figures.masks import weights_of_row
+from viz.figures.masks import mask_matrix, weights_of_row
 from viz.figures.numbers import number
 from viz.lessons.parts import (
     CellQuestion,
@@ -217,7 +218,7 @@ LESSON = Lesson(
         ),
         Step(
             "How many are open?",
-            "",
+            "What is left open is what each row may use.",
             NumberQuestion(
                 name="open",
                 asks=lambda subject: (
@@ -235,6 +236,21 @@ LESSON = Lesson(
                     "past."
                 ),
                 pointless=_no_decoder,
+            ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        lambda subject, theme: mask_matrix(
+                            {FUTURE: _closed(subject).astype(np.bool_)},
+                            subject.run.trace.tgt_tokens[0],
+                            subject.run.trace.tgt_tokens[0],
+                            theme=theme,
+                        ),
+                        "The causal mask of your target: a row may look at itself and at what is before it.",
+                        "lesson-causal-mask",
+                    ),
+                ),
             ),
         ),
         Step(
@@ -270,8 +286,9 @@ LESSON = Lesson(
         ),
         Step(
             "Padding",
-            "Sentences of a batch are filled up to one length. What fills them up means nothing, and must "
-            "change nothing: the **padding mask** closes its columns.",
+            "Several sentences go through a model at once, as a **batch**, and are filled up to one length. "
+            "What fills them up, the **padding**, means nothing and must change nothing: the **padding "
+            "mask** closes its columns.",
             NumberQuestion(
                 name="padding",
                 asks=(

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import (
-    MODULES,
-    Attention,
-    AttentionMaps,
-    attention_maps,
-    attention_record,
-    attentions,
-)
+from transformer.analysis.attention_maps import MODULES, attention_maps, closed_cells
 from viz.figures.attention import attention_heatmap
+from viz.figures.bars import token_bars
 from viz.figures.dot_product import dot_product_terms
 from viz.figures.numbers import number
 from viz.lessons.parts import (
@@ -28,101 +21,21 @@ from viz.lessons.parts import (
     Onward,
     Shown,
     Step,
+    Text,
     TokenQuestion,
     Viewing,
 )
+from viz.lessons.row import Row, row_of
 from viz.lessons.subject import Subject, in_sum, quoted, table
 from viz.theme import Theme
 
-Array = NDArray[np.float32]
 WITHIN, SHARE = 0.02, 0.05
 """How exact is what one computes by hand of rounded numbers."""
-
-
-class Row(NamedTuple):
-    """One query of one head of the first layer.
-
-    Attributes:
-        attention, head, query: which.
-        q: (d_head,).
-        k, v: (K, d_head), of all keys.
-        scores, weights: (K,), the scores before the mask.
-        is_open: (K,), which keys it may look at.
-        z: (d_head,), what the head puts out for it.
-        tokens: K keys, and the query's own.
-    """
-
-    attention: Attention
-    head: int
-    query: int
-    q: Array
-    k: Array
-    v: Array
-    scores: Array
-    weights: Array
-    is_open: NDArray[np.bool_]
-    z: Array
-    tokens: tuple[str, ...]
-    token: str
-
-    @property
-    def first(self) -> int:
-        """The key that it looks at most."""
-        return int(self.weights.argmax())
-
-    @property
-    def second(self) -> int:
-        """The key that comes next."""
-        return int(np.argsort(self.weights)[-2])
-
-
-def row_of(subject: Subject) -> Row:
-    """The row of the first layer in which the choice is clearest."""
-    return subject.kept("one head", lambda: _row(subject))
-
-
-def _row(subject: Subject) -> Row:
-    trace = subject.run.trace
-    attention = attentions(trace)[0]
-    maps = attention_maps(trace, attention, "weights", layer=0)
-    sharpest, query, _ = np.unravel_index(
-        int(np.where(_worth_asking(subject, maps), maps.values[0], -1).argmax()), maps.values[0].shape
-    )
-    record = attention_record(trace, attention, 0)
-    shared = record.q.shape[1] // record.k.shape[1]
-    return Row(
-        attention=attention,
-        head=int(sharpest),
-        query=int(query),
-        q=record.q[0, sharpest, query].numpy(),
-        k=record.k[0, sharpest // shared].numpy(),
-        v=record.v[0, sharpest // shared].numpy(),
-        scores=record.scores[0, sharpest, query].numpy(),
-        weights=record.weights[0, sharpest, query].numpy(),
-        is_open=maps.allowed[query],
-        z=record.z[0, sharpest, query].numpy(),
-        tokens=maps.key_tokens,
-        token=maps.query_tokens[query],
-    )
 
 
 def _chosen_cell(row: Row) -> dict[str, object]:
     """What the viewer begins with."""
     return {"attention": row.attention, "layer": 0, "head": row.head, "cell": (row.query, row.first)}
-
-
-def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
-    """(Q, K): cells between two different words; where there are none, of rows that have a choice."""
-    words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
-    others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
-    between = maps.allowed & words[:, None] & words & others
-    has_choice = maps.allowed & (maps.allowed.sum(axis=1, keepdims=True) > 1)
-    return next((cells for cells in (between, has_choice) if cells.any()), maps.allowed)
-
-
-def _raw(row: Row) -> float:
-    """The product of the query with the key it looks at most."""
-    return float(row.q.astype(np.float64) @ row.k[row.first])
 
 
 def _scaled(subject: Subject) -> str:
@@ -145,13 +58,24 @@ def _asks_where(subject: Subject) -> str:
 def _reason_where(subject: Subject) -> str:
     row = row_of(subject)
     best = quoted(row.tokens[row.first])
-    if few := _few(row):
-        return few
     return (
         f"{best} gets {row.weights[row.first]:.0%} of the attention. Its key answers this head's query "
         f"best: their score is {number(row.scores[row.first], 2)}, the next is "
         f"{number(row.scores[row.second], 2)}, that of {quoted(row.tokens[row.second])}. Nobody told the "
-        "head to look there: W_Q and W_K were learned, together with everything else."
+        "head to look there: W_Q and W_K were learned, together with everything else.\n\n" + _two_ways(row)
+    )
+
+
+def _two_ways(row: Row) -> str:
+    """Why query and key are not one vector, in this run's numbers."""
+    if row.first == row.query:
+        return ""
+    one, other = quoted(row.token), quoted(row.tokens[row.first])
+    return (
+        f"And why not one vector for both? The query of {one} times the key of {other} is "
+        f"{number(row.product, 2)}; the query of {other} times the key of {one} is "
+        f"{number(row.product_back, 2)}. With one vector for both the two would be equal: a token could not "
+        "find another without being found by it just as well."
     )
 
 
@@ -160,8 +84,8 @@ def _asks_score(subject: Subject) -> str:
     width = len(row.q)
     return (
         f"The query of {quoted(row.token)} and the key of {quoted(row.tokens[row.first])} have {width} "
-        f"numbers each. Multiplied number by number and added up they give **{number(_raw(row), 2)}**. The "
-        "head divides "
+        f"numbers each. Multiplied number by number and added up they give **{number(row.product, 2)}**. "
+        "The head divides "
         rf"that by $\sqrt{{d_{{head}}}} = \sqrt{{{width}}} = {math.sqrt(width):.2f}$. What is the score?"
     )
 
@@ -173,9 +97,9 @@ def _reason_score(subject: Subject) -> str:
         ""
         if subject.config.positions != "relative"
         else " (the model then adds its bias for the distance: "
-        f"{number(row.scores[row.first] - _raw(row) / width, 2)})"
+        f"{number(row.scores[row.first] - row.product / width, 2)})"
     )
-    return f"{number(_raw(row), 2)} / {width:.2f} = {number(_raw(row) / width, 2)}{bias}."
+    return f"{number(row.product, 2)} / {width:.2f} = {number(row.product / width, 2)}{bias}."
 
 
 def _terms(subject: Subject, theme: Theme) -> go.Figure:
@@ -192,7 +116,8 @@ def _asks_ratio(subject: Subject) -> str:
         f"{quoted(row.tokens[other])} {number(row.scores[other], 2)}: {number(difference, 2)} less. Softmax "
         "takes "
         r"$e^{\text{score}}$ of each and divides by their sum, so a difference of scores becomes a "
-        f"**ratio** of weights. How many times as much weight does {quoted(row.tokens[one])} get?"
+        f"**ratio** of weights. How many times the weight of {quoted(row.tokens[other])} does "
+        f"{quoted(row.tokens[one])} get?"
     )
 
 
@@ -211,6 +136,23 @@ def _reason_ratio(subject: Subject) -> str:
     )
 
 
+def _bars(subject: Subject, *, of_weights: bool) -> Shown:
+    row = row_of(subject)
+    tokens = [token for token, is_open in zip(row.tokens, row.is_open, strict=True) if is_open]
+    values = (row.weights if of_weights else row.scores)[row.is_open]
+    quantity = "weight" if of_weights else "score"
+    return Shown(
+        "",
+        (
+            Figure(
+                lambda _, theme: token_bars(values, tokens, theme=theme, quantity=quantity),
+                "The row after the softmax." if of_weights else "The row before the softmax.",
+                f"lesson-row-{quantity}s",
+            ),
+        ),
+    )
+
+
 def _asks_output(subject: Subject) -> str:
     row = row_of(subject)
     order = np.argsort(row.weights)[::-1][:3]
@@ -222,8 +164,7 @@ def _asks_output(subject: Subject) -> str:
         "\n"
         + table(("token", "weight", "value, first number"), rows)
         + f"\n\nAll others together add {number(rest, 3)}. What is the first number that the head puts out "
-        "for "
-        f"{quoted(row.token)}?"
+        f"for {quoted(row.token)}?"
     )
 
 
@@ -235,14 +176,43 @@ def _reason_output(subject: Subject) -> str:
     return f"{terms} + the rest = {number(row.z[0], 3)}."
 
 
-def _head(values: str, subject: Subject, theme: Theme) -> go.Figure:
+def _all_rows(subject: Subject, *, equal: bool) -> Figure:
     row = row_of(subject)
     maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
     head = maps.values[0, row.head]
-    if values == "equal":
+    if equal:
         head = (maps.allowed / np.maximum(maps.allowed.sum(axis=1, keepdims=True), 1)).astype(np.float32)
-    return attention_heatmap(
-        head, maps.query_tokens, maps.key_tokens, theme=theme, closed={"closed": ~maps.allowed}
+    return Figure(
+        lambda _, theme: attention_heatmap(
+            head, maps.query_tokens, maps.key_tokens, theme=theme, closed=closed_cells(maps)
+        ),
+        "The same weight for all." if equal else "The weights of the head.",
+        "lesson-equal" if equal else "lesson-head",
+    )
+
+
+def _asks_for_score(
+    name: str,
+    asks: Text,
+    reason: Callable[[Subject], str],
+    answer: Callable[[Subject], float],
+    pointless: Callable[[Subject], str] = lambda _: "",
+    instead: NumberQuestion | None = None,
+) -> NumberQuestion:
+    return NumberQuestion(
+        name=name,
+        asks=asks,
+        answer=answer,
+        unit="score",
+        is_quantity=True,
+        least=-10_000,
+        most=lambda _: 10_000,
+        step=0.01,
+        within=WITHIN,
+        share=SHARE,
+        reason=reason,
+        pointless=pointless,
+        instead=instead,
     )
 
 
@@ -255,9 +225,13 @@ LESSON = Lesson(
             "Every token asks, every token answers",
             "Attention is how tokens take in what others hold. Each token makes three vectors of its own: a "
             "**query**, what it looks for; a **key**, by which others find it; and a **value**, what it "
-            "hands over where it is found. Three, because what a token looks for, how it is found, and what "
-            "it then has to say are three different things: an adjective looks for its noun, and not for "
-            "adjectives like itself.",
+            "hands over where it is found. Each is a **projection**: the token's vector times a matrix of "
+            "learned numbers, W_Q, W_K or W_V. Three, because what a token looks for, how it is found, and "
+            "what it then has to say are three different things: an adjective looks for its noun, and not "
+            "for adjectives like itself.\n"
+            "\n"
+            "One such comparison, with matrices of its own, is a **head**. A **layer** has several; heads, "
+            "layers and positions are counted from 0.",
             TokenQuestion(
                 name="where",
                 asks=_asks_where,
@@ -268,6 +242,7 @@ LESSON = Lesson(
                 ],
                 unit="attention weight",
                 reason=_reason_where,
+                pointless=lambda subject: _few(row_of(subject)),
             ),
             Shown(
                 "This is the head with all its rows. Yours is one of them; point at a cell to see its "
@@ -280,35 +255,23 @@ LESSON = Lesson(
             "How well a key answers a query is one number, their **dot product**: large where both have "
             "large numbers of the same sign in the same places. The paper divides it by √d_head, for a "
             "reason that the next lesson shows.",
-            NumberQuestion(
-                name="score",
-                asks=_asks_score,
-                answer=lambda subject: _raw(row_of(subject)) / math.sqrt(len(row_of(subject).q)),
-                unit="score",
-                least=-10_000,
-                most=lambda _: 10_000,
-                step=0.01,
-                within=WITHIN,
-                share=SHARE,
-                reason=_reason_score,
+            _asks_for_score(
+                "score",
+                _asks_score,
+                _reason_score,
+                lambda subject: row_of(subject).product / math.sqrt(len(row_of(subject).q)),
                 pointless=_scaled,
-                instead=NumberQuestion(
-                    name="score-unscaled",
-                    asks=lambda subject: (
-                        f"The product is {number(_raw(row_of(subject)), 2)}, and this model does not divide "
-                        "it. Without any bias, what is the score?"
+                instead=_asks_for_score(
+                    "score-unscaled",
+                    lambda subject: (
+                        f"The product is {number(row_of(subject).product, 2)}, and this model does not "
+                        "divide it. Without any bias, what is the score?"
                     ),
-                    answer=lambda subject: _raw(row_of(subject)),
-                    unit="score",
-                    least=-10_000,
-                    most=lambda _: 10_000,
-                    step=0.01,
-                    within=WITHIN,
-                    share=SHARE,
-                    reason=lambda subject: (
-                        f"The score is the product, {number(_raw(row_of(subject)), 2)}. Models like T5 have "
-                        "learned weights so small that nothing has to be divided."
+                    lambda subject: (
+                        f"The score is the product, {number(row_of(subject).product, 2)}. Models like T5 "
+                        "have learned weights so small that nothing has to be divided."
                     ),
+                    lambda subject: row_of(subject).product,
                 ),
             ),
             Shown(
@@ -339,6 +302,13 @@ LESSON = Lesson(
                 reason=_reason_ratio,
                 pointless=lambda subject: _few(row_of(subject)),
             ),
+            contrast=Contrast(
+                "Of this row",
+                {
+                    "its scores": lambda subject: _bars(subject, of_weights=False),
+                    "its weights": lambda subject: _bars(subject, of_weights=True),
+                },
+            ),
         ),
         Step(
             "What is handed over",
@@ -348,6 +318,7 @@ LESSON = Lesson(
                 asks=_asks_output,
                 answer=lambda subject: float(row_of(subject).z[0]),
                 unit="first number of z",
+                is_quantity=True,
                 least=-1_000,
                 most=lambda _: 1_000,
                 step=0.001,
@@ -362,18 +333,11 @@ LESSON = Lesson(
             Contrast(
                 "What would be lost if nothing were compared?",
                 {
-                    "This head": Shown(
-                        "",
-                        (Figure(lambda s, t: _head("own", s, t), "The weights of the head.", "lesson-head"),),
-                    ),
-                    "All weights equal": Shown(
+                    "This head": lambda subject: Shown("", (_all_rows(subject, equal=False),)),
+                    "All weights equal": lambda subject: Shown(
                         "Without queries and keys each token gets the same average of all values: a bag of "
                         "words, in which nobody knows what belongs to what.",
-                        (
-                            Figure(
-                                lambda s, t: _head("equal", s, t), "The same weight for all.", "lesson-equal"
-                            ),
-                        ),
+                        (_all_rows(subject, equal=True),),
                     ),
                 },
             ),

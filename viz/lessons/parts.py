@@ -168,6 +168,7 @@ class NumberQuestion(Question):
     Attributes:
         answer: the right one.
         unit: what is counted or measured.
+        is_quantity: whether `unit` names what the number is, as "score" does; "tokens" says what is counted.
         least, most: what can be typed.
         step: 1 for whole numbers.
         within: how far off a right answer may be.
@@ -181,6 +182,7 @@ class NumberQuestion(Question):
     step: float = 1.0
     within: float = 0.0
     share: float = 0.0
+    is_quantity: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from transformer.run import Run, force, read
 from viz.figures.bars import token_bars
 from viz.figures.numbers import number
 from viz.figures.positions import encoding_map
+from viz.lessons.judging import EQUAL
 from viz.lessons.parts import Contrast, Figure, Lesson, NumberQuestion, Onward, Shown, Step, TokenQuestion
 from viz.lessons.subject import Subject, quoted
 
@@ -158,11 +161,16 @@ def _asks_near(subject: Subject) -> str:
     )
 
 
+def _places(told: Mapping[int, float], value: float) -> str:
+    """The positions that have a value, in words."""
+    places = [str(at) for at, other in told.items() if abs(other - value) <= EQUAL * abs(value)]
+    return f"position {places[0]}" if len(places) == 1 else f"positions {' and '.join(places)} alike"
+
+
 def _reason_near(subject: Subject) -> str:
     values = closeness(subject)
     told = {position: value for position, value in enumerate(values) if value is not None}
-    best = max(told, key=lambda position: told[position])
-    worst = min(told, key=lambda position: told[position])
+    best, worst = (_places(told, value) for value in (max(told.values()), min(told.values())))
     what = {
         "sinusoidal": "the cosine between the two encodings is",
         "learned": "the cosine between the two learned vectors is",
@@ -170,8 +178,8 @@ def _reason_near(subject: Subject) -> str:
         "rotary": "the mean cosine of the angles between them is",
     }[subject.config.positions]
     return (
-        f"Position {best}: {what} {number(told[best], 2)}; the farthest is position {worst}, with "
-        f"{number(told[worst], 2)}. This model {HOW[subject.config.positions]}."
+        f"{best[0].upper()}{best[1:]}: {what} {number(max(told.values()), 2)}; the farthest is {worst}, "
+        f"with {number(min(told.values()), 2)}. This model {HOW[subject.config.positions]}."
     )
 
 
@@ -254,7 +262,8 @@ LESSON = Lesson(
         ),
         Step(
             "Shuffle the words",
-            "",
+            "What would a model be that is told no positions? Try it: swap two words and see which numbers "
+            "change.",
             NumberQuestion(
                 name="swap",
                 asks=_asks_swap,
@@ -288,6 +297,7 @@ LESSON = Lesson(
                 ),
                 answer=similarity,
                 unit="mean absolute cosine",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1,
                 step=0.01,

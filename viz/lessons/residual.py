@@ -179,9 +179,10 @@ LESSON = Lesson(
     steps=(
         Step(
             "Everything is a sum",
-            "A token's vector is never replaced on its way up. Each **sublayer** reads it and *adds* "
-            "something to it: that is the residual stream. So the path from the embedding to the output is "
-            "open all along, for the numbers upwards and for the gradient downwards.",
+            "A layer consists of **sublayers**: attention, and a feed-forward, which this lesson comes to. "
+            "None of them replaces a token's vector on its way up. Each reads it and *adds* something to "
+            "it: that is the **residual stream**. So the way from the embedding to the output is open all "
+            "along, upwards for the numbers, and downwards for what the model learns from.",
             CellQuestion(
                 name="added",
                 asks=lambda subject: (
@@ -211,13 +212,16 @@ LESSON = Lesson(
             lambda subject: (
                 "Sums may grow. Before a sublayer reads the stream, or after it has added to it, a **norm** "
                 "brings each token's numbers to one size; in this model it stands "
-                f"{'before' if subject.config.norm_position == 'pre' else 'after'}."
+                f"{'before' if subject.config.norm_position == 'pre' else 'after'}. Then it multiplies each "
+                "number by one that was learned, γ"
+                + ("." if norm_of(subject).mean is None else ", and adds another, β.")
             ),
             NumberQuestion(
                 name="norm",
                 asks=_asks_norm,
                 answer=normalized,
                 unit="normalised number",
+                is_quantity=True,
                 least=-1_000,
                 most=lambda _: 1_000,
                 step=0.01,

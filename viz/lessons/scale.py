@@ -11,8 +11,8 @@ from transformer.analysis.attention_maps import attention_maps, attention_record
 from viz.figures.norms import value_distribution
 from viz.figures.numbers import number
 from viz.figures.scale import softmax_by_divisor
-from viz.lessons.one_head import Row, row_of
 from viz.lessons.parts import ChoiceQuestion, Dial, Figure, Lesson, NumberQuestion, Onward, Shown, Step
+from viz.lessons.row import Row, row_of
 from viz.lessons.subject import Subject, quoted
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
@@ -105,10 +105,9 @@ def _reason_largest(subject: Subject) -> str:
     difference = float(products[-1] - products[-2])
     return (
         f"It would be {other:.4f} in the place of {own:.4f}. The two largest products are "
-        f"{number(products[-1], 2)} and {number(products[-2], 2)}: softmax turns their difference into a "
-        "ratio, "
-        rf"$e^{{{number(difference, 2)}}} \approx {_in_powers(difference)}$ "
-        "undivided."
+        f"{number(products[-1], 2)} and {number(products[-2], 2)}. Softmax turns a difference of scores "
+        "into a ratio of weights: undivided, "
+        rf"$e^{{{number(difference, 2)}}} \approx {_in_powers(difference)}$ to 1."
     )
 
 
@@ -168,7 +167,8 @@ LESSON = Lesson(
         Step(
             "Long vectors have large products",
             "A score is a sum of as many terms as the head is wide. Suppose that all numbers of queries and "
-            "keys have mean 0, variance 1 and nothing to do with each other.",
+            "keys have mean 0, variance 1 and nothing to do with each other. The **standard deviation**, "
+            "the root of the variance, says how far numbers typically are from their mean.",
             NumberQuestion(
                 name="spread",
                 asks=lambda subject: (
@@ -177,6 +177,7 @@ LESSON = Lesson(
                 ),
                 answer=_root,
                 unit="standard deviation",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 100_000,
                 step=0.1,
@@ -208,6 +209,7 @@ LESSON = Lesson(
                 asks=_asks_largest,
                 answer=lambda subject: float(weights_of(row_of(subject), _other_divisor(subject)).max()),
                 unit="weight",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1,
                 step=0.01,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from transformer.decoding.beam_tree import BeamTree
 from transformer.decoding.sampling import sampling_distribution
 from transformer.run import draw_target, search
+from viz.figures.bars import token_bars
 from viz.figures.decoding import next_words
 from viz.figures.numbers import number
 from viz.lessons.parts import (
@@ -25,6 +27,7 @@ from viz.lessons.parts import (
     TokenQuestion,
 )
 from viz.lessons.subject import Subject, quoted, table
+from viz.theme import Theme
 
 BEAM_SIZE = 4
 TEMPERATURES = (0.1, 0.5, 1.0, 1.5, 2.0, 4.0)
@@ -101,6 +104,23 @@ def _reason_candidate(subject: Subject) -> str:
     )
 
 
+def _next(subject: Subject, theme: Theme) -> go.Figure:
+    step = subject.run.steps[doubtful(subject)]
+    names = [subject.loaded.target.token(token_id) for token_id in step.top_ids]
+    chosen = step.top_ids.index(step.token_id) if step.token_id in step.top_ids else None
+    return next_words(names, np.array(step.top_probabilities), chosen=chosen, theme=theme)
+
+
+def _falling(subject: Subject, theme: Theme) -> go.Figure:
+    steps = subject.run.steps
+    return token_bars(
+        np.cumprod([step.probability for step in steps]),
+        [subject.loaded.target.token(step.token_id) for step in steps],
+        theme=theme,
+        quantity="probability up to here",
+    )
+
+
 def _asks_whole(subject: Subject) -> str:
     shown = subject.run.steps[:12]
     steps = " · ".join(f"{step.probability:.3f}" for step in shown)
@@ -117,8 +137,8 @@ def _reason_whole(subject: Subject) -> str:
     total = log_probability(subject)
     return (
         f"They are multiplied: {math.exp(total):.2%}. Even a sentence of which every word is likely is not: "
-        f"there are so many sentences. Programs add logarithms instead, here {number(total, 2)} nats, "
-        "because products of many small numbers become 0 in a computer."
+        "there are so many sentences. Programs add natural logarithms instead, whose unit is the nat, here "
+        f"{number(total, 2)} nats, because products of many small numbers become 0 in a computer."
     )
 
 
@@ -138,9 +158,9 @@ def _reason_beam(subject: Subject) -> str:
         )
     return (
         f"Another: {_written(subject, best.ids)} has {number(best.log_probability, 2)} nats, greedy's "
-        f"{_written(subject, greedy_ids(subject))} {number(own, 2)}. It begins with a token that is less "
-        "probable, or was cut short, and is more probable as a whole. More probable need not be better: the "
-        "most probable sentence is often a short one, which is what the length penalty is for."
+        f"{_written(subject, greedy_ids(subject))} {number(own, 2)}. Somewhere it takes a token that is "
+        "less probable, and what follows makes up for it. More probable need not be better: the most "
+        "probable sentence is often a short one, which is what the length penalty is for."
     )
 
 
@@ -196,7 +216,8 @@ LESSON = Lesson(
     steps=(
         Step(
             "One step",
-            "",
+            "A sentence is written one token at a time. At each step the model gives every token of its "
+            "vocabulary a probability of coming next, and one of them is taken.",
             TokenQuestion(
                 name="candidate",
                 asks=lambda subject: (
@@ -210,10 +231,11 @@ LESSON = Lesson(
                 unit="probability",
                 reason=_reason_candidate,
             ),
+            Shown("", (Figure(_next, "The best candidates of that step.", "lesson-candidates"),)),
         ),
         Step(
             "The whole sentence",
-            "",
+            "What does a model that gives probabilities of single tokens say of a whole sentence?",
             NumberQuestion(
                 name="whole",
                 asks=_asks_whole,
@@ -225,6 +247,16 @@ LESSON = Lesson(
                 within=1,
                 share=0.05,
                 reason=_reason_whole,
+            ),
+            Shown(
+                "",
+                (
+                    Figure(
+                        _falling,
+                        "The probability of the sentence up to each token: it can only fall.",
+                        "lesson-whole",
+                    ),
+                ),
             ),
         ),
         Step(

@@ -23,12 +23,13 @@ from viz.lessons.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.subject import Subject, quoted, table
 from viz.theme import Theme
 
 N_CANDIDATES = 6
 N_NEIGHBOURS = 8
-_WORDS = re.compile(r"\w+")
+MOST_LISTED = 24
+_WORDS = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def is_encoder(subject: Subject) -> bool:
@@ -123,7 +124,7 @@ def _scaled_words(subject: Subject) -> str:
 def _reason_count(subject: Subject) -> str:
     ids = ids_of(subject)
     n_words = len(_WORDS.findall(subject.text))
-    pieces = " ".join(f"{quoted(_name(subject, index))}" for index in ids[:24])
+    pieces = " ".join(f"{quoted(_name(subject, index))}" for index in ids[:MOST_LISTED])
     kind = {
         "word": "This model knows whole words and signs, and calls what it does not know unknown.",
         "sub-word": (
@@ -133,8 +134,22 @@ def _reason_count(subject: Subject) -> str:
         "token": "This model came without a tokenizer: you type the ids themselves.",
     }[coder_of(subject).unit]
     return (
-        f"{len(ids)}: {pieces}{' …' if len(ids) > 24 else ''}. The sentence has {n_words} words; signs "
-        f"count too, and the model's own marks, such as an end. {kind}"
+        f"{len(ids)}: {pieces}{' …' if len(ids) > MOST_LISTED else ''}. Your sentence has {n_words} "
+        f"word{'s' * (n_words != 1)}; signs count too, and the model's own marks, such as an end. {kind}"
+    )
+
+
+def _listed(subject: Subject) -> str:
+    """The tokens with their ids."""
+    ids = ids_of(subject)
+    rows = [
+        (quoted(_name(subject, index)), str(position), f"{index:,}")
+        for position, index in enumerate(ids[:MOST_LISTED])
+    ]
+    more = f"\n\nand {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
+    return (
+        "This is what the model reads: of each token only its number in the vocabulary, and where it stands."
+        "\n\n" + table(("token", "position", "id"), rows) + more
     )
 
 
@@ -189,7 +204,8 @@ LESSON = Lesson(
     steps=(
         Step(
             "A sentence in pieces",
-            "A model reads no letters. A **tokenizer** cuts the text into **tokens** of a fixed vocabulary.",
+            "A model reads no letters. A **tokenizer** cuts the text into **tokens** of a fixed vocabulary: "
+            "words, parts of words and signs. Most models add marks of their own, such as one for the end.",
             NumberQuestion(
                 name="count",
                 asks="How many tokens does your sentence become, the model's own marks included?",
@@ -199,14 +215,17 @@ LESSON = Lesson(
                 most=lambda _: 10_000,
                 reason=_reason_count,
             ),
+            lambda subject: Shown(_listed(subject)),
         ),
         Step(
             "From ids to vectors",
             lambda subject: (
                 f"Each token has an **id**, its row in a table of {table_of(subject).shape[0]:,} × "
                 f"{table_of(subject).shape[1]:,} learned numbers: the **embedding**. {_followed(subject)} "
-                f"has the id {ids_of(subject)[place_of(subject)]:,}. That number means nothing; its row is "
-                "all that the model knows of the word."
+                f"has the id {ids_of(subject)[place_of(subject)]:,}. That number means nothing; its row, "
+                "the token's **vector**, is all that the model knows of the word. How near two vectors are "
+                "is told by the **cosine** of the angle between them: 1 where they point the same way, 0 "
+                "where they are at right angles, −1 where they are opposite."
             ),
             TokenQuestion(
                 name="neighbour",
@@ -231,19 +250,21 @@ LESSON = Lesson(
             ),
         ),
         Step(
-            "A map of words",
-            "Here are your tokens and the neighbours of one of them, as points: the two directions of the "
-            "table in which these rows differ most. Near on the map is near among the vectors, as far as a "
-            "plane can show it.",
+            "Long and short, near and far",
+            lambda subject: (
+                "A vector also has a **length**: the root of the sum of its squared numbers. How many "
+                f"numbers a token's vector has is called d_model, here {subject.config.d_model}. Before the "
+                "first layer reads an embedding, many models make it longer."
+            ),
             NumberQuestion(
                 name="scale",
                 asks=lambda subject: (
                     f"The vector of {_followed(subject)} has the length {_length(subject):.2f}. "
-                    f"{_scaled_words(subject)} How long is it when it enters the stack, before positions "
-                    "are added?"
+                    f"{_scaled_words(subject)} How long is it then?"
                 ),
                 answer=lambda subject: _length(subject) * _scale(subject),
                 unit="length",
+                is_quantity=True,
                 least=0,
                 most=lambda _: 1e6,
                 step=0.1,
@@ -254,19 +275,20 @@ LESSON = Lesson(
                     f"{_length(subject) * _scale(subject):.2f}. "
                     + (
                         "Rows begin in training with a length of about 1, and positions with one of about "
-                        "√(d_model / 2): the factor makes both of one size (section 3.4 of the paper)."
+                        "√(d_model / 2): the factor makes both of about one size (section 3.4 of the paper)."
                         if _scale(subject) != 1
                         else "Other models, the paper's among them, multiply it by √d_model here."
                     )
                 ),
             ),
             Shown(
-                "",
+                "Here are your tokens and the neighbours of one of them, as points: the two directions of "
+                "the table in which these rows differ most. Near on the map is near among the vectors, as "
+                "far as a plane can show it.",
                 (
                     Figure(
                         _map,
-                        "The tokens of the sentence (filled) and the nearest neighbours (hollow), in the "
-                        "plane of the two largest singular values.",
+                        "The tokens of the sentence (filled) and the nearest neighbours (hollow).",
                         "lesson-embedding-map",
                     ),
                 ),

@@ -1,10 +1,12 @@
 """Mounts the client-side views with synthetic arrays; what is typed chooses which, and how large."""
 
+import numpy as np
 import streamlit as st
 
 from tests.browser.apps.asked import Asked
 from tests.browser.apps.synthetic import held_run, words
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.prediction import Board, Place, prediction
 from viz.components.token_strip import StripToken, token_strip
 from viz.pages.shared.attention_view import viewer
 from viz.theme import palette
@@ -49,7 +51,38 @@ def show_steps() -> None:
     decoding_steps(steps, colors=COLORS, key=f"steps {ASKED.text}", forced=forced)
 
 
-SHOW = {"viewer": show_viewer, "tokens": show_tokens, "steps": show_steps}
+def show_board() -> None:
+    """A board to predict on, of one row or more; every third place of it is closed."""
+    n_rows, n_columns = ASKED.number("rows", 0), ASKED.number("columns", 7)
+    values = (np.arange(max(1, n_rows) * n_columns, dtype=np.float64) + 1).reshape(-1, n_columns) / 7
+    values.flat[1::3] = np.nan
+    board = Board(
+        columns=words(n_columns),
+        rows=[f"layer {row}" for row in range(n_rows)],
+        axes=("layer", "token"),
+        values=values,
+        right=values == np.nanmax(values),
+        unit="weight",
+    )
+    key = f"board {ASKED.text}"
+    chosen = st.session_state.get(f"{key} chosen")
+
+    def keep(place: Place) -> None:
+        st.session_state[f"{key} chosen"] = place
+
+    prediction(
+        board,
+        colors=COLORS,
+        key=key,
+        title="Where does it look?",
+        chosen=chosen,
+        is_revealed=chosen is not None and ASKED.number("reveal", 1) == 1,
+        on_predict=keep,
+    )
+    st.text(f"predicted: {chosen}")
+
+
+SHOW = {"viewer": show_viewer, "tokens": show_tokens, "steps": show_steps, "board": show_board}
 COLORS = palette("light")
 st.set_page_config(layout="wide")
 ASKED = Asked()

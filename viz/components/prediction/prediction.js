@@ -55,7 +55,8 @@ class Prediction extends View {
       this.look = look;
       this.places = Array.from(open, (_, i) => this.button(i));
       this.at = Math.max(0, open.indexOf(1));
-      this.box.replaceChildren(rows.length ? this.matrix() : div("row", ...this.places));
+      const row = { class: "row", role: "group", "aria-label": this.data.title };
+      this.box.replaceChildren(rows.length ? this.matrix() : h("div", row, ...this.places));
     }
     if (chosen) this.at = chosen[0] * columns.length + chosen[1];
     this.mark();
@@ -150,12 +151,26 @@ class Prediction extends View {
     const step = ARROWS[event.key];
     if (!step) return;
     event.preventDefault();
-    const { columns, rows } = this.data;
-    const n = columns.length;
-    const [row, column] = stepped([Math.floor(this.at / n), this.at % n], step, [rows.length || 1, n]);
-    this.at = row * n + column;
+    this.at = this.following(this.at, step);
     for (const [i, button] of this.places.entries()) button.tabIndex = i === this.at ? 0 : -1;
     this.places[this.at].focus();
+  }
+
+  /**
+   * The next place in a direction that is not closed; where there is none, the same.
+   * @param {number} at
+   * @param {readonly [number, number]} step
+   */
+  following(at, step) {
+    const { columns, rows, open } = this.data;
+    const n = columns.length;
+    for (let i = at; ; ) {
+      const [row, column] = stepped([Math.floor(i / n), i % n], step, [rows.length || 1, n]);
+      const next = row * n + column;
+      if (next === i) return at;
+      if (open[next]) return next;
+      i = next;
+    }
   }
 
   /** @param {EventTarget | null} target */

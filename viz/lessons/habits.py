@@ -1,0 +1,68 @@
+"""What heads do by position, whatever the sentence says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import AttentionMaps
+
+HABITS = ("itself", "the token before", "the token after", "the first token", "the last token")
+"""What a head may do whatever the sentence says."""
+
+
+NEIGHBOURS = slice(1, 3)
+"""The habits of looking at the token before or after."""
+CLEAR = 0.3
+"""A habit of a neighbour with a larger share is clear."""
+
+
+class Head(NamedTuple):
+    """A head with a habit.
+
+    Attributes:
+        layer, head: which.
+        habit: the index of what it does most in `HABITS`.
+        share: the weight it gives to that, on average over the rows in which there is such a token.
+    """
+
+    layer: int
+    head: int
+    habit: int
+    share: float
+
+
+def habits_of(maps: AttentionMaps) -> NDArray[np.float64]:
+    """(habits, L, H): the mean weight of each habit, over the rows in which there is such a key."""
+    query = np.arange(len(maps.query_tokens))
+    shares = []
+    for habit in range(len(HABITS)):
+        key, rows = key_of(maps, habit), rows_with(maps, habit)
+        weights = maps.values[:, :, query[rows], key[rows]].astype(np.float64)  # (L, H, rows)
+        shares.append(weights.mean(axis=-1) if rows.any() else np.zeros(maps.values.shape[:2]))
+    return np.stack(shares)
+
+
+def key_of(maps: AttentionMaps, habit: int) -> NDArray[np.int64]:
+    """(Q,): where each query looks by a habit; outside of the sentence where there is no such token."""
+    query = np.arange(len(maps.query_tokens))
+    return (query, query - 1, query + 1, np.zeros_like(query), np.full_like(query, len(query) - 1))[habit]
+
+
+def rows_with(maps: AttentionMaps, habit: int) -> NDArray[np.bool_]:
+    """(Q,): the rows that have more than one open key, that of a habit among them."""
+    key = key_of(maps, habit)
+    rows = (maps.allowed.sum(axis=1) > 1) & (key >= 0) & (key < len(key))
+    rows[rows] &= maps.allowed[rows, key[rows]]
+    is_there: NDArray[np.bool_] = rows
+    return is_there
+
+
+def clearest_of(maps: AttentionMaps) -> Head:
+    """The head with the clearest habit of looking at a neighbour; where none has one, the clearest of all."""
+    habits = habits_of(maps)
+    among = habits[NEIGHBOURS] if habits[NEIGHBOURS].max() > CLEAR else habits
+    habit, layer, head = np.unravel_index(int(among.argmax()), among.shape)
+    return Head(int(layer), int(head), int(habit) + (among is not habits), float(among.max()))
