@@ -6,12 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import plotly.graph_objects as go
 
-from transformer.analysis.attention_maps import MODULES, attention_maps, closed_cells
-from viz.figures.attention import attention_heatmap
-from viz.figures.bars import token_bars
-from viz.figures.dot_product import dot_product_terms
+from transformer.analysis.attention_maps import MODULES
 from viz.figures.numbers import number
 from viz.lessons.parts import (
     Contrast,
@@ -26,8 +22,8 @@ from viz.lessons.parts import (
     Viewing,
 )
 from viz.lessons.row import Row, row_of
+from viz.lessons.row_pictures import all_rows, row_bars, score_terms
 from viz.lessons.subject import Subject, in_sum, quoted, table
-from viz.theme import Theme
 
 WITHIN, SHARE = 0.02, 0.05
 """How exact is what one computes by hand of rounded numbers."""
@@ -102,11 +98,6 @@ def _reason_score(subject: Subject) -> str:
     return f"{number(row.product, 2)} / {width:.2f} = {number(row.product / width, 2)}{bias}."
 
 
-def _terms(subject: Subject, theme: Theme) -> go.Figure:
-    row = row_of(subject)
-    return dot_product_terms(row.q, row.k[row.first], theme=theme, scaled=subject.config.attention_scale)
-
-
 def _asks_ratio(subject: Subject) -> str:
     row = row_of(subject)
     one, other = row.first, row.second
@@ -136,23 +127,6 @@ def _reason_ratio(subject: Subject) -> str:
     )
 
 
-def _bars(subject: Subject, *, of_weights: bool) -> Shown:
-    row = row_of(subject)
-    tokens = [token for token, is_open in zip(row.tokens, row.is_open, strict=True) if is_open]
-    values = (row.weights if of_weights else row.scores)[row.is_open]
-    quantity = "weight" if of_weights else "score"
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(values, tokens, theme=theme, quantity=quantity),
-                "The row after the softmax." if of_weights else "The row before the softmax.",
-                f"lesson-row-{quantity}s",
-            ),
-        ),
-    )
-
-
 def _asks_output(subject: Subject) -> str:
     row = row_of(subject)
     order = np.argsort(row.weights)[::-1][:3]
@@ -174,21 +148,6 @@ def _reason_output(subject: Subject) -> str:
         f"{row.weights[key]:.3f} · {in_sum(row.v[key, 0])}" for key in np.argsort(row.weights)[::-1][:3]
     )
     return f"{terms} + the rest = {number(row.z[0], 3)}."
-
-
-def _all_rows(subject: Subject, *, equal: bool) -> Figure:
-    row = row_of(subject)
-    maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
-    head = maps.values[0, row.head]
-    if equal:
-        head = (maps.allowed / np.maximum(maps.allowed.sum(axis=1, keepdims=True), 1)).astype(np.float32)
-    return Figure(
-        lambda _, theme: attention_heatmap(
-            head, maps.query_tokens, maps.key_tokens, theme=theme, closed=closed_cells(maps)
-        ),
-        "The same weight for all." if equal else "The weights of the head.",
-        "lesson-equal" if equal else "lesson-head",
-    )
 
 
 def _asks_for_score(
@@ -278,7 +237,7 @@ LESSON = Lesson(
                 "",
                 (
                     Figure(
-                        _terms,
+                        score_terms,
                         "Each dimension's part of the score, and their sum so far, which ends at the score.",
                         "lesson-score",
                     ),
@@ -305,8 +264,8 @@ LESSON = Lesson(
             contrast=Contrast(
                 "Of this row",
                 {
-                    "its scores": lambda subject: _bars(subject, of_weights=False),
-                    "its weights": lambda subject: _bars(subject, of_weights=True),
+                    "its scores": lambda subject: row_bars(subject, of_weights=False),
+                    "its weights": lambda subject: row_bars(subject, of_weights=True),
                 },
             ),
         ),
@@ -333,11 +292,11 @@ LESSON = Lesson(
             Contrast(
                 "What would be lost if nothing were compared?",
                 {
-                    "This head": lambda subject: Shown("", (_all_rows(subject, equal=False),)),
+                    "This head": lambda subject: Shown("", (all_rows(subject, equal=False),)),
                     "All weights equal": lambda subject: Shown(
                         "Without queries and keys each token gets the same average of all values: a bag of "
                         "words, in which nobody knows what belongs to what.",
-                        (_all_rows(subject, equal=True),),
+                        (all_rows(subject, equal=True),),
                     ),
                 },
             ),
