@@ -25,6 +25,7 @@ MODEL = "model=toy-en-it"
 TRAINING = "training"
 PAGES = {
     "Explore": "",
+    "Step by step": "step-by-step",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

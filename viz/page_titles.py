@@ -7,6 +7,7 @@ from collections.abc import Mapping
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
+    "step-by-step": "Step by step",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

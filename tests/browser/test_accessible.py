@@ -47,6 +47,7 @@ ARE_DRAWN = """
 PAGES = {
     "": "Explore",
     "explore": "Explore",
+    "step-by-step?stage=self-weights": "Step by step",
     "decode": "Decode",
     "training": "Training",
     "training?watch=A+finished+training": "Training",

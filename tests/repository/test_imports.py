@@ -24,7 +24,7 @@ IMPORTED_BY = {
     "viz": ("app", "headlight", "viz"),
     "transformer": (
         *("transformer", "headlight", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
-        *("viz.pages", "viz.viewer", *_SESSIONS),
+        *("viz.lessons", "viz.pages", "viz.stages", "viz.viewer", *_SESSIONS),
     ),
     "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": ("headlight.plots", "viz.figures", "viz.theme", "viz.pages", "viz.warm_up"),
@@ -39,6 +39,8 @@ VIZ_ORDER = (
     ("page_titles", "theme", "pooling", "address"),
     ("figures", "components", "scenes"),
     ("viewer",),
+    ("glossary", "lessons"),
+    ("stages",),
     ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),
     ("text_session",),
