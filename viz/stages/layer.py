@@ -89,7 +89,7 @@ def _norm(way: Way, name: str) -> Stage:
     note = (
         " The stream itself stays as it is: only what the sublayer reads is brought to one size."
         if is_pre
-        else " This is the stream from now on: in a post-norm model even the residual path is brought to one size."
+        else " This is the stream from now on: post-norm brings even the residual path to one size."
     )
     return norm_stage(
         way,
@@ -238,7 +238,7 @@ def _widened(
         sizes=way.sizes(f"{path}.{recorded}"),
         part=(0,),
         operands=[
-            Operand(read, ROW, sign),
+            Operand(replace(read, name="X"), ROW, sign),
             Operand(_matrix(way, path, weight, config.d_model, config.d_ff), COLUMN, "×"),
             *biased(way, f"{path}.{weight}.bias", slice(None), COLUMN, hidden),
         ],

@@ -61,7 +61,7 @@ def merging(way: Way, path: str, queries: Axis) -> Iterator[Stage]:
     share = (
         ""
         if own is None
-        else f" Head {way.head} alone would write a vector {number(float(np.linalg.norm(own[at])), 2)} long there."
+        else f" Head {way.head} alone would write {number(float(np.linalg.norm(own[at])), 2)} there."
     )
     said = " + b^O" if way.has_weight(bias) else ""
     yield Stage(

@@ -11,7 +11,6 @@ from transformer.model.embedding import Embedding
 from transformer.model.positions import LearnedPositions, SinusoidalPositions
 from transformer.model.trace import Stack
 from transformer.model_input import beginning
-from transformer.text.coder import SentenceCoder
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.lessons.subject import quoted
@@ -172,7 +171,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             title="Times the square root of d_model",
             stack=stack,
             block=path,
-            formula=rf"x_i = E_{{\text{{id}}_i}} \sqrt{{d_\text{{model}}}}, \quad \sqrt{{{size}}} = {factor:.4g}",
+            formula=r"x_i = E_{\text{id}_i} \sqrt{d_\text{model}}, \quad " rf"\sqrt{{{size}}} = {factor:.4g}",
             path=recorded,
             shape=shape,
             sizes=way.sizes(recorded),
@@ -268,11 +267,11 @@ def _positions(way: Way, stack: Stack, path: str, added: Matrix) -> Stage:
             r"PE(pos, 2i) = \sin\left(pos / base^{2i / d}\right), \quad "
             r"PE(pos, 2i + 1) = \cos\left(pos / base^{2i / d}\right)"
         )
-        module, halves = SinusoidalPositions.forward, config.sinusoid_layout == "halves"
-        order = " Here all sines stand before all cosines." if halves else ""
+        module = whole(SinusoidalPositions.forward)
+        order = " Here all sines stand before all cosines." if config.sinusoid_layout == "halves" else ""
         about = f"Nothing in it is learned, and it does not look at the words.{order}"
     else:
-        formula, module = r"P_{pos} = W^{P}_{pos}", LearnedPositions.forward
+        formula, module = r"P_{pos} = W^{P}_{pos}", whole(LearnedPositions.forward)
         about = f"Each of the {config.max_len:,} positions has a learned vector."
     at = min(1, len(added.values) - 1)
     near = float(np.linalg.norm(added.values[at] - added.values[0]))
@@ -288,7 +287,7 @@ def _positions(way: Way, stack: Stack, path: str, added: Matrix) -> Stage:
         sizes=way.sizes(recorded),
         part=(0,),
         result=added,
-        code=[tapping(Embedding.forward, "positions"), whole(module)],
+        code=[tapping(Embedding.forward, "positions"), module],
         notice=f"A vector for each position, whatever token stands there. {about} Position {at} is "
         f"{number(near, 2)} away from position 0, and the last one {number(far, 2)}.",
     )

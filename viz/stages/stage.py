@@ -16,7 +16,7 @@ Array: TypeAlias = NDArray[np.float32]
 Kind: TypeAlias = Literal["signed", "share", "ids", "words"]
 """What cells hold: numbers to both sides of 0, shares from 0 to 1, ids, words."""
 Link: TypeAlias = tuple[bool, bool]
-"""Which cells of an operand a cell of the result is made of: of its own row alone, of its own column alone."""
+"""Of which cells of an operand a cell of the result is made: its own row's alone, its own column's alone."""
 
 CELL: Link = (True, True)
 ROW: Link = (True, False)

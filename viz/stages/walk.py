@@ -62,6 +62,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
     path = after.path
     n = stop - start
     said = f"layer {start}" if n == 1 else f"layers {start} to {stop - 1}"
+    times, which = ("once", "the layer") if n == 1 else (f"{n} times", "one of the layers")
     sizes = [float(np.linalg.norm(matrix.values, axis=1).mean()) for matrix in (before, after)]
     when = "before" if stack == way.stack and stop <= way.layer else "after"
     name = f"layers-{when}" if stack == way.stack else f"{stack}-layers"
@@ -78,9 +79,8 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
         operands=[Operand(before, ALL)],
         result=after,
         code=[assigning((Encoder if stack == "encoder" else Decoder).forward, "x")],
-        notice=f"The same stages {'once' if n == 1 else f'{n} times'} more, with weights of their own. Choose "
-        f"{'it' if n == 1 else 'one of them'} above to see its stages. On average the rows were {number(sizes[0], 2)} long before "
-        f"and are {number(sizes[1], 2)} long after.",
+        notice=f"The same stages {times} more, with other weights. Choose {which} above to see its stages. "
+        f"On average the rows were {number(sizes[0], 2)} long before and are {number(sizes[1], 2)} long after.",
         is_summary=True,
     )
 
@@ -102,9 +102,9 @@ def _memory(way: Way) -> Stage:
         operands=[Operand(replace(memory, name="X"))],
         result=memory,
         code=[calling(Transformer.forward, "encode")],
-        notice=f"The encoder is done: {len(memory.values)} vectors of {memory.values.shape[1]:,} numbers, one "
-        "per token of the source, each by now about its token in this sentence. Every layer of the decoder "
-        "makes its cross-attention's keys and values of them. They are computed once, however many tokens "
+        notice=f"The encoder is done: {len(memory.values)} vectors of {memory.values.shape[1]:,} numbers, "
+        "one per token of the source, each by now about its token in this sentence. Every layer of the "
+        "decoder makes its cross-attention's keys and values of them. They are computed once, however many tokens "
         "are written.",
         is_summary=True,
     )

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from transformer import run as running
-from transformer.decoding.greedy import DecodingStep, greedy, next_token_probabilities
+from transformer.decoding.greedy import DecodingStep, next_token_probabilities
 from transformer.model.trace import Stack
 from transformer.model.transformer import GeneratorTransform, Transformer
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.lessons.subject import quoted
+from viz.stages.choosing import choice, round_again
 from viz.stages.layer import ACTIVATIONS, memory_of, stream
 from viz.stages.norms import norm_stage
-from viz.stages.source import Lines, assigning, calling, tapping
-from viz.stages.stage import ALL, CELL, COLUMN, ROW, Array, Axis, Matrix, Operand, Stage
-from viz.stages.way import Way, biased, numbered, per_token, single, words_of
+from viz.stages.source import calling, tapping
+from viz.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage
+from viz.stages.way import Way, biased, numbered, per_token, single
 
 BEST = 12
 """Entries of the vocabulary that are shown: the most probable ones."""
@@ -63,11 +64,13 @@ def writing(way: Way) -> Iterator[Stage]:
         x = stage.result
     ids = best_ids(way)
     yield _logits(way, x, ids)
-    yield _probabilities(way, ids)
+    stage = _probabilities(way, ids)
+    yield stage
+    probabilities = stage.result
     step = step_at(way)
-    yield _choice(way, ids, step)
+    yield choice(way, probabilities, int(ids[0]), step)
     if way.writer == "decoder" and step is not None:
-        yield _round(way, step)
+        yield round_again(way, step)
 
 
 def suppressed(way: Way) -> tuple[int, ...]:
@@ -75,13 +78,12 @@ def suppressed(way: Way) -> tuple[int, ...]:
     return way.coder(way.writer).special_tokens.suppressed
 
 
-def best_ids(way: Way) -> Array:
+def best_ids(way: Way) -> NDArray[np.int64]:
     """The entries of the vocabulary that are shown, the most probable first."""
     logits = way.record("logits", 0, way.position).astype(np.float64)
     logits[list(suppressed(way))] = -np.inf
     order = np.argsort(-np.nan_to_num(logits, nan=-np.inf), kind="stable")
-    ids: Array = order[: min(BEST, len(logits) - len(suppressed(way)))]
-    return ids
+    return order[: min(BEST, len(logits) - len(suppressed(way)))].astype(np.int64)
 
 
 def step_at(way: Way) -> DecodingStep | None:
@@ -148,7 +150,7 @@ def _shrunk(way: Way, x: Matrix) -> Stage:
     )
 
 
-def _logits(way: Way, x: Matrix, ids: Array) -> Stage:
+def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
     config, coder = way.config, way.coder(way.writer)
     entries = Axis("vocabulary entry", [visible(coder.token(int(index))) for index in ids], has_words=True)
     weights = way.weight("generator.weight")
@@ -168,7 +170,7 @@ def _logits(way: Way, x: Matrix, ids: Array) -> Stage:
         if config.tie_generator
         else " The generator has a matrix of its own."
     )
-    row_values = values[way.position]
+    low, high = (number(float(values[way.position, at]), 2) for at in (-1, 0))
     return Stage(
         name="logits",
         title="Logits",
@@ -184,7 +186,7 @@ def _logits(way: Way, x: Matrix, ids: Array) -> Stage:
         code=[tapping(Transformer.propose, "logits")],
         notice=f"One number for each of the {len(weights):,} entries of the vocabulary, in every row; shown "
         f"are the {len(ids)} that are highest in row {way.position}, {quoted(tokens.labels[way.position])}. "
-        f"There they go from {number(float(row_values[-1]), 2)} up to {number(float(row_values[0]), 2)}.{tied}",
+        f"There they go from {low} up to {high}.{tied}",
     )
 
 
@@ -196,7 +198,7 @@ def log_total(way: Way) -> float:
     return float(top + np.log(np.exp(allowed - top).sum()))
 
 
-def _probabilities(way: Way, ids: Array) -> Stage:
+def _probabilities(way: Way, ids: NDArray[np.int64]) -> Stage:
     logits, never = way.run.trace["logits"][0, way.position], suppressed(way)
     values = next_token_probabilities(logits, never).numpy()[ids][None]
     coder = way.coder(way.writer)
@@ -220,88 +222,4 @@ def _probabilities(way: Way, ids: Array) -> Stage:
         notice=f"Softmax over the whole vocabulary, in row {way.position} alone. "
         f"{quoted(entries.labels[0])} gets {float(values[0, 0]):.1%}; all that is not shown has "
         f"{max(rest, 0.0):.1%} together.{left_out}",
-    )
-
-
-def _choice(way: Way, ids: Array, step: DecodingStep | None) -> Stage:
-    coder = way.coder(way.writer)
-    logits = way.run.trace["logits"][0, way.position]
-    values = next_token_probabilities(logits, suppressed(way)).numpy()[ids][None]
-    entries = Axis("vocabulary entry", [visible(coder.token(int(index))) for index in ids], has_words=True)
-    rows = Axis("token", (visible(way.tokens(way.writer)[way.position]),), has_words=True)
-    best = int(ids[0])
-    taken = best if step is None else step.token_id
-    name = visible(coder.token(taken))
-    if step is not None and way.writer == "decoder" and not way.run.generated:
-        code, title = assigning(running.force, "labels"), "The token that was given"
-        place = "the most probable one" if step.rank == 1 else f"number {step.rank:,} by probability"
-        notice = (
-            f"The target was given (teacher forcing), so nothing is chosen. The given token {quoted(name)} is "
-            f"{place}, with {step.probability:.1%}; the model itself would have taken "
-            f"{quoted(coder.token(best))}."
-        )
-    elif way.writer == "decoder":
-        code, title = assigning(greedy, "token"), "The chosen token"
-        notice = f"Greedy decoding takes the most probable token: {quoted(name)}."
-    else:
-        code, title = calling(running.read, "argmax"), "The token that fits best"
-        own = coder.token(way.ids("encoder")[way.position])
-        notice = (
-            f"In this place the sentence has {quoted(own)}; the model finds {quoted(coder.token(best))} the "
-            "most probable. An encoder reads the sentence once, and there is no next step."
-        )
-        taken = best
-        name = visible(coder.token(best))
-    return Stage(
-        name="choice",
-        title=title,
-        stack=None,
-        block="generator",
-        formula="" if "given" in title else r"\arg\max_i \, p_i",
-        operands=[Operand(Matrix("p", values, rows, entries, "share", "probabilities"), ALL)],
-        result=words_of("token", [name], rows, "chosen"),
-        code=[code],
-        notice=notice,
-    )
-
-
-def _round(way: Way, step: DecodingStep) -> Stage:
-    """What the decoder reads at the next step."""
-    read = [visible(token) for token in way.tokens("decoder")[: way.position + 1]]
-    token = visible(way.loaded.target.token(step.token_id))
-    ends = step.token_id in way.loaded.end_ids
-    follows = way.position + 1 < len(way.tokens("decoder"))
-    after = [*read, token] if follows else read
-    if ends:
-        notice = f"{quoted(token)} ends the target, so there is no next step."
-    elif not follows:
-        notice = f"{quoted(token)} is the last token that there was room for; nobody reads it."
-    elif way.run.generated:
-        notice = (
-            f"The chosen {quoted(token)} is put after what the decoder has read, and everything begins again "
-            f"with row {way.position + 1}. While writing, keys and values of the earlier rows are kept and "
-            "not computed again; the numbers are the same."
-        )
-    else:
-        notice = (
-            f"Teacher forcing: the next step reads the given {quoted(token)}, whatever the model would have "
-            "chosen. So a mistake is not carried on, and in training all rows run at once."
-        )
-    code = calling(greedy, "new_tensor") if way.run.generated else assigning(running.force, "whole")
-    return Stage(
-        name="round",
-        title="Round again",
-        stack=None,
-        block="tgt_embedding",
-        operands=[
-            Operand(words_of("read", read, numbered("position", len(read)), "tgt_embedding.read"), ALL),
-            *(
-                [Operand(words_of("token", [token], numbered("position", 1, len(read)), "chosen"), ALL, "+")]
-                if follows
-                else []
-            ),
-        ],
-        result=words_of("next", after, numbered("position", len(after)), "tgt_embedding.next"),
-        code=[code],
-        notice=notice,
     )

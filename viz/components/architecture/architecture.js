@@ -78,7 +78,7 @@ class Architecture extends View {
   update() {
     const { stacks, title, here, jumps } = this.data;
     this.picture.setAttribute("aria-label", title);
-    this.panel.hidden = jumps;
+    this.root.classList.toggle("jumps", jumps);
     const look = JSON.stringify([stacks, this.data.colors]);
     if (jumps && look === this.look) {
       // The blocks stay, and with them the focus.

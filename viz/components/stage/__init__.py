@@ -1,4 +1,4 @@
-"""One stage of the way: matrices and what they become, drawn in the browser, where one turns into the next."""
+"""One stage of the way, drawn in the browser: matrices and what they become."""
 
 from __future__ import annotations
 

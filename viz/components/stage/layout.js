@@ -47,6 +47,8 @@ const LONGEST = 130;
 /** Pictures become narrower, as far as this, to stand in one row. */
 const WIDTHS = [340, 290, 240, 200, 165, 135];
 const TALLEST = 480;
+/** Of the cells of a picture whose rows are dimensions. */
+const HIGHEST = 220;
 const CELL = [46, 24];
 const GAP = 14;
 
@@ -60,11 +62,9 @@ export const isNamed = ({ labels }) => labels.length > 1 || Boolean(labels[0]);
  * @returns {{places: Place[], height: number}}
  */
 export function layout(pictures, width, measure) {
-  for (const widest of WIDTHS) {
-    const arranged = arrange(pictures, width, widest, measure);
-    if (arranged.isOneRow) return arranged;
-  }
-  return arrange(pictures, width, WIDTHS[0], measure);
+  const ways = WIDTHS.map((widest) => arrange(pictures, width, widest, measure));
+  const fewest = Math.min(...ways.map(({ rows }) => rows));
+  return /** @type {ReturnType<typeof arrange>} */ (ways.find(({ rows }) => rows === fewest));
 }
 
 /**
@@ -84,7 +84,7 @@ function arrange(pictures, width, widest, measure) {
     y += head + below + FOOT;
     [row, x, head, below] = [[], 0, 0, 0];
   };
-  let isOneRow = true;
+  let rows = 1;
   /** @type {Picture | null} */
   let last = null;
   for (const picture of pictures) {
@@ -94,7 +94,7 @@ function arrange(pictures, width, widest, measure) {
     if (row.length && x + sign + place.full > width) {
       close();
       place = sized(picture, width, widest, measure, false);
-      isOneRow = false;
+      rows += 1;
     }
     last = picture;
     place.left = x;
@@ -106,7 +106,7 @@ function arrange(pictures, width, widest, measure) {
     places.push(place);
   }
   close();
-  return { places, height: y, isOneRow };
+  return { places, height: y, rows };
 }
 
 /** Whether two pictures that stand beside each other have the same rows. @param {Picture} a @param {Picture} b */
@@ -123,12 +123,12 @@ const sameRows = (a, b) => isNamed(a.rows) && String(a.rows.labels) === String(b
  */
 function sized({ name, rows, columns, kind, words }, width, widest, measure, isLabelled) {
   const longest = (/** @type {string[]} */ texts) => Math.max(0, ...texts.map(measure));
-  const labels = isNamed(rows) && !isLabelled ? Math.min(LONGEST, longest(rows.labels)) + 10 : 0;
+  const labels = isNamed(rows) && !isLabelled ? Math.min(LONGEST, 1.1 * longest(rows.labels)) + 12 : 0;
   const room = Math.max(60, Math.min(widest, width - labels - 40));
   const [n, m] = [columns.labels.length, rows.labels.length];
   const own = kind === "words" ? clamp(longest(words) + 16, CELL[0], room) : kind === "ids" ? 70 : CELL[0];
   const wide = kind === "words" || kind === "ids" ? own : clamp(room / n, 0.5, own);
-  const tall = clamp((rows.has_words ? TALLEST : WIDTHS[0]) / m, 1, CELL[1]);
+  const tall = clamp((rows.has_words ? TALLEST : HIGHEST) / m, 1, CELL[1]);
   const above = !isNamed(columns)
     ? 4
     : columns.has_words

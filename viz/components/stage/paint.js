@@ -168,7 +168,14 @@ function foot({ pen, colors }, picture, place) {
   const { rows, columns, kind, range } = picture;
   const [x, y] = [place.x, place.y + place.height];
   const quiet = { font: fontOf(pen.canvas, SIZE - 1), color: colors.muted };
-  write(pen, sizes(rows, columns), [x, y + 12], { ...quiet, limit: place.full - place.labels + 12 });
+  const limit = place.full - place.labels + 12;
+  pen.font = quiet.font;
+  const said = sizes(rows, columns);
+  const short = [rows, columns]
+    .filter(isNamed)
+    .map(({ count }) => grouped(count))
+    .join(" × ");
+  write(pen, pen.measureText(said).width <= limit ? said : short, [x, y + 12], { ...quiet, limit });
   if (kind !== "signed" && kind !== "share") return;
   const [low, high] = range.map((end) => format(end));
   const room = place.full - place.labels;
@@ -199,4 +206,4 @@ export function sizes(rows, columns) {
 }
 
 /** @param {string} title */
-const plural = (title) => (title.endsWith("y") ? `${title.slice(0, -1)}ies` : `${title}s`);
+const plural = (title) => (/[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`);

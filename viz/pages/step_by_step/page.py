@@ -9,8 +9,7 @@ MOST_TOKENS = 40
 
 st.title("Step by step")
 st.markdown(
-    "The way of your sentence through the model, from the text to the next token. Each stage shows its "
-    "numbers, its formula and the lines of code that computed it."
+    "The way of your sentence through the model, one stage after the other, in the numbers of this run."
 )
 run = sentence_box()
 if run is not None:

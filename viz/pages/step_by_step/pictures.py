@@ -6,7 +6,7 @@ from viz.components.stage import Picture, PictureAxis
 from viz.stages.stage import ALL, Axis, Link, Matrix, Stage
 from viz.stages.way import Way
 
-MOST_ROWS, MOST_COLUMNS = 128, 256
+MOST_ROWS, MOST_COLUMNS = 256, 256
 """Cells that are shown: more would be smaller than a pixel."""
 
 

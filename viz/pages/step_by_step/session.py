@@ -1,4 +1,4 @@
-"""Where a reader is on the sentence's way: the part of the model, the stage, and whether it plays by itself."""
+"""Where a reader is on the sentence's way: the part of the model, the stage, and whether it plays."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def walk(run: Run) -> None:
     at = play_on(names, current_stage(stages), subject)
     clock(SECONDS_A_STAGE if is_playing() else None, key="stage_clock")
     _controls(stages, at, subject)
-    left, right = st.columns([5, 3], gap="large")
+    left, right = st.columns([7, 3], gap="medium")
     with left:
         show_stage(stages[at], at, len(stages), way)
     with right:
@@ -52,7 +52,7 @@ def _controls(stages: Sequence[Stage], at: int, subject: object) -> None:
     names = [stage.name for stage in stages]
     last = len(stages) - 1
     st.session_state[SLIDER] = at
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Back", key="stage_back", on_click=go, args=(names[max(0, at - 1)],), disabled=at == 0)
         st.button(
             "Next",
@@ -73,6 +73,7 @@ def _controls(stages: Sequence[Stage], at: int, subject: object) -> None:
             format_func=lambda number: f"{number + 1}. {stages[number].title}",
             on_change=slide,
             args=(names,),
+            label_visibility="collapsed",
             width="stretch",
         )
 
