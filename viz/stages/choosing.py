@@ -21,6 +21,7 @@ def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None
     coder = way.coder(way.writer)
     taken = best if step is None else step.token_id
     name = visible(coder.token(taken))
+    share = float(probabilities.values[0, 0])
     if step is not None and way.writer == "decoder" and not way.run.generated:
         code, title = assigning(running.force, "labels"), "The token that was given"
         place = "the most probable one" if step.rank == 1 else f"number {step.rank:,} by probability"
@@ -31,13 +32,14 @@ def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None
         )
     elif way.writer == "decoder":
         code, title = assigning(greedy, "token"), "The chosen token"
-        notice = f"Greedy decoding takes the most probable token: {quoted(name)}."
+        notice = f"Greedy decoding takes the most probable token: {quoted(name)}, with {share:.1%}."
     else:
         code, title = calling(running.read, "argmax"), "The token that fits best"
         own = coder.token(way.ids("encoder")[way.position])
         notice = (
-            f"In this place the sentence has {quoted(own)}; the model finds {quoted(coder.token(best))} the "
-            "most probable. An encoder reads the sentence once, and there is no next step."
+            f"In this place the sentence has {quoted(own)}; of all tokens the model gives "
+            f"{quoted(coder.token(best))} the most, {share:.1%}. An encoder reads the sentence once, and there "
+            "is no next step."
         )
         taken = best
         name = visible(coder.token(best))
@@ -62,9 +64,11 @@ def round_again(way: Way, step: DecodingStep) -> Stage:
     follows = way.position + 1 < len(way.tokens("decoder"))
     after = [*read, token] if follows else read
     if ends:
-        notice = f"{quoted(token)} ends the target, so there is no next step."
+        notice = f"{quoted(token)} ends the target after {len(read)} tokens read: there is no next step."
     elif not follows:
-        notice = f"{quoted(token)} is the last token that there was room for; nobody reads it."
+        notice = (
+            f"After {len(read)} tokens, {quoted(token)} is the last that there was room for: nobody reads it."
+        )
     elif way.run.generated:
         notice = (
             f"The chosen {quoted(token)} is put after what the decoder has read, and everything begins again "
@@ -73,8 +77,8 @@ def round_again(way: Way, step: DecodingStep) -> Stage:
         )
     else:
         notice = (
-            f"Teacher forcing: the next step reads the given {quoted(token)}, whatever the model would have "
-            "chosen. So a mistake is not carried on, and in training all rows run at once."
+            f"Teacher forcing: row {way.position + 1} reads the given {quoted(token)}, whatever the model "
+            "would have chosen. So a mistake is not carried on, and in training all rows run at once."
         )
     code = calling(greedy, "new_tensor") if way.run.generated else assigning(running.force, "whole")
     return Stage(

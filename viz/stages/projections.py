@@ -84,7 +84,7 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
 
 def _normed(head: Head, letter: str, number_: int) -> Stage:
     what = {"q": "queries", "k": "keys"}[letter]
-    return norm_stage(
+    stage = norm_stage(
         head.way,
         f"{head.path}.{letter}_norm",
         head.way.stack,
@@ -95,6 +95,10 @@ def _normed(head: Head, letter: str, number_: int) -> Stage:
         part=(0, number_),
         note=f" So no score can grow by long {what} alone.",
     )
+    # Under the name by which the next stage knows it.
+    following = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
+    path = f"{head.path}.{following}"
+    return replace(stage, path=path, result=replace(stage.result, name=letter.upper(), path=path))
 
 
 def _turned(head: Head, letter: str, number_: int) -> Stage:

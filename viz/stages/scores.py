@@ -75,8 +75,9 @@ def scoring(head: Head) -> Iterator[Stage]:
             assigning(scaled_dot_product_attention, "scores"),
             tapping(scaled_dot_product_attention, "scores"),
         ],
-        notice="A score is the product of one query with one key, number by number, summed: how well the key "
-        f"answers. Rows are queries, columns are keys.{unscaled}" + (most if bias is None else ""),
+        notice="A score is the product of one query with one key, number by number, summed over the "
+        f"{config.d_head} dimensions: how well the key answers. Rows are queries, columns are keys.{unscaled}"
+        + (most if bias is None else ""),
     )
     if bias is not None:
         yield _bias(head, product, bias, scores, most)
@@ -147,7 +148,7 @@ def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_])
     closes = (
         f"{n} of the {mask.size} cells are closed: their score becomes −∞, which softmax makes 0."
         if n
-        else "One sentence alone has no padding, so no cell is closed and the scores stay as they are."
+        else f"One sentence alone has no padding: all {mask.size} cells are open, and the scores stay."
     )
     shown = Matrix("mask", mask.astype(np.float32), before.rows, before.columns, "share", f"{head.path}.mask")
     return head.stage(

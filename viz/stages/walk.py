@@ -80,7 +80,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
         result=after,
         code=[assigning((Encoder if stack == "encoder" else Decoder).forward, "x")],
         notice=f"The same stages {times} more, with other weights. Choose {which} above to see its stages. "
-        f"On average the rows were {number(sizes[0], 2)} long before and are {number(sizes[1], 2)} long after.",
+        f"On average the rows were {number(sizes[0], 2)} long before, and are {number(sizes[1], 2)} after.",
         is_summary=True,
     )
 
@@ -104,7 +104,7 @@ def _memory(way: Way) -> Stage:
         code=[calling(Transformer.forward, "encode")],
         notice=f"The encoder is done: {len(memory.values)} vectors of {memory.values.shape[1]:,} numbers, "
         "one per token of the source, each by now about its token in this sentence. Every layer of the "
-        "decoder makes its cross-attention's keys and values of them. They are computed once, however many tokens "
-        "are written.",
+        "decoder makes its cross-attention's keys and values of them. They are computed once, however many "
+        "tokens are written.",
         is_summary=True,
     )

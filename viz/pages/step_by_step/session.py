@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -31,21 +32,19 @@ STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
 def pick_way(loaded: LoadedModel, run: Run) -> Way:
     """Draw the pickers of the part that is walked in detail; whoever moves one stops what plays."""
     config = loaded.model.config
-    whole = Way(loaded, run, "decoder" if config.n_decoder_layers else "encoder", 0, 0, 0)
-    stack = whole.stack
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if config.kind == "encoder-decoder":
-            stack = pick_button(
-                in_a_row(), "In detail", STACK_LABELS, "encoder", key=SIDE, on_change=stop_playing
-            )
-        layer = HEAD.pick_layer(_list(110), whole.n_layers(stack))
-        head = HEAD.pick_head(_list(110), config.n_heads)
-        row = _pick_row(whole)
-    return Way(loaded, run, stack, layer, head, row)
+    way = Way(loaded, run, "decoder" if config.n_decoder_layers else "encoder", 0, 0, 0)
+    if config.kind == "encoder-decoder":
+        stack = pick_button(
+            in_a_row(), "In detail", STACK_LABELS, "encoder", key=SIDE, on_change=stop_playing
+        )
+        way = replace(way, stack=stack)
+    layer = HEAD.pick_layer(_list(100), way.n_layers(way.stack))
+    head = HEAD.pick_head(_list(100), config.n_heads)
+    return replace(way, layer=layer, head=head, position=_pick_row(way))
 
 
 def _list(width: int) -> Draw:
-    """What draws a list so wide that stops what plays when it is moved."""
+    """What draws a list of this width, which stops what plays when it is moved."""
     return partial(st.container(width=width).selectbox, on_change=stop_playing)
 
 
@@ -53,11 +52,12 @@ def _pick_row(way: Way) -> int:
     """Draw the list of the rows that a token is chosen by."""
     start, tokens = first_row(way), way.tokens(way.writer)
     return pick(
-        _list(250),
-        "Row whose next token is followed" if way.writer == "decoder" else "Row that is followed",
+        _list(190),
+        "Row to follow",
         range(start, len(tokens)),
         key=ROW,
         format_func=lambda row: f"{row}: {visible(tokens[row])}",
+        help=f"The row of the {way.writer} whose logits are looked at in the end.",
     )
 
 
@@ -85,9 +85,7 @@ def jump(way: Way, path: str) -> None:
     if stack in STACK_LABELS and ".layers." in path and stack != way.stack:
         other: Stack = "decoder" if stack == "decoder" else "encoder"
         st.session_state[SIDE] = other
-        n_layers = way.n_layers(other)
-        layer = min(way.layer, n_layers - 1)
-        way = Way(way.loaded, way.run, other, layer, way.head, way.position)
+        way = replace(way, stack=other, layer=min(way.layer, way.n_layers(other) - 1))
     found = [stage for stage in stages_of(way) if stage.block == path]
     if found:
         go(min(found, key=lambda stage: stage.is_summary).name)

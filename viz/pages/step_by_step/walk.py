@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
@@ -34,13 +34,16 @@ from viz.text_session import current_texts
 @st.fragment
 def walk(run: Run) -> None:
     """Draw the stage that the reader is at; while it plays, a clock calls this for one after the other."""
-    way = pick_way(current_model(), run)
+    bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with bar:
+        way = pick_way(current_model(), run)
     stages = stages_of(way)
     subject = (current_choice(), current_texts())
-    names = [stage.name for stage in stages]
-    at = play_on(names, current_stage(stages), subject)
+    at = play_on([stage.name for stage in stages], current_stage(stages), subject)
     clock(SECONDS_A_STAGE if is_playing() else None, key="stage_clock")
-    _controls(stages, at, subject)
+    with bar:
+        _buttons(stages, at, subject)
+    _slider(stages, at)
     left, right = st.columns([7, 3], gap="medium")
     with left:
         show_stage(stages[at], at, len(stages), way)
@@ -48,34 +51,29 @@ def walk(run: Run) -> None:
         _drawing(way, stages[at])
 
 
-def _controls(stages: Sequence[Stage], at: int, subject: object) -> None:
+def _buttons(stages: Sequence[Stage], at: int, subject: Hashable) -> None:
     names = [stage.name for stage in stages]
     last = len(stages) - 1
+    before, after = names[max(0, at - 1)], names[min(last, at + 1)]
+    st.button("Back", key="stage_back", on_click=go, args=(before,), disabled=at == 0)
+    st.button("Next", key="stage_next", on_click=go, args=(after,), disabled=at == last, type="primary")
+    if is_playing():
+        st.button("Stop", key="stage_stop", on_click=stop_playing)
+    else:
+        st.button("Play", key="stage_play", on_click=play, args=(names, subject))
+
+
+def _slider(stages: Sequence[Stage], at: int) -> None:
     st.session_state[SLIDER] = at
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Back", key="stage_back", on_click=go, args=(names[max(0, at - 1)],), disabled=at == 0)
-        st.button(
-            "Next",
-            key="stage_next",
-            on_click=go,
-            args=(names[min(last, at + 1)],),
-            disabled=at == last,
-            type="primary",
-        )
-        if is_playing():
-            st.button("Stop", key="stage_stop", on_click=stop_playing)
-        else:
-            st.button("Play", key="stage_play", on_click=play, args=(names, subject))
-        st.select_slider(
-            "Stage",
-            range(len(stages)),
-            key=SLIDER,
-            format_func=lambda number: f"{number + 1}. {stages[number].title}",
-            on_change=slide,
-            args=(names,),
-            label_visibility="collapsed",
-            width="stretch",
-        )
+    st.select_slider(
+        "Stage",
+        range(len(stages)),
+        key=SLIDER,
+        format_func=lambda number: f"{number + 1}. {stages[number].title}",
+        on_change=slide,
+        args=([stage.name for stage in stages],),
+        label_visibility="collapsed",
+    )
 
 
 def _drawing(way: Way, stage: Stage) -> None:
