@@ -38,8 +38,8 @@ def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None
         own = coder.token(way.ids("encoder")[way.position])
         notice = (
             f"In this place the sentence has {quoted(own)}; of all tokens the model gives "
-            f"{quoted(coder.token(best))} the most, {share:.1%}. An encoder reads the sentence once, and there "
-            "is no next step."
+            f"{quoted(coder.token(best))} the most, {share:.1%}. An encoder reads the sentence once, and "
+            "there is no next step."
         )
         taken = best
         name = visible(coder.token(best))

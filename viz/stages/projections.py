@@ -61,7 +61,9 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
     at = int(sizes.argmax())
     token = quoted(tokens.labels[at])
     function = MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
-    code = assigning(function, letter) if letter != "v" else tapping(function, "v")
+    code = [tapping(function, recorded)] if "norm" not in recorded else []
+    if letter != "v":
+        code.insert(0, assigning(function, letter))
     return head.stage(
         letter,
         f"{called} of head {number_}" + (" of the keys and values" if number_ != head.number else ""),
@@ -75,7 +77,7 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
             *biased(way, bias, part, COLUMN, numbered("dimension", config.d_head)),
         ],
         result=per_token(upper, values, tokens, f"{head.path}.{recorded}"),
-        code=[code],
+        code=code,
         notice=f"A row of {upper} is {NOTES[letter]}: {config.d_head} numbers, each a sum of "
         f"{config.d_model} products. The matrix is learned and the same for every token.{of} The longest row "
         f"is that of {token}, {number(float(sizes[at]), 2)}.",
@@ -114,8 +116,8 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
         Matrix(name, values.numpy(), tokens, pairs, path=f"{way.stack}.{name}")
         for name, values in (("cos", angles.cos), ("sin", angles.sin))
     )
-    upper = letter.upper()
-    last = len(x) - 1
+    function = MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
+    upper, last = letter.upper(), len(x) - 1
     moved = float(np.linalg.norm(turned[last] - x[last]))
     return head.stage(
         f"{letter}-rotary",
@@ -134,9 +136,8 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
         result=per_token(upper, turned, tokens, after),
         code=[
             assigning(rotate, "turned"),
-            calling(
-                MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values, "rotate"
-            ),
+            calling(function, "rotate"),
+            tapping(function, letter),
         ],
         notice="Each pair of neighbouring numbers is turned like a clock's hand, the first pairs fast and "
         f"the last ones slowly. Row 0 stays as it is; row {last} moves by {number(moved, 2)}. No row changes "

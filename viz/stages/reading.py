@@ -223,7 +223,10 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             part=(0,),
             operands=operands,
             result=per_token("X", total, tokens, recorded),
-            code=[tapping(Embedding.forward, op.matrix.path.rpartition(".")[2]) for op in operands[1:]],
+            code=[
+                *(tapping(Embedding.forward, op.matrix.path.rpartition(".")[2]) for op in operands[1:]),
+                *([] if has_norm else [tapping(Embedding.forward, "out")]),
+            ],
             notice="One vector now says both what the token is and where it stands. They are added, not put "
             f"side by side: on average the embeddings are {number(share[0], 2)} long and what is added last "
             f"is {number(share[-1], 2)} long, so neither hides the other by itself.",

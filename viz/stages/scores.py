@@ -94,7 +94,10 @@ def _bias(head: Head, product: Matrix, bias: Array, scores: Array, most: str) ->
         part=(0, head.number),
         operands=[Operand(product), Operand(added, CELL, "+")],
         result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.scores"),
-        code=[tapping(scaled_dot_product_attention, "position_bias"), whole(RelativeBias.forward)],
+        code=[
+            *(tapping(scaled_dot_product_attention, name) for name in ("position_bias", "scores")),
+            whole(RelativeBias.forward),
+        ],
         notice="Positions come in here. Along each diagonal the distance is the same, and so is the bias: a "
         f"number for each of {head.way.config.n_position_buckets} ranges of distances, learned, the same in "
         f"all layers. In this head it lies between {number(float(bias.min()), 2)} and "
