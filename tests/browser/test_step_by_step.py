@@ -1,4 +1,4 @@
-"""Step by step in a browser: from stage to stage by buttons, keys, clock and drawing; what moves, what is said."""
+"""Step by step in a browser: buttons, keys, clock and drawing; what moves, and what is said."""
 
 from __future__ import annotations
 

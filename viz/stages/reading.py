@@ -78,10 +78,9 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
         )
         unknown = f" {n_unknown} of them the vocabulary does not have." if n_unknown else ""
         framed = (
-            f" {special} special token{'s' if special > 1 else ''} stand{'' if special > 1 else 's'} around "
-            "the sentence."
+            f" {special} special token{'s are' if special > 1 else ' is'} added to those of the sentence."
             if special
-            else " No special token stands around the sentence."
+            else " No special token is added."
         )
         written = " The last of them the model has written itself." if _has_written(way, stack) else ""
         notice = (
@@ -166,6 +165,8 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
     if is_scaled:
         factor = float(way.loaded.model.get_submodule(path).scale)  # type: ignore[arg-type]
         root = np.array([[factor]], np.float32)
+        is_added = config.positions in ("sinusoidal", "learned")
+        less = " Without it the positions, which are added next, would drown them." if is_added else ""
         yield Stage(
             name="scaled",
             title="Times the square root of d_model",
@@ -186,7 +187,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             code=[assigning(Embedding.__init__, "self.scale"), tapping(Embedding.forward, "tokens")],
             notice=f"Every number becomes {factor:.4g} times as large: a typical one is "
             f"{number(float(np.sqrt(np.mean(scaled**2))), 2)} now and was "
-            f"{number(float(np.sqrt(np.mean(rows**2))), 3)}. Without it what is added next would drown them.",
+            f"{number(float(np.sqrt(np.mean(rows**2))), 3)}.{less}",
         )
 
 
@@ -204,7 +205,7 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
         places = Axis("position", tuple(map(str, range(len(tokens.labels)))))
         added = per_token("P", way.record(f"{path}.positions", 0), places, f"{path}.positions")
         yield _positions(way, stack, path, added)
-        operands.append(Operand(added, CELL, "+"))
+        operands.append(Operand(replace(added, rows=tokens), CELL, "+"))
     norm = f"{path}.norm"
     has_norm = f"{norm}.result" in trace
     if len(operands) > 1:

@@ -71,7 +71,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
         title=f"{said.capitalize()} of the {stack}",
         stack=stack,
         block=f"{stack}.layers.0.self_attn",
-        formula=r"X \leftarrow \text{layer}_{" + str(stop - 1) + r"}(" + (r"\ldots" if n > 1 else "") + "X)",
+        formula=r"X \leftarrow \text{layer}_{" + str(stop - 1) + r"}(" + (r"\ldots " if n > 1 else "") + "X)",
         path=path,
         shape=("B", "T", "D"),
         sizes=way.sizes(path),

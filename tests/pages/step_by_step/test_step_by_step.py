@@ -59,8 +59,9 @@ def test_every_stage_of_every_model_can_be_drawn(
         data, arrays = unpack_frame(frames[-1])
         assert [picture["sign"] for picture in data["pictures"]][1:] == [
             *(one.sign for one in stage.operands[1:]),
-            *(["="] if stage.operands else []),
+            *([data["pictures"][-1]["sign"]] if stage.operands else []),
         ]
+        assert data["pictures"][-1]["sign"] in ("=", "→") or not stage.operands
         shown = arrays[f"values{len(pictures) - 1}"]
         np.testing.assert_array_equal(shown, stage.result.values[:MOST_ROWS, :MOST_COLUMNS])
         assert data["pictures"][-1]["rows"]["count"] == len(stage.result.values)

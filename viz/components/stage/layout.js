@@ -34,6 +34,7 @@ import { clamp } from "../shared/numbers.js";
  * @property {number} width of all cells
  * @property {number} height of all cells
  * @property {number} left where its sign begins
+ * @property {number} middle the height at which its sign stands
  * @property {number} labels the width of its rows' labels
  * @property {number} head the height of what stands above its cells
  * @property {number} full its width with its labels, without its sign
@@ -80,12 +81,15 @@ function arrange(pictures, width, widest, measure) {
   /** @type {Place[]} */
   let row = [];
   const close = () => {
-    for (const place of row) place.y = y + head;
+    for (const place of row) {
+      place.y = y + head;
+      place.middle = y + head + Math.min(below, HIGHEST) / 2;
+    }
     y += head + below + FOOT;
     [row, x, head, below] = [[], 0, 0, 0];
   };
   let rows = 1;
-  /** @type {Picture | null} */
+  /** The last picture in this row with labels. @type {Picture | null} */
   let last = null;
   for (const picture of pictures) {
     // Rows that line up with those of the picture before have their labels there.
@@ -93,10 +97,11 @@ function arrange(pictures, width, widest, measure) {
     const sign = picture.sign ? 1.3 * measure(picture.sign) + 2 * GAP : row.length ? 2 * GAP : 0;
     if (row.length && x + sign + place.full > width) {
       close();
+      last = picture;
       place = sized(picture, width, widest, measure, false);
       rows += 1;
     }
-    last = picture;
+    if (picture.rows.labels.length > 1) last = picture;
     place.left = x;
     place.x = x + (row.length || picture.sign ? sign : 0) + place.labels;
     x = place.x + place.full - place.labels;
@@ -136,8 +141,20 @@ function sized({ name, rows, columns, kind, words }, width, widest, measure, isL
       : 20;
   const [cells, high] = [n * wide, m * tall];
   // Names and titles of narrow pictures are wider than their cells.
-  const full = labels + Math.max(cells, Math.min(width - labels, measure(name) + 6), 64);
-  return { x: 0, y: 0, wide, tall, width: cells, height: high, left: 0, labels, head: TITLE + above, full };
+  const full = labels + Math.max(cells, Math.min(width - labels, 1.12 * measure(name) + 6), 64);
+  return {
+    x: 0,
+    y: 0,
+    wide,
+    tall,
+    width: cells,
+    height: high,
+    left: 0,
+    middle: 0,
+    labels,
+    head: TITLE + above,
+    full,
+  };
 }
 
 /**

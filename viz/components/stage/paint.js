@@ -8,6 +8,7 @@ import { every, isNamed, SIZE } from "./layout.js";
 
 /** @typedef {import("./layout.js").Picture & {values: Float32Array, closed?: Uint8Array}} Filled */
 /** @typedef {import("./layout.js").Place} Place */
+/** @typedef {import("./layout.js").Axis} Axis */
 /** @typedef {import("../shared/canvas.js").Pen} Pen */
 /** @typedef {import("../shared/canvas.js").Box} Box */
 /** @typedef {{pen: Pen, colors: import("../shared/color.js").Colors}} Brush */
@@ -17,14 +18,17 @@ const SCALE = 70;
 /** The colours of a picture's numbers. @param {Filled} picture @param {import("../shared/color.js").Colors} colors */
 const stops = ({ kind }, colors) => (kind === "signed" ? colors.diverging : colors.sequential);
 
+/** Whether its colours say something: not of one number alone. @param {Filled} picture */
+const isColored = ({ kind, values }) => (kind === "signed" || kind === "share") && values.length > 1;
+
 /**
  * One pixel for each cell; null where cells have no colour.
  * @param {Filled} picture
  * @param {import("../shared/color.js").Colors} colors
  */
 export function image(picture, colors) {
-  const { kind, values, closed, range, columns } = picture;
-  if (kind === "words" || kind === "ids") return null;
+  const { values, closed, range, columns } = picture;
+  if (!isColored(picture)) return null;
   const shades = ramp(stops(picture, colors)).map(pixel);
   const [low, high] = range;
   const [masked, broken] = [colors.masked, colors.grid].map((color) => pixel(rgbOf(color)));
@@ -72,7 +76,7 @@ export function paintWords(brush, picture, place) {
   const bold = { font: fontOf(pen.canvas, SIZE + 1, 650), color: colors.text };
   if (picture.sign) {
     const font = fontOf(pen.canvas, SIZE + 4, 600);
-    write(pen, picture.sign, [place.left + 8, y + Math.min(place.height, 120) / 2], {
+    write(pen, picture.sign, [place.left + 8, place.middle], {
       font,
       color: colors.text,
       limit: place.x - place.labels - place.left,
@@ -151,7 +155,7 @@ function numbers({ pen, colors }, picture, place) {
       place.y + (Math.floor(i / n) + 0.5) * place.tall,
     ]);
     const color =
-      kind === "ids" || Number.isNaN(value)
+      !isColored(picture) || Number.isNaN(value)
         ? colors.text
         : inkOn(shades[shade((value - low) / (high - low))]);
     write(pen, kind === "ids" ? grouped(value) : format(value), at, { font, color, align: "center" });
@@ -165,18 +169,14 @@ function numbers({ pen, colors }, picture, place) {
  * @param {Place} place
  */
 function foot({ pen, colors }, picture, place) {
-  const { rows, columns, kind, range } = picture;
+  const { rows, columns, range } = picture;
   const [x, y] = [place.x, place.y + place.height];
   const quiet = { font: fontOf(pen.canvas, SIZE - 1), color: colors.muted };
   const limit = place.full - place.labels + 12;
   pen.font = quiet.font;
   const said = sizes(rows, columns);
-  const short = [rows, columns]
-    .filter(isNamed)
-    .map(({ count }) => grouped(count))
-    .join(" × ");
-  write(pen, pen.measureText(said).width <= limit ? said : short, [x, y + 12], { ...quiet, limit });
-  if (kind !== "signed" && kind !== "share") return;
+  write(pen, pen.measureText(said).width <= limit ? said : brief(rows, columns), [x, y + 12], quiet);
+  if (!isColored(picture)) return;
   const [low, high] = range.map((end) => format(end));
   const room = place.full - place.labels;
   write(pen, low, [x, y + 30], quiet);
@@ -194,16 +194,22 @@ function foot({ pen, colors }, picture, place) {
 
 /**
  * How many of what: "7 queries × 64 dimensions", and what is not shown of them.
- * @param {import("./layout.js").Axis} rows
- * @param {import("./layout.js").Axis} columns
+ * @param {Axis} rows
+ * @param {Axis} columns
  */
 export function sizes(rows, columns) {
-  const said = [rows, columns].filter(isNamed).map(({ title, labels, count }) => {
-    const n = labels.length < count ? `${labels.length} of ${grouped(count)}` : grouped(count);
-    return `${n} ${count === 1 ? title : plural(title)}`;
-  });
+  const said = [rows, columns]
+    .filter(isNamed)
+    .map((axis) => `${shown(axis)} ${axis.count === 1 ? axis.title : plural(axis.title)}`);
   return said.join(" × ");
 }
+
+/** The same without what they are. @param {Axis} rows @param {Axis} columns */
+const brief = (rows, columns) => [rows, columns].filter(isNamed).map(shown).join(" × ");
+
+/** @param {Axis} axis */
+const shown = ({ labels, count }) =>
+  labels.length < count ? `${labels.length} of ${grouped(count)}` : grouped(count);
 
 /** @param {string} title */
 const plural = (title) => (/[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`);

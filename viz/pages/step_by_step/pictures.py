@@ -13,7 +13,9 @@ MOST_ROWS, MOST_COLUMNS = 256, 256
 def pictures_of(stage: Stage, way: Way) -> list[Picture]:
     """The pictures of a stage, the result last."""
     operands = [_picture(one.matrix, one.sign, one.link, stage, way) for one in stage.operands]
-    return [*operands, _picture(stage.result, "=" if operands else "", ALL, stage, way)]
+    is_equation = not stage.is_summary and all(one.kind in ("signed", "share") for one in operands)
+    sign = "" if not operands else "=" if is_equation else "→"
+    return [*operands, _picture(stage.result, sign, ALL, stage, way)]
 
 
 def _picture(matrix: Matrix, sign: str, link: Link, stage: Stage, way: Way) -> Picture:
