@@ -20,7 +20,7 @@ def start(page: Page, app_url: str, **address: str) -> None:
 
 
 def heading(page: Page) -> Locator:
-    return page.get_by_role("heading", level=3)
+    return page.get_by_role("heading", level=2)
 
 
 def pictures(page: Page) -> Locator:

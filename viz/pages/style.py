@@ -27,6 +27,11 @@ STYLE = """
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
+/* Streamlit's colours of code are too pale on a light ground. */
+.stCode .token:is(.keyword, .boolean, .function, .class-name, .decorator, .builtin) {{ color: {accent}; }}
+.stCode .token.string {{ color: {warning}; }}
+.stCode .token:is(.comment, .triple-quoted-string) {{ color: {muted}; }}
+.stCode .token.number {{ color: {text}; }}
 </style>
 """
 
@@ -34,4 +39,5 @@ STYLE = """
 def page_style() -> None:
     """Put the style into the page, in the colours of its theme; draws nothing itself."""
     theme = current_theme()
-    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99"))
+    colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "text")}
+    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))

@@ -43,7 +43,7 @@ def start(**address: str) -> AppTest:
 
 
 def title(app: AppTest) -> str:
-    return str(app.subheader[0].value)
+    return str(app.header[0].value)
 
 
 @pytest.mark.parametrize("name, stack", SIDES)

@@ -46,8 +46,12 @@ export function image(picture, colors) {
  * @param {Box} box
  */
 export function paintCells({ pen, colors }, picture, cells, box) {
+  // Where cells are narrower than a pixel, their colours are averaged and none is left out.
+  pen.imageSmoothingEnabled = cells !== null && (cells.width > box[2] || cells.height > box[3]);
+  pen.imageSmoothingQuality = "high";
   if (cells) pen.drawImage(cells, ...box);
   else fillBox(pen, colors.surface, box);
+  pen.imageSmoothingEnabled = false;
   if (picture.closed) hatch({ pen, colors }, picture, box);
   const [x, y, width, height] = box;
   strokeBox(pen, colors.muted, 1, [x - 0.5, y - 0.5, width + 1, height + 1]);

@@ -16,7 +16,7 @@ from viz.stages.way import Way
 
 def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:
     """Draw a stage."""
-    st.subheader(stage.title)
+    st.header(stage.title)
     st.caption(f"Stage {number + 1} of {n_stages}{_where(stage, way)}")
     stage_view(
         pictures_of(stage, way),
