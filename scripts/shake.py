@@ -26,6 +26,7 @@ TRAINING = "training"
 PAGES = {
     "Explore": "",
     "Learn": "learn",
+    "Step by step": "step-by-step",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

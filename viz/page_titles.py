@@ -10,6 +10,7 @@ PAGES = Path(__file__).parent / "pages"
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
+    "step-by-step": "Step by step",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

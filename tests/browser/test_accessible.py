@@ -50,6 +50,7 @@ PAGES = {
     "learn": "Learn",
     "learn?lesson=one-head": "Learn",
     "learn?lesson=masks&answers=true": "Learn",
+    "step-by-step?stage=self-weights": "Step by step",
     "decode": "Decode",
     "training": "Training",
     "training?watch=A+finished+training": "Training",

@@ -24,7 +24,7 @@ IMPORTED_BY = {
     "viz": ("app", "headlight", "viz"),
     "transformer": (
         *("transformer", "headlight", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
-        *("viz.lessons", "viz.pages", "viz.viewer", *_SESSIONS),
+        *("viz.lessons", "viz.pages", "viz.stages", "viz.viewer", *_SESSIONS),
     ),
     "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": (
@@ -48,6 +48,7 @@ VIZ_ORDER = (
     ("figures", "components", "scenes"),
     ("viewer",),
     ("glossary", "lessons"),
+    ("stages",),
     ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),
     ("text_session",),

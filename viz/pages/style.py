@@ -39,6 +39,11 @@ a[href^="#lesson-"] {{
   background: {surface}; color: {text}; font-size: 0.9rem; line-height: 1.4;
 }}
 .hl-term-more {{ margin-top: 0.3rem; color: {muted}; font-size: 0.8rem; }}
+/* Streamlit's colours of code are too pale on a light ground. */
+.stCode .token:is(.keyword, .boolean, .function, .class-name, .decorator, .builtin) {{ color: {accent}; }}
+.stCode .token.string {{ color: {warning}; }}
+.stCode .token:is(.comment, .triple-quoted-string) {{ color: {muted}; }}
+.stCode .token.number {{ color: {text}; }}
 </style>
 """
 
@@ -46,13 +51,5 @@ a[href^="#lesson-"] {{
 def page_style() -> None:
     """Put the style into the page, in the colours of its theme; draws nothing itself."""
     theme = current_theme()
-    st.html(
-        STYLE.format(
-            ground=theme.background,
-            shade=theme.accent + "99",
-            accent=theme.accent,
-            muted=theme.muted,
-            surface=theme.surface,
-            text=theme.text,
-        )
-    )
+    colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
+    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))
