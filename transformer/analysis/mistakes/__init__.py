@@ -1,0 +1,18 @@
+"""Mistakes that published implementations of the Transformer make, each on a model and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.analysis.mistakes.attention import ATTENTION_MISTAKES
+from transformer.analysis.mistakes.mistake import GROUPS as GROUPS
+from transformer.analysis.mistakes.mistake import Broken as Broken
+from transformer.analysis.mistakes.mistake import Case as Case
+from transformer.analysis.mistakes.mistake import Mistake as Mistake
+from transformer.analysis.mistakes.mistake import Picture as Picture
+from transformer.analysis.mistakes.mistake import Reading as Reading
+from transformer.analysis.mistakes.mistake import Seen as Seen
+from transformer.analysis.mistakes.mistake import Symptom as Symptom
+
+MISTAKES: Mapping[str, Mistake] = {mistake.name: mistake for mistake in ATTENTION_MISTAKES}
+"""All of them by name, in the order of their groups."""
