@@ -25,6 +25,7 @@ MODEL = "model=toy-en-it"
 TRAINING = "training"
 PAGES = {
     "Explore": "",
+    "Lab": "lab",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
+    "lab": "Lab",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

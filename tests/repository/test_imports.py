@@ -51,7 +51,8 @@ ORDER = (
     ("data", "decoding", "checkpoints"),
     ("model_input",),
     ("run",),
-    ("training", "analysis"),
+    ("analysis",),
+    ("training",),
     ("cli",),
     ("__main__",),
 )

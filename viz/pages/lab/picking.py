@@ -1,0 +1,51 @@
+"""What is chosen in the lab: to break the model or to guess, and which mistake; all in the address."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.analysis.mistakes import MISTAKES
+from transformer.analysis.mistakes.drawing import fitting
+from transformer.analysis.mistakes.mistake import Mistake
+from transformer.model.config import TransformerConfig
+from viz.widgets import in_a_row, pick, pick_button, set_choice
+
+MODE, MISTAKE = "lab", "mistake"
+"""Names in the address."""
+BREAK, GUESS = "break", "guess"
+
+
+def pick_mode() -> str:
+    """Draw the switch between the two things to do."""
+    return pick_button(in_a_row(), "What to do", {BREAK: "Break it", GUESS: "Guess the bug"}, key=MODE)
+
+
+def pick_mistake(config: TransformerConfig) -> Mistake:
+    """Draw the list of all mistakes, those that can't be made in the model too, and a button for the next."""
+    first = next((name for name in MISTAKES if not MISTAKES[name].unfit(config)), next(iter(MISTAKES)))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = pick(
+            st.selectbox,
+            "Mistake",
+            list(MISTAKES),
+            key=MISTAKE,
+            index=list(MISTAKES).index(first),
+            format_func=lambda name: _in_list(MISTAKES[name], config),
+            width=640,
+        )
+        names = [mistake.name for mistake in fitting(config)]
+        later = [other for other in names if list(MISTAKES).index(other) > list(MISTAKES).index(name)]
+        following = (later or names or [name])[0]
+        st.button("Next mistake", key="next_mistake", on_click=set_choice, args=(MISTAKE, following))
+    return MISTAKES[name]
+
+
+def open_mistake(name: str) -> None:
+    """Show a mistake with everything that there is to say of it. To be called from a callback."""
+    set_choice(MODE, BREAK)
+    set_choice(MISTAKE, name)
+
+
+def _in_list(mistake: Mistake, config: TransformerConfig) -> str:
+    group = mistake.group.capitalize()
+    return f"{group}: {mistake.title}" + (" (not in this model)" if mistake.unfit(config) else "")

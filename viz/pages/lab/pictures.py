@@ -1,0 +1,184 @@
+"""Where a broken run parts from the sound one: every stage as a bar, and the picture that tells most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.changes import Change, changes, first_parted
+from transformer.analysis.mistakes.mistake import Broken, Picture
+from transformer.analysis.norms import norm_tokens
+from transformer.model.trace import Trace
+from viz.figures.attention import attention_heatmap, side_by_side
+from viz.figures.changes import change_by_stage, token_matrices
+from viz.pages.lab.session import Broke
+from viz.pages.shared.explain import computed_by
+from viz.pages.shared.figure import show
+from viz.session import current_theme
+from viz.theme import color_range
+from viz.widgets import in_a_row, pick_button
+
+MODULES = {
+    "src_embedding": "source embedding",
+    "tgt_embedding": "target embedding",
+    "self_attn": "self-attention",
+    "cross_attn": "cross-attention",
+    "feed_forward": "feed-forward",
+    "self_attn_norm": "norm of self-attention",
+    "cross_attn_norm": "norm of cross-attention",
+    "feed_forward_norm": "norm of feed-forward",
+    "final_norm": "final norm",
+    "q_norm": "norm of the queries",
+    "k_norm": "norm of the keys",
+    "norm": "norm",
+    "generator_transform": "generator",
+}
+"""Modules by their names in a path."""
+TENSORS = {
+    "tokens": "embeddings of the tokens",
+    "positions": "positional encoding",
+    "weights": "weights",
+    "out": "output",
+    "result": "output",
+}
+"""Tensors by theirs."""
+SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
+"""How the paths end of what is drawn where it changes most."""
+MOST, FIRST = "most", "first"
+WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
+
+
+def in_words(path: str, head: int | None = None) -> str:
+    """The path of a tensor in words: "encoder, layer 0, self-attention, head 2: weights"."""
+    *modules, tensor = path.split(".")
+    parts = [f"layer {part}" if part.isdecimal() else MODULES.get(part, part) for part in modules]
+    place = ", ".join(part for part in parts if part != "layers")
+    if head is not None:
+        place += f", head {head}"
+    return f"{place}: {TENSORS.get(tensor, tensor)}" if place else tensor
+
+
+def stage_figure(broke: Broke) -> None:
+    """Draw how far each stage is from the sound one."""
+    found = broke.changes
+    show(
+        change_by_stage(
+            np.array([change.size for change in found]),
+            [in_words(change.path) for change in found],
+            [_part(change.path) for change in found],
+            theme=current_theme(),
+        ),
+        name="change-by-stage",
+        caption="How far each tensor of the broken run is from that of the sound run: |a − b| / (|a| + |b|), "
+        "0 where they are equal. Both read the same tokens. The mistake is made where the first bar rises; "
+        "what follows carries it on.",
+        key="stages",
+    )
+    computed_by(changes)
+
+
+def pictures(broke: Broke) -> None:
+    """Draw the picture that changes most, or the first that changes, of both runs in one range of colours."""
+    if broke.broken.reading is not None:
+        _reading(broke.broken)
+        return
+    if first_parted(broke.changes) is None:
+        st.info("No number that is recorded differs: what this mistake breaks is not in this run.")
+        return
+    chosen = pick_button(in_a_row(), "Which picture", WHICH, key="lab_picture")
+    change = most_changed(broke) if chosen == MOST else first_changed(broke)
+    st.markdown(f"**{in_words(change.path, change.head).capitalize()}**")
+    compared(broke.broken, change, key="picture")
+
+
+def most_changed(broke: Broke) -> Change:
+    """The head, embedding or norm that is farthest from the sound one."""
+    whole = [change for change in broke.changes if change.path.endswith(SHOWN[1:])]
+    return max([*broke.head_changes, *whole], key=lambda change: change.size)
+
+
+def first_changed(broke: Broke) -> Change:
+    """The first stage that differs; of attention weights the head that does most."""
+    first = first_parted(broke.changes)
+    assert first is not None
+    heads = [change for change in broke.head_changes if change.path == first.path]
+    return max(heads, key=lambda change: change.size) if heads else first
+
+
+def compared(broken: Broken, change: Change, *, key: str) -> None:
+    """Draw one tensor of both runs beside each other."""
+    traces, path = (broken.sound.trace, broken.run.trace), change.path
+    theme = current_theme()
+    how_far = f"Change {change.size:.2f} (0 equal, 1 nothing in common), recorded as {path}."
+    if change.head is not None:
+        values = np.stack([trace[path][0, change.head].float().numpy() for trace in traces])
+        queries, keys = _attention_tokens(traces[0], path)
+        low, high = color_range(values, signed=bool((values < 0).any()))
+        figure = side_by_side(
+            values,
+            queries,
+            keys,
+            theme=theme,
+            headings=("as it should be", "with the mistake"),
+            value_range=(low, max(high, float(np.nanmax(values, initial=0.0)))),
+            columns=2,
+        )
+        show(figure, name="both-heads", caption=f"{how_far} What is not a number stays empty.", key=key)
+        return
+    names = ("as it should be", "with the mistake")
+    matrices = {name: _matrix(trace, path) for name, trace in zip(names, traces, strict=True)}
+    show(
+        token_matrices(matrices, _tokens(traces[0], path), quantity="no unit", theme=theme),
+        name="both-tensors",
+        caption=f"{how_far} A row for each token, a column for each number of its vector.",
+        key=key,
+    )
+
+
+def _matrix(trace: Trace, path: str) -> np.ndarray:
+    """The numbers of each token, (T, D): of heads one after the other."""
+    tensor = trace[path].float()
+    if tensor.dim() == 4:  # (B, H, T, d_head)
+        tensor = tensor.transpose(1, 2).flatten(2)
+    elif tensor.dim() == 2:  # (T, D): an encoding, which is of no sentence
+        tensor = tensor.unsqueeze(0)
+    found: np.ndarray = tensor[0].numpy()
+    return found
+
+
+def _tokens(trace: Trace, path: str) -> Sequence[str]:
+    return norm_tokens(trace, path)
+
+
+def _attention_tokens(trace: Trace, path: str) -> tuple[Sequence[str], Sequence[str]]:
+    queries = trace.src_tokens if path.startswith("encoder") else trace.tgt_tokens
+    keys = trace.src_tokens if path.startswith("encoder") or "cross_attn" in path else trace.tgt_tokens
+    return queries[0], keys[0]
+
+
+def _part(path: str) -> str:
+    """The part of the model that a stage belongs to, for the axis."""
+    stack, *rest = path.split(".")
+    if rest and rest[0] == "layers":
+        return f"{stack} {rest[1]}"
+    return {"src_embedding": "source", "tgt_embedding": "target"}.get(stack, "end")
+
+
+def _reading(broken: Broken) -> None:
+    assert broken.reading is not None
+    for number, (name, picture) in enumerate(
+        (("As it should be", broken.reading.sound), ("With the mistake", broken.reading.broken))
+    ):
+        st.markdown(f"**{name}: {picture.title}**")
+        _shown_reading(picture, key=f"reading {number}")
+
+
+def _shown_reading(picture: Picture, *, key: str) -> None:
+    values, theme = picture.weights.float().numpy(), current_theme()
+    if len(values) == 1:
+        figure = attention_heatmap(values[0], picture.rows, picture.columns, theme=theme)
+    else:
+        figure = side_by_side(values, picture.rows, picture.columns, theme=theme)
+    show(figure, name="reading", caption="A row is a query, a column a key, as they are labelled.", key=key)
