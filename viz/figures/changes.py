@@ -49,7 +49,7 @@ def change_by_stage(
         range=[-0.5, len(sizes) - 0.5],
         title="part of the model, in the order of the forward",
     )
-    figure.update_yaxes(title="change (0 equal, 1 nothing in common)", range=[0, 1.05])
+    figure.update_yaxes(title="change, 0 to 1", range=[0, 1.05])
     return finish(figure, theme, title, LEAST_HEIGHT + 40)
 
 

@@ -5,7 +5,7 @@ Before the guess nothing on the page names it: widgets, figures and views have n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -24,11 +24,12 @@ from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model
 from viz.viewer.held_run import hold
-from viz.widgets import LARGEST_SEED, in_a_row, pick_button, pick_seed, set_choice
+from viz.widgets import LARGEST_SEED, clamp_choice, in_a_row, pick_button, pick_seed, set_choice
 
 SEED, LEVEL = "bug", "bug_level"
 """Names in the address."""
-LEVELS: Mapping[Level, str] = {1: "1: it shows at once", 2: "2: in the right picture", 3: "3: subtle"}
+LEVELS: Mapping[Level, str] = {1: "1", 2: "2", 3: "3"}
+LEVELS_NOTE = "1 shows at once, 2 needs a look at the right picture, 3 is subtle."
 NAMES = ("The model as it should be", "The patient")
 VIEWS = {"output": "What it puts out", "attention": "Attention", "stages": "Where the two part"}
 _FEWEST = 2
@@ -40,9 +41,7 @@ def guess_view(run: Run) -> None:
     """Draw the patient, what can be guessed, and after the guess the verdict."""
     config = current_model().model.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        level: Level = pick_button(
-            st.container(width="content").segmented_control, "Level", LEVELS, key=LEVEL
-        )
+        level: Level = pick_button(in_a_row(), "Level", LEVELS, key=LEVEL, help=LEVELS_NOTE)
         seed = pick_seed(
             st.number_input,
             "Seed",
@@ -68,7 +67,7 @@ def guess_view(run: Run) -> None:
     st.subheader("Which mistake is it?")
     about = (current_choice(), level, seed)
     guessed = guess_of(about)
-    _guessing(options, guessed, about)
+    _guessing(options, guessed, f"guess {level} {seed}", lambda name: keep_guess(about, name))
     if guessed is not None:
         _verdict(broke, MISTAKES[guessed], run)
 
@@ -90,22 +89,23 @@ def _patient(broke: Broke) -> None:
         viewer(held, key="patient_viewer", prefix="patient_")
 
 
-def _guessing(options: list[Mistake], guessed: str | None, about: Hashable) -> None:
-    """Draw the list, and the button that takes what is chosen in it for the guess."""
+def _guessing(options: list[Mistake], guessed: str | None, key: str, keep: Callable[[str], None]) -> None:
+    """Draw the list, and the button that keeps what is chosen in it as the guess."""
     names = [mistake.name for mistake in options]
+    clamp_choice(key, names)
     titles = {mistake.name: f"{mistake.group.capitalize()}: {mistake.title}" for mistake in options}
 
     def take() -> None:
-        chosen = st.session_state.get("guess")
+        chosen = st.session_state.get(key)
         if chosen is not None:
-            keep_guess(about, chosen)
+            keep(chosen)
 
     with st.form("guess_form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Your diagnosis",
             names,
             index=None if guessed is None else names.index(guessed),
-            key="guess",
+            key=key,
             format_func=titles.__getitem__,
             placeholder="Choose one of the mistakes",
             width=560,

@@ -10,7 +10,7 @@ from transformer.run import Run
 from viz.components.findings import ListedFinding, findings_list
 from viz.figures.labels import visible
 from viz.pages.lab.number import symptom_numbers
-from viz.pages.lab.outputs import outputs
+from viz.pages.lab.outputs import BROKEN, SOUND, outputs
 from viz.pages.lab.picking import pick_mistake
 from viz.pages.lab.pictures import pictures, stage_figure
 from viz.pages.lab.session import Broke, break_it, new_findings
@@ -56,14 +56,13 @@ def _effects(broke: Broke) -> None:
 
 
 def _code(mistake: Mistake) -> None:
-    """Draw the wrong lines beside the right ones."""
-    wrong, right = st.columns(2, gap="medium")
-    with wrong:
-        st.markdown("**The mistake**")
-        st.code(mistake.wrong, language="python")
-    with right:
-        st.markdown("**As it should be**")
-        st.code(mistake.right, language="python")
+    """Draw the right lines beside the wrong ones."""
+    for column, name, lines in zip(
+        st.columns(2, gap="medium"), (SOUND, BROKEN), (mistake.right, mistake.wrong), strict=True
+    ):
+        with column:
+            st.markdown(f"**{name}**")
+            st.code(lines, language="python", wrap_lines=True)
 
 
 def _doctor(broke: Broke) -> None:

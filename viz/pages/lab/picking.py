@@ -8,10 +8,12 @@ from transformer.analysis.mistakes import MISTAKES
 from transformer.analysis.mistakes.drawing import fitting
 from transformer.analysis.mistakes.mistake import Mistake
 from transformer.model.config import TransformerConfig
-from viz.widgets import in_a_row, pick, pick_button, set_choice
+from viz.address import remembered
+from viz.widgets import in_a_row, pick_button, set_choice
 
 MODE, MISTAKE = "lab", "mistake"
 """Names in the address."""
+_LIST = "list of mistakes"
 BREAK, GUESS = "break", "guess"
 
 
@@ -21,21 +23,30 @@ def pick_mode() -> str:
 
 
 def pick_mistake(config: TransformerConfig) -> Mistake:
-    """Draw the list of all mistakes, those that can't be made in the model too, and a button for the next."""
-    first = next((name for name in MISTAKES if not MISTAKES[name].unfit(config)), next(iter(MISTAKES)))
+    """Draw the list of all mistakes, those that can't be made in the model too, and a button for the next.
+
+    The address has the mistake by its name: what the list calls it depends on the model.
+    """
+    names = list(MISTAKES)
+    fit = [mistake.name for mistake in fitting(config)] or names
+    name = remembered(MISTAKE, fit[0])
+    name = name if name in MISTAKES else fit[0]
+
+    def take() -> None:
+        set_choice(MISTAKE, st.session_state[_LIST])
+
+    set_choice(_LIST, name)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = pick(
-            st.selectbox,
+        st.selectbox(
             "Mistake",
-            list(MISTAKES),
-            key=MISTAKE,
-            index=list(MISTAKES).index(first),
+            names,
+            key=_LIST,
+            on_change=take,
             format_func=lambda name: _in_list(MISTAKES[name], config),
             width=640,
         )
-        names = [mistake.name for mistake in fitting(config)]
-        later = [other for other in names if list(MISTAKES).index(other) > list(MISTAKES).index(name)]
-        following = (later or names or [name])[0]
+        later = [other for other in fit if names.index(other) > names.index(name)]
+        following = (later or fit)[0]
         st.button("Next mistake", key="next_mistake", on_click=set_choice, args=(MISTAKE, following))
     return MISTAKES[name]
 
