@@ -8,7 +8,7 @@ from transformer.analysis.mistakes import MISTAKES
 from transformer.analysis.mistakes.drawing import fitting
 from transformer.analysis.mistakes.mistake import Mistake
 from transformer.model.config import TransformerConfig
-from viz.address import remembered
+from viz import address
 from viz.widgets import in_a_row, pick_button, set_choice
 
 MODE, MISTAKE = "lab", "mistake"
@@ -18,8 +18,11 @@ BREAK, GUESS = "break", "guess"
 
 
 def pick_mode() -> str:
-    """Draw the switch between the two things to do."""
-    return pick_button(in_a_row(), "What to do", {BREAK: "Break it", GUESS: "Guess the bug"}, key=MODE)
+    """Draw the switch between the two things to do. The address of a patient names no mistake."""
+    mode = pick_button(in_a_row(), "What to do", {BREAK: "Break it", GUESS: "Guess the bug"}, key=MODE)
+    if mode == GUESS:
+        address.write(MISTAKE, "", "")
+    return mode
 
 
 def pick_mistake(config: TransformerConfig) -> Mistake:
@@ -29,7 +32,10 @@ def pick_mistake(config: TransformerConfig) -> Mistake:
     """
     names = list(MISTAKES)
     fit = [mistake.name for mistake in fitting(config)] or names
-    name = remembered(MISTAKE, fit[0])
+    if address.is_to_be_read(MISTAKE):
+        set_choice(MISTAKE, address.read(MISTAKE, ""))
+    name = st.session_state[MISTAKE]
+    address.write(MISTAKE, name, "")
     name = name if name in MISTAKES else fit[0]
 
     def take() -> None:
