@@ -28,6 +28,6 @@ def everything(app: AppTest) -> str:
 
 
 def in_address(app: AppTest, name: str) -> str:
-    """What the address says of something; AppTest tells a value that was given by the test as it was given."""
+    """What the address says of something. AppTest tells a value that a test gave as it was given."""
     value = app.query_params[name]
     return value[0] if isinstance(value, list) else str(value)

@@ -1,6 +1,8 @@
-"""Every mistake is shown in every kind of model that it is for: with its code, its number and its pictures."""
+"""Every mistake is shown in every kind of model that it is for: with its code, number and pictures."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +16,11 @@ from transformer.run import run_sentence
 from viz.pages.lab.number import written
 
 pytestmark = pytest.mark.usefixtures("kinds")
-MODELS = {**KINDS, "toy-en-it": lambda: open_model("toy-en-it"), "en-it": lambda: open_model("en-it")}
+MODELS: dict[str, Callable[[], LoadedModel]] = {
+    **KINDS,
+    "toy-en-it": lambda: open_model("toy-en-it"),
+    "en-it": lambda: open_model("en-it"),
+}
 FITTING = [
     (kind, name)
     for kind, make in MODELS.items()
@@ -36,7 +42,7 @@ def number_of(loaded: LoadedModel, name: str) -> list[str]:
     return [written(value, symptom.unit) for value in (symptom.sound, symptom.broken)]
 
 
-@pytest.mark.parametrize(("kind", "name"), FITTING)
+@pytest.mark.parametrize("kind, name", FITTING)
 def test_a_mistake_is_shown_with_its_number(kind: str, name: str) -> None:
     app = opened(kind, mistake=name)
     mistake = MISTAKES[name]
@@ -45,7 +51,7 @@ def test_a_mistake_is_shown_with_its_number(kind: str, name: str) -> None:
     assert metrics(app) == number_of(MODELS[kind](), name)
 
 
-@pytest.mark.parametrize(("kind", "name"), UNFIT)
+@pytest.mark.parametrize("kind, name", UNFIT)
 def test_where_there_is_nothing_to_break_the_page_says_why(kind: str, name: str) -> None:
     app = opened(kind, mistake=name)
     assert not app.metric
