@@ -17,7 +17,15 @@ from transformer.run import Run
 from viz.pages.lab.number import symptom_numbers, written
 from viz.pages.lab.outputs import outputs
 from viz.pages.lab.picking import open_mistake
-from viz.pages.lab.pictures import compared, first_changed, in_words, most_changed, pictures, stage_figure
+from viz.pages.lab.pictures import (
+    compared,
+    first_changed,
+    in_words,
+    most_changed,
+    pictures,
+    readings,
+    stage_figure,
+)
 from viz.pages.lab.session import Broke, break_it, guess_of, keep_guess
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.literal_text import escaped
@@ -79,13 +87,19 @@ def _patient(broke: Broke) -> None:
         outputs(broke, key="patient steps", names=NAMES)
     elif view == "stages":
         stage_figure(broke)
+        if broke.broken.reading is None:
+            pictures(broke)
     elif broke.broken.reading is not None:
-        pictures(broke)
+        readings(broke.broken.reading, key="patient_reading")
     else:
         loaded = broke.case.loaded
         sound = broke.broken.sound
         held = hold(broke.broken.run, loaded, {NAMES[0]: lambda: hold(sound, loaded)})
-        st.caption("The patient's attention. Compare a head with that of the model as it should be.")
+        st.caption(
+            "The patient's attention; under More, a head can be compared with that of the model as it should "
+            "be. The arithmetic is written as it should be: where a number does not follow from those before "
+            "it, you have found something."
+        )
         viewer(held, key="patient_viewer", prefix="patient_")
 
 
@@ -129,7 +143,7 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
             _against(broke, guessed, run)
     st.markdown(f"**Where to look.** {_where(broke)}")
     if broke.broken.reading is not None:
-        pictures(broke)
+        readings(broke.broken.reading, key="verdict_reading")
     elif first_parted(broke.changes) is not None:
         compared(broke.broken, first_changed(broke), key="verdict_picture")
     st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,))

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.changes import Change, changes, first_parted
-from transformer.analysis.mistakes.mistake import Broken, Picture
+from transformer.analysis.mistakes.mistake import Broken, Picture, Reading
 from transformer.analysis.norms import norm_tokens
 from transformer.model.trace import Trace
 from viz.figures.attention import attention_heatmap, side_by_side
@@ -82,7 +82,7 @@ def stage_figure(broke: Broke) -> None:
 def pictures(broke: Broke) -> None:
     """Draw the picture that changes most, or the first that changes, of both runs in one range of colours."""
     if broke.broken.reading is not None:
-        _reading(broke.broken)
+        readings(broke.broken.reading, key="reading")
         return
     if first_parted(broke.changes) is None:
         st.info("No number that is recorded differs: what this mistake breaks is not in this run.")
@@ -166,16 +166,14 @@ def _part(path: str) -> str:
     return {"src_embedding": "source", "tgt_embedding": "target"}.get(stack, "end")
 
 
-def _reading(broken: Broken) -> None:
-    assert broken.reading is not None
-    for number, (name, picture) in enumerate(
-        (("As it should be", broken.reading.sound), ("With the mistake", broken.reading.broken))
-    ):
+def readings(reading: Reading, *, key: str) -> None:
+    """Draw right numbers as they should be shown, and as they are with the mistake."""
+    for name, picture in {"As it should be": reading.sound, "With the mistake": reading.broken}.items():
         st.markdown(f"**{name}: {picture.title}**")
-        _shown_reading(picture, key=f"reading {number}")
+        _picture(picture, key=f"{key} {name}")
 
 
-def _shown_reading(picture: Picture, *, key: str) -> None:
+def _picture(picture: Picture, *, key: str) -> None:
     values, theme = picture.weights.float().numpy(), current_theme()
     if len(values) == 1:
         figure = attention_heatmap(values[0], picture.rows, picture.columns, theme=theme)
