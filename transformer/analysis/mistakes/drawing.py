@@ -14,13 +14,18 @@ def fitting(config: TransformerConfig) -> list[Mistake]:
     return [mistake for mistake in MISTAKES.values() if not mistake.unfit(config)]
 
 
+def guessable(config: TransformerConfig) -> list[Mistake]:
+    """Those of them that the numbers of a run show: a wrong reading of right numbers leaves no trace there."""
+    return [mistake for mistake in fitting(config) if mistake.group != "reading"]
+
+
 def drawn(seed: int, level: Level, config: TransformerConfig) -> Mistake | None:
     """The mistake that a seed draws among those of a level, or of any where the level has none for the model.
 
     The same seed draws the same in the same kind of model. Seeds that follow each other go through all of
     them before one comes again. None where no mistake fits.
     """
-    fit = fitting(config)
+    fit = guessable(config)
     offered = [mistake for mistake in fit if mistake.level == level] or fit
     if not offered:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -16,40 +16,55 @@ from transformer.model.transformer import Transformer
 Softmax = Callable[[Tensor, Tensor], Tensor]
 """Of scores (B, H, Q, K) and a mask that broadcasts to them: weights (B, H, Q, K)."""
 
+Remask = Callable[[Tensor], Tensor]
+"""Of a mask, True = may attend: another one, of the same shape."""
 
-class Reweighing:
-    """A tap that puts another softmax in the place of the attention's own; else it is the tap inside.
+
+class SteppingTap:
+    """A tap that changes steps of one attention, and shows the tap inside what came of them.
 
     Any other tap than `NO_TAP` makes the attention take its steps one by one.
+
+    Args:
+        tap: the tap inside.
+        rescale: what the products of queries and keys are multiplied by, beside their own scale.
+        softmax: makes the weights; None for the attention's own.
+        opened: what the weights leave open of a mask; None where it is the mask itself.
     """
 
-    def __init__(self, tap: Tap, softmax: Softmax) -> None:
-        self._tap, self._softmax = tap, softmax
-        self._scores: Tensor | None = None
-        self._mask: Tensor | None = None
+    def __init__(self, tap: Tap, rescale: float, softmax: Softmax | None, opened: Remask | None) -> None:
+        self._tap, self._rescale, self._softmax, self._opened = tap, rescale, softmax, opened
+        self._seen: dict[str, Tensor] = {}
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """See the scores and the mask, and give the weights that follow from them."""
-        if name == "weights":
-            assert self._scores is not None
-            mask = self._mask if self._mask is not None else torch.ones_like(tensor, dtype=torch.bool)
-            tensor = self._softmax(self._scores, mask)
-        tensor = self._tap(name, tensor)
-        if name == "scores":
-            self._scores = tensor
-        elif name == "mask":
-            self._mask = tensor
-        return tensor
+        """Change the tensor if it is one of those steps."""
+        self._seen[name] = tensor
+        if name == "scores" and self._rescale != 1:
+            bias = self._seen.get("position_bias", torch.zeros(()))
+            self._seen[name] = tensor = (tensor - bias) * self._rescale + bias
+        elif name == "mask" and self._opened is not None:
+            tensor = self._opened(tensor)
+        elif name == "weights" and self._softmax is not None:
+            mask = self._seen.get("mask", torch.ones((), dtype=torch.bool, device=tensor.device))
+            tensor = self._softmax(self._seen["scores"], mask)
+        return self._tap(name, tensor)
 
     def at(self, scope: str | int) -> Tap:
-        """The tap inside: what is deeper than an attention is none of ours."""
+        """The tap inside: what is deeper than an attention stays as it is."""
         return self._tap.at(scope)
 
 
-class ReweighedAttention(MultiHeadAttention):
-    """Multi-head attention with another softmax."""
+class SteppingAttention(MultiHeadAttention):
+    """Multi-head attention with some steps changed; see `SteppingTap`.
 
-    softmax: Softmax
+    Attributes:
+        remask: makes the mask another one before anything is done with it; None leaves it.
+    """
+
+    rescale: float = 1.0
+    softmax: Softmax | None = None
+    opened: Remask | None = None
+    remask: Remask | None = None
 
     def forward(
         self,
@@ -61,20 +76,55 @@ class ReweighedAttention(MultiHeadAttention):
         positions: PositionInfo = NO_POSITIONS,
     ) -> Tensor:
         """As in MultiHeadAttention."""
-        return super().forward(x, memory, mask, Reweighing(tap, self.softmax), cache, positions)
+        if mask is not None and self.remask is not None:
+            mask = self.remask(mask)
+        if self.rescale != 1 or self.softmax is not None or self.opened is not None:
+            tap = SteppingTap(tap, self.rescale, self.softmax, self.opened)
+        return super().forward(x, memory, mask, tap, cache, positions)
 
 
-def attentions_of(model: nn.Module) -> list[MultiHeadAttention]:
-    """All attentions of a model."""
+Which = Callable[[Transformer], Iterable[nn.Module]]
+"""Some attentions of a model."""
+
+
+def every_attention(model: Transformer) -> list[nn.Module]:
+    """All of them."""
     return [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
 
 
-def reweighed(softmax: Softmax) -> Change:
-    """Puts another softmax into every attention."""
+def decoder_self_attention(model: Transformer) -> list[nn.Module]:
+    """Those that the future is hidden from."""
+    return [layer.get_submodule("self_attn") for layer in model.decoder.layers]
+
+
+def source_attention(model: Transformer) -> list[nn.Module]:
+    """Those whose keys are the source: the encoder's, and cross-attention where there is one."""
+    return [layer.get_submodule("self_attn") for layer in model.encoder.layers] + cross_attention(model)
+
+
+def cross_attention(model: Transformer) -> list[nn.Module]:
+    """Those between the stacks."""
+    layers = model.decoder.layers if model.config.kind == "encoder-decoder" else ()
+    return [layer.get_submodule("cross_attn") for layer in layers]
+
+
+def stepping(
+    which: Which = every_attention,
+    *,
+    rescale: Callable[[MultiHeadAttention], float] = lambda attention: 1.0,
+    softmax: Softmax | None = None,
+    opened: Remask | None = None,
+    remask: Remask | None = None,
+) -> Change:
+    """Changes steps of some attentions; see `SteppingAttention`."""
 
     def change(model: Transformer) -> None:
-        for attention in attentions_of(model):
-            attention.__class__ = ReweighedAttention
-            attention.softmax = softmax  # type: ignore[assignment]
+        for attention in which(model):
+            assert isinstance(attention, MultiHeadAttention)
+            factor = rescale(attention)
+            attention.__class__ = SteppingAttention
+            assert isinstance(attention, SteppingAttention)
+            attention.rescale = factor
+            attention.softmax, attention.opened, attention.remask = softmax, opened, remask
 
     return change

@@ -1,4 +1,4 @@
-"""How a variant of a model is made: a copy of its modules around the same parameters, some of them replaced.
+"""How a variant of a model is made: a copy of its modules around the same parameters, some of them changed.
 
 The model itself is never touched, since others use it.
 """
@@ -20,7 +20,7 @@ Change = Callable[[Transformer], None]
 
 
 class Recomputing(Transformer):
-    """Computes the whole target at each step, as nearly all code that is written to be read does.
+    """Computes the whole target at each step of a decoding, as most code that is written to be read does.
 
     With a mistake in it, what is kept of earlier tokens need not be what the whole target would give.
     """
@@ -32,7 +32,7 @@ class Recomputing(Transformer):
 
 
 def altered(model: Transformer, change: Change) -> Transformer:
-    """A variant that shares the model's parameters and buffers under the same names."""
+    """A variant that shares the model's parameters under the same names, and its buffers too."""
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     variant = copy.deepcopy(model, shared)
     variant.__class__ = Recomputing
@@ -41,21 +41,29 @@ def altered(model: Transformer, change: Change) -> Transformer:
 
 
 def altered_model(loaded: LoadedModel, change: Change) -> LoadedModel:
-    """The same for a model with its coders."""
+    """The variant with its coders."""
     return replace(loaded, model=altered(loaded.model, change))
 
 
 def broken_by(change: Change) -> Callable[[Case], Broken]:
-    """What a mistake makes of a case that lies in the model alone."""
+    """What a mistake that lies in the model alone makes of a case."""
 
     def broken(case: Case) -> Broken:
         loaded = altered_model(case.loaded, change)
-        return Broken(loaded, run_again(loaded, case.run), case.run, free_run(loaded, case))
+        run = run_again(loaded, case.run, top_k=candidates(case.run))
+        return Broken(loaded, run, case.run, written_by(loaded, case))
 
     return broken
 
 
-def free_run(loaded: LoadedModel, case: Case) -> Run | None:
-    """What a broken model writes by itself; None where it does not write."""
+def written_by(loaded: LoadedModel, case: Case) -> Run | None:
+    """What a broken model writes by itself for the case's source; None where it does not write."""
     config = loaded.model.config
-    return generate(loaded, case.run.source) if config.n_decoder_layers and config.has_generator else None
+    if not (config.n_decoder_layers and config.has_generator):
+        return None
+    return generate(loaded, case.run.source, top_k=candidates(case.run))
+
+
+def candidates(run: Run) -> int:
+    """How many tokens each step of a run tells, for another to tell as many."""
+    return len(run.steps[0].top_ids) if run.steps else 1
