@@ -8,6 +8,7 @@ from transformer.analysis.mistakes.attention import ATTENTION_MISTAKES
 from transformer.analysis.mistakes.decoder import DECODER_MISTAKES
 from transformer.analysis.mistakes.dropping import DROPOUT_MISTAKES
 from transformer.analysis.mistakes.embeddings import EMBEDDING_MISTAKES
+from transformer.analysis.mistakes.hiding import HIDING_MISTAKES
 from transformer.analysis.mistakes.masks import MASK_MISTAKES
 from transformer.analysis.mistakes.mistake import GROUPS as GROUPS
 from transformer.analysis.mistakes.mistake import Broken as Broken
@@ -19,6 +20,7 @@ from transformer.analysis.mistakes.mistake import Reading as Reading
 from transformer.analysis.mistakes.mistake import Seen as Seen
 from transformer.analysis.mistakes.mistake import Symptom as Symptom
 from transformer.analysis.mistakes.norms import NORM_MISTAKES
+from transformer.analysis.mistakes.positions import POSITION_MISTAKES
 from transformer.analysis.mistakes.reading import READING_MISTAKES
 
 MISTAKES: Mapping[str, Mistake] = {
@@ -26,7 +28,9 @@ MISTAKES: Mapping[str, Mistake] = {
     for mistake in (
         *ATTENTION_MISTAKES,
         *MASK_MISTAKES,
+        *HIDING_MISTAKES,
         *EMBEDDING_MISTAKES,
+        *POSITION_MISTAKES,
         *NORM_MISTAKES,
         *DROPOUT_MISTAKES,
         *DECODER_MISTAKES,

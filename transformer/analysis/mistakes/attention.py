@@ -119,7 +119,7 @@ SOFTMAX_OVER_QUERIES = Mistake(
     name="softmax-over-queries",
     title="Softmax over the queries",
     group="attention",
-    level=2,
+    level=1,
     what=(
         "Softmax is taken down the columns instead of along the rows. Each key then shares out one unit of "
         "attention among the queries, and a query gets what is left for it: several units, or hardly any. "

@@ -13,7 +13,7 @@ from transformer.analysis.mistakes.fitting import (
     needs_predicting_cross_attention,
     needs_prediction,
 )
-from transformer.analysis.mistakes.measuring import distance, leak
+from transformer.analysis.mistakes.measuring import distance, leaks
 from transformer.analysis.mistakes.mistake import Broken, Case, Mistake, Symptom
 from transformer.analysis.mistakes.seen import issue
 from transformer.analysis.mistakes.tapping import cross_attention
@@ -73,20 +73,6 @@ def _fed_unshifted(case: Case) -> Broken:
     return Broken(None, replace(run, generated=False, steps=steps, decoder_input=fed, trace=trace), run)
 
 
-def _first_logits(unit_sound: float, unit_broken: float) -> Symptom:
-    return Symptom(
-        what="Change of the first logits when the token that they are to predict is another",
-        sound=100 * unit_sound,
-        broken=100 * unit_broken,
-        limit=0.1,
-        unit="%",
-    )
-
-
-def _unshifted_leaks(case: Case, broken: Broken) -> Symptom:
-    return _first_logits(leak(case.loaded, case.run), leak(case.loaded, broken.run, shifted=False))
-
-
 NOT_SHIFTED = Mistake(
     name="no-shift",
     title="Target not shifted",
@@ -115,7 +101,7 @@ NOT_SHIFTED = Mistake(
     ),
     find="assert torch.equal(decoder_input[:, 1:], labels[:, :-1])",
     broken=_fed_unshifted,
-    symptom=_unshifted_leaks,
+    symptom=leaks,
     unfit=needs_prediction,
     trained=lambda model: altered(model, _unshift),
 )
@@ -152,11 +138,6 @@ def _swap_sides(model: Transformer) -> None:
         attention.__class__ = _QueriesFromMemory
 
 
-def _leaks(case: Case, broken: Broken) -> Symptom:
-    assert broken.loaded is not None
-    return _first_logits(leak(case.loaded, case.run), leak(broken.loaded, broken.run))
-
-
 QUERIES_FROM_MEMORY = Mistake(
     name="queries-from-memory",
     title="Cross-attention the wrong way round",
@@ -179,7 +160,7 @@ QUERIES_FROM_MEMORY = Mistake(
     ),
     find="# with sentences of unequal lengths\nassert weights.shape[-2:] == (tgt.shape[1], src.shape[1])",
     broken=broken_by(_swap_sides),
-    symptom=_leaks,
+    symptom=leaks,
     unfit=needs_predicting_cross_attention,
 )
 

@@ -15,7 +15,7 @@ def fitting(config: TransformerConfig) -> list[Mistake]:
 
 
 def guessable(config: TransformerConfig) -> list[Mistake]:
-    """Those of them that the numbers of a run show: a wrong reading of right numbers leaves no trace there."""
+    """Those of them that the numbers of a run show: a wrong reading leaves no trace in them."""
     return [mistake for mistake in fitting(config) if mistake.group != "reading"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from transformer.analysis.mistakes.mistake import Broken, Case, Symptom
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model_input import padded
 from transformer.run import Run
@@ -53,3 +54,25 @@ def _other(loaded: LoadedModel, index: int) -> int:
     config = loaded.model.config
     other = (index + 1) % config.tgt_vocab_size
     return other if other != config.pad_id else (other + 1) % config.tgt_vocab_size
+
+
+def closed_cells(case: Case, broken: Broken) -> Symptom:
+    """The attention on what the sound model's masks close."""
+    return Symptom(
+        what="Attention on masked keys, of the row that gives most",
+        sound=weight_on_closed_cells(broken.sound, broken.sound),
+        broken=weight_on_closed_cells(broken.run, broken.sound),
+        limit=0.001,
+    )
+
+
+def leaks(case: Case, broken: Broken) -> Symptom:
+    """What the first logits know of the token that they are to predict."""
+    loaded = broken.loaded or case.loaded
+    return Symptom(
+        what="Change of the first logits when the token that they are to predict is another",
+        sound=100 * leak(case.loaded, case.run),
+        broken=100 * leak(loaded, broken.run, shifted=broken.loaded is not None),
+        limit=0.1,
+        unit="%",
+    )
