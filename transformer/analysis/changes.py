@@ -33,11 +33,14 @@ class Change:
         size: 0 where they are equal, 1 where they have nothing in common or one is not finite: see
             `distance`.
         head: the head that it is about; None where it is about the whole tensor.
+        missing: whether the other run does not have it, or has it in another shape; it is then as far as can
+            be.
     """
 
     path: str
     size: float
     head: int | None = None
+    missing: bool = False
 
 
 def distance(a: Tensor, b: Tensor) -> float:
@@ -50,15 +53,15 @@ def distance(a: Tensor, b: Tensor) -> float:
 
 
 def changes(sound: Trace, broken: Trace) -> list[Change]:
-    """How far each stage of a run is from the other run's, in the order of the forward.
-
-    Stages that only one of them has, or that have another shape there, are left out.
-    """
-    return [
-        Change(path, distance(tensor, broken[path]))
-        for path, tensor in sound.items()
-        if path.endswith(STAGES) and path in broken and broken[path].shape == tensor.shape
-    ]
+    """How far each stage of the sound run is from the other run's, in the order of the forward."""
+    found = []
+    for path, tensor in sound.items():
+        if path.endswith(STAGES):
+            other = broken.get(path)
+            missing = other is None or other.shape != tensor.shape
+            size = 1.0 if other is None or missing else distance(tensor, other)
+            found.append(Change(path, size, missing=missing))
+    return found
 
 
 def head_changes(sound: Trace, broken: Trace) -> list[Change]:

@@ -62,8 +62,14 @@ def test_what_is_not_a_number_is_as_far_as_can_be() -> None:
     assert distance(torch.ones(2), torch.tensor([1.0, torch.inf])) == 1
 
 
-def test_a_stage_of_another_shape_is_left_out() -> None:
-    sound = trace()
-    other = Trace(dict(sound) | {WEIGHTS: torch.zeros(1, 3, 2, 2)})
-    assert WEIGHTS not in {change.path for change in changes(sound, other)}
+def test_a_stage_that_is_missing_or_has_another_shape_is_as_far_as_can_be() -> None:
+    sound, lost = trace(), "encoder.layers.0.self_attn.out"
+    records = {path: tensor for path, tensor in sound.items() if path != lost}
+    other = Trace(records | {WEIGHTS: torch.zeros(1, 3, 2, 2)})
+    parted = [change for change in changes(sound, other) if change.size]
+    assert [(change.path, change.size, change.missing) for change in parted] == [
+        (lost, 1.0, True),
+        (WEIGHTS, 1.0, True),
+    ]
+    assert first_parted(changes(sound, other)) == parted[0]
     assert WEIGHTS not in {change.path for change in head_changes(sound, other)}

@@ -176,7 +176,12 @@ def _where(broke: Broke) -> str:
     if first is None:
         return "No recorded number of this run differs. Look at what the model writes by itself."
     most = most_changed(broke)
+    parted = (
+        f"The patient has no {in_words(first.path)}"
+        if first.missing
+        else f"The first stage that differs is {in_words(first.path)}"
+    )
     return (
-        f"The first stage that differs is {in_words(first.path)}: all before it is equal, so the mistake is "
-        f"there. What changes most is {in_words(most.path, most.head)}."
+        f"{parted}: all before it is equal, so the mistake is there or just before. What changes most is "
+        f"{in_words(most.path, most.head)}."
     )

@@ -46,6 +46,8 @@ TENSORS = {
 """Tensors by theirs."""
 SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
 """How the paths end of what is drawn where it changes most."""
+HEADINGS = ("as it should be", "with the mistake")
+IN_BOTH = "The same head of both runs, in one range of colours: a row is a query, a column a key."
 MOST, FIRST = "most", "first"
 WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
 
@@ -72,8 +74,8 @@ def stage_figure(broke: Broke) -> None:
         ),
         name="change-by-stage",
         caption="How far each tensor of the broken run is from that of the sound run: |a − b| / (|a| + |b|), "
-        "0 where they are equal. Both read the same tokens. The mistake is made where the first bar rises; "
-        "what follows carries it on.",
+        "0 where they are equal, 1 where it is missing. The mistake is made at the first bar or just before "
+        "it; what follows carries it on.",
         key="stages",
     )
     computed_by(changes)
@@ -95,14 +97,15 @@ def pictures(broke: Broke) -> None:
 
 def most_changed(broke: Broke) -> Change:
     """The head, embedding or norm that is farthest from the sound one."""
-    whole = [change for change in broke.changes if change.path.endswith(SHOWN[1:])]
+    whole = [c for c in broke.changes if c.path.endswith(SHOWN[1:]) and not c.missing]
     return max([*broke.head_changes, *whole], key=lambda change: change.size)
 
 
 def first_changed(broke: Broke) -> Change:
-    """The first stage that differs; of attention weights the head that does most."""
-    first = first_parted(broke.changes)
-    assert first is not None
+    """The first stage that both have and that differs; of attention weights the head that does most."""
+    first = first_parted([change for change in broke.changes if not change.missing])
+    if first is None:
+        return most_changed(broke)
     heads = [change for change in broke.head_changes if change.path == first.path]
     return max(heads, key=lambda change: change.size) if heads else first
 
@@ -113,28 +116,41 @@ def compared(broken: Broken, change: Change, *, key: str) -> None:
     theme = current_theme()
     how_far = f"Change {change.size:.2f} (0 equal, 1 nothing in common), recorded as {path}."
     if change.head is not None:
-        values = np.stack([trace[path][0, change.head].float().numpy() for trace in traces])
-        queries, keys = _attention_tokens(traces[0], path)
-        low, high = color_range(values, signed=bool((values < 0).any()))
-        figure = side_by_side(
-            values,
-            queries,
-            keys,
-            theme=theme,
-            headings=("as it should be", "with the mistake"),
-            value_range=(low, max(high, float(np.nanmax(values, initial=0.0)))),
-            columns=2,
-        )
-        show(figure, name="both-heads", caption=f"{how_far} What is not a number stays empty.", key=key)
+        st.caption(f"{how_far} What is not a number stays empty.")
+        _heads(traces, path, change.head, key=key)
         return
-    names = ("as it should be", "with the mistake")
-    matrices = {name: _matrix(trace, path) for name, trace in zip(names, traces, strict=True)}
+    matrices = {name: _matrix(trace, path) for name, trace in zip(HEADINGS, traces, strict=True)}
     show(
         token_matrices(matrices, _tokens(traces[0], path), quantity="no unit", theme=theme),
         name="both-tensors",
         caption=f"{how_far} A row for each token, a column for each number of its vector.",
         key=key,
     )
+
+
+def _heads(traces: tuple[Trace, Trace], path: str, head: int, *, key: str) -> None:
+    """Draw the same head of two runs; each with labels of its own where they read other tokens."""
+    theme = current_theme()
+    values = np.stack([trace[path][0, head].float().numpy() for trace in traces])
+    low, high = color_range(values, signed=bool((values < 0).any()))
+    value_range = (low, max(high, float(np.nanmax(values, initial=0.0))))
+    labels = [_attention_tokens(trace, path) for trace in traces]
+    if labels[0] == labels[1]:
+        figure = side_by_side(
+            values, *labels[0], theme=theme, headings=HEADINGS, value_range=value_range, columns=2
+        )
+        show(figure, name="both-heads", caption=IN_BOTH, key=key)
+        return
+    for number, heading in enumerate(HEADINGS):
+        figure = attention_heatmap(
+            values[number], *labels[number], theme=theme, value_range=value_range, title=heading
+        )
+        show(
+            figure,
+            name="head",
+            caption=f"The head {heading}: this run reads other tokens.",
+            key=f"{key} {number}",
+        )
 
 
 def _matrix(trace: Trace, path: str) -> np.ndarray:
