@@ -17,8 +17,7 @@ from transformer.analysis.mistakes.measuring import distance, leaks
 from transformer.analysis.mistakes.mistake import Broken, Case, Mistake, Symptom
 from transformer.analysis.mistakes.seen import issue
 from transformer.analysis.mistakes.tapping import cross_attention
-from transformer.analysis.mistakes.variants import Recomputing, altered, broken_by
-from transformer.decoding.greedy import decoding_step, next_token_probabilities
+from transformer.analysis.mistakes.variants import Recomputing, altered, broken_by, with_steps_of
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache
 from transformer.model.trace import NO_TAP, Tap
@@ -66,11 +65,8 @@ def _fed_unshifted(case: Case) -> Broken:
         first=max(run.decoder_input.first - 1, 0),
     )
     trace = trace_inputs(loaded, [] if run.encoder_input is None else [run.encoder_input], [fed])
-    rows = next_token_probabilities(trace["logits"][0, n_given:], loaded.target.special_tokens.suppressed)
-    steps = tuple(
-        decoding_step(i, step.token_id, rows[i], len(step.top_ids)) for i, step in enumerate(run.steps)
-    )
-    return Broken(None, replace(run, generated=False, steps=steps, decoder_input=fed, trace=trace), run)
+    unshifted = replace(run, generated=False, decoder_input=fed, trace=trace)
+    return Broken(None, with_steps_of(run, unshifted, loaded), run)
 
 
 NOT_SHIFTED = Mistake(

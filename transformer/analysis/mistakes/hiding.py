@@ -12,7 +12,13 @@ from transformer.analysis.mistakes.measuring import closed_cells, leaks
 from transformer.analysis.mistakes.mistake import Broken, Case, Mistake
 from transformer.analysis.mistakes.seen import issue
 from transformer.analysis.mistakes.tapping import decoder_self_attention, source_attention, stepping
-from transformer.analysis.mistakes.variants import altered, altered_model, broken_by, candidates
+from transformer.analysis.mistakes.variants import (
+    altered,
+    altered_model,
+    broken_by,
+    candidates,
+    with_steps_of,
+)
 from transformer.checkpoints.folder import LoadedModel
 from transformer.model_input import Input, beginning, encoder_input
 from transformer.run import force, generate, read
@@ -94,7 +100,7 @@ def _padding_unmasked(case: Case) -> Broken:
     assert begin.encoder is not None
     begin = replace(begin, encoder=_followed_by_padding(loaded, begin.encoder))
     sound, broken = (
-        force(one, run.source, run.target, top_k=top_k, ends=run.finished, begin=begin)
+        with_steps_of(run, force(one, run.source, run.target, ends=run.finished, begin=begin), one)
         for one in (case.loaded, loaded)
     )
     writes = loaded.model.config.has_generator

@@ -12,6 +12,7 @@ from itertools import chain
 
 from transformer.analysis.mistakes.mistake import Broken, Case
 from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.greedy import decoding_step, next_token_probabilities
 from transformer.model.transformer import Transformer
 from transformer.run import Run, generate, run_again
 
@@ -51,7 +52,7 @@ def broken_by(change: Change) -> Callable[[Case], Broken]:
     def broken(case: Case) -> Broken:
         loaded = altered_model(case.loaded, change)
         run = run_again(loaded, case.run, top_k=candidates(case.run))
-        return Broken(loaded, run, case.run, written_by(loaded, case))
+        return Broken(loaded, with_steps_of(case.run, run, loaded), case.run, written_by(loaded, case))
 
     return broken
 
@@ -67,3 +68,18 @@ def written_by(loaded: LoadedModel, case: Case) -> Run | None:
 def candidates(run: Run) -> int:
     """How many tokens each step of a run tells, for another to tell as many."""
     return len(run.steps[0].top_ids) if run.steps else 1
+
+
+def with_steps_of(sound: Run, run: Run, loaded: LoadedModel) -> Run:
+    """The run with what it thinks of each token that the sound one took, the last one that was not read too.
+
+    Without a decoder the steps stay as they are.
+    """
+    if run.decoder_input is None or not sound.steps:
+        return run
+    probabilities = next_token_probabilities(run.target_logits, loaded.target.special_tokens.suppressed)
+    steps = (
+        decoding_step(step.position, step.token_id, row, candidates(sound))
+        for step, row in zip(sound.steps, probabilities, strict=False)
+    )
+    return replace(run, steps=tuple(steps))
