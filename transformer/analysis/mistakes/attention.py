@@ -121,7 +121,7 @@ SOFTMAX_OVER_QUERIES = Mistake(
     group="attention",
     level=1,
     what=(
-        "Softmax is taken down the columns instead of along the rows. Each key then shares out one unit of "
+        "Softmax is taken down the columns instead of along the rows. Each key then divides one unit of "
         "attention among the queries, and a query gets what is left for it: several units, or hardly any. "
         "What it gathers is no longer an average of the values."
     ),

@@ -65,8 +65,10 @@ def _fed_unshifted(case: Case) -> Broken:
         first=max(run.decoder_input.first - 1, 0),
     )
     trace = trace_inputs(loaded, [] if run.encoder_input is None else [run.encoder_input], [fed])
-    unshifted = replace(run, generated=False, decoder_input=fed, trace=trace)
-    return Broken(None, with_steps_of(run, unshifted, loaded), run)
+    unshifted = with_steps_of(run, replace(run, generated=False, decoder_input=fed, trace=trace), loaded)
+    prompt = run.decoder_input.sentence.ids[: len(run.decoder_input.sentence.ids) - len(run.target.ids)]
+    best = [step.top_ids[0] for step in unshifted.steps if step.top_ids[0] not in loaded.end_ids]
+    return Broken(None, replace(unshifted, translation=loaded.target.decode((*prompt, *best))), run)
 
 
 NOT_SHIFTED = Mistake(

@@ -232,3 +232,11 @@ def test_a_row_is_labelled_with_the_token_that_it_reads() -> None:
     assert reading.broken.rows == run.trace.tgt_tokens[0]
     assert reading.sound.rows[:-1] == reading.broken.rows[1:]
     assert reading.sound.rows[-1] == case(KIND, TEXT).loaded.target.token(run.steps[-1].token_id)
+
+
+def test_without_the_shift_the_text_is_that_of_the_best_tokens() -> None:
+    """Not the target that was given, which would look as if nothing had happened."""
+    loaded, fed = case(KIND, TEXT).loaded, broken("no-shift").run
+    best = [step.top_ids[0] for step in fed.steps]
+    assert fed.translation == loaded.target.decode([index for index in best if index != loaded.end_ids[0]])
+    assert fed.translation != case(KIND, TEXT).run.translation
