@@ -78,9 +78,8 @@ NOT_SHIFTED = Mistake(
     level=2,
     what=(
         "The decoder is fed the same tokens that it must predict, where it should be fed them one place to "
-        "the right, after <bos>. Each row reads its own answer. A model that is trained so learns to copy "
-        "and its loss falls close to 0; one that was trained well, as here, answers with the token after "
-        "next."
+        "the right, after <bos>. Each row reads its own answer. A model that is trained so learns to copy, "
+        "and its loss falls close to 0. One that was trained well, as here, is one token ahead in every row."
     ),
     wrong="logits = model(src, tgt)\nloss = F.cross_entropy(logits.mT, tgt)",
     right="logits = model(src, tgt[:, :-1])\nloss = F.cross_entropy(logits.mT, tgt[:, 1:])",
