@@ -47,6 +47,8 @@ ARE_DRAWN = """
 PAGES = {
     "": "Explore",
     "explore": "Explore",
+    "lab": "Lab",
+    "lab?lab=Guess+the+bug": "Lab",
     "decode": "Decode",
     "training": "Training",
     "training?watch=A+finished+training": "Training",

@@ -9,7 +9,7 @@ from tests.pages.app import press, texts
 from tests.pages.lab.page import GUESSING, everything, in_address, metrics, opened
 from tests.support.kinds import KINDS
 from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import drawn, fitting
+from transformer.analysis.mistakes.drawing import drawn, guessable
 from transformer.analysis.mistakes.mistake import Level, Mistake
 from transformer.checkpoints.folder import open_model
 
@@ -44,13 +44,13 @@ def test_nothing_names_the_patient_before_the_guess(level: Level) -> None:
             titles = {title for title in (m.title for m in MISTAKES.values()) if title in sent}
             shown.append(titles)
     assert all(titles == shown[0] for titles in shown), "all titles are listed, whoever the patient is"
-    assert {m.title for m in fitting(TOY)} <= shown[0]
+    assert {m.title for m in guessable(TOY)} <= shown[0]
 
 
 def test_the_same_seed_is_the_same_patient_and_the_next_is_another() -> None:
     names = [patient(seed).name for seed in range(3)]
     assert [patient(seed).name for seed in range(3)] == names
-    n = len([mistake for mistake in fitting(TOY) if mistake.level == 1])
+    n = len([mistake for mistake in guessable(TOY) if mistake.level == 1])
     assert len({patient(seed).name for seed in range(n)}) == n, "all of a level before one comes again"
 
 
@@ -65,7 +65,7 @@ def test_a_right_guess_is_told_with_the_number_and_where_to_look() -> None:
 
 def test_a_wrong_guess_is_told_what_it_would_have_shown() -> None:
     app = opened("toy-en-it", **GUESSING, bug="3")
-    other = next(mistake for mistake in fitting(TOY) if mistake.name != patient(3).name)
+    other = next(mistake for mistake in guessable(TOY) if mistake.name != patient(3).name)
     guess(app, other.name)
     assert "✕ Not quite." in texts(app)
     assert f"it is **{patient(3).title}**" in texts(app)

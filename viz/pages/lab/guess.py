@@ -11,7 +11,7 @@ import streamlit as st
 
 from transformer.analysis.changes import first_parted
 from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import drawn, fitting
+from transformer.analysis.mistakes.drawing import drawn, guessable
 from transformer.analysis.mistakes.mistake import Level, Mistake
 from transformer.run import Run
 from viz.pages.lab.number import symptom_numbers, written
@@ -23,7 +23,6 @@ from viz.pages.lab.pictures import (
     in_words,
     most_changed,
     pictures,
-    readings,
     stage_figure,
 )
 from viz.pages.lab.session import Broke, break_it, guess_of, keep_guess
@@ -59,7 +58,7 @@ def guess_view(run: Run) -> None:
         )
         following = (seed + 1) % (LARGEST_SEED + 1)
         st.button("Another", key="another", on_click=set_choice, args=(SEED, following))
-    options = fitting(config)
+    options = guessable(config)
     mistake = drawn(seed, level, config)
     if mistake is None or len(options) < _FEWEST:
         st.info("Too few of the mistakes can be made in this model: choose another one in the sidebar.")
@@ -87,10 +86,7 @@ def _patient(broke: Broke) -> None:
         outputs(broke, key="patient steps", names=NAMES)
     elif view == "stages":
         stage_figure(broke)
-        if broke.broken.reading is None:
-            pictures(broke)
-    elif broke.broken.reading is not None:
-        readings(broke.broken.reading, key="patient_reading")
+        pictures(broke)
     else:
         loaded = broke.case.loaded
         sound = broke.broken.sound
@@ -142,11 +138,10 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
         if not is_right:
             _against(broke, guessed, run)
     st.markdown(f"**Where to look.** {_where(broke)}")
-    if broke.broken.reading is not None:
-        readings(broke.broken.reading, key="verdict_reading")
-    elif first_parted(broke.changes) is not None:
+    if first_parted(broke.changes) is not None:
         compared(broke.broken, first_changed(broke), key="verdict_picture")
-    st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,))
+    if st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,)):
+        st.rerun()  # the switch to it stands outside of this fragment
 
 
 def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
@@ -170,8 +165,6 @@ def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
 
 def _where(broke: Broke) -> str:
     """Say where the two runs part, and what changes most."""
-    if broke.broken.reading is not None:
-        return "All recorded numbers are as they should be: they are read wrongly. Compare the labels."
     first = first_parted(broke.changes)
     if first is None:
         return "No recorded number of this run differs. Look at what the model writes by itself."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.decoding.request import NOT_FINITE
 from transformer.run import Run
 from viz.pages.lab.session import Broke
 from viz.pages.shared.literal_text import show_text
@@ -12,6 +11,7 @@ from viz.pages.shared.tokens import show_steps
 from viz.session import current_model
 
 SOUND, BROKEN = "As it should be", "With the mistake"
+NO_NUMBERS = "Nothing: its scores are not numbers (NaN), so that no token can be chosen."
 FORCED = (
     "Both are given the target of the model as it should be, token by token (teacher forcing), so that their "
     "steps can be compared."
@@ -46,7 +46,7 @@ def _written(run: Run) -> None:
             "numbers for each token."
         )
     elif not run.has_numbers:
-        st.warning(NOT_FINITE)
+        st.warning(NO_NUMBERS)
     else:
         show_text(run.translation)
         if run.generated and not run.finished and run.decoder_input is not None:
