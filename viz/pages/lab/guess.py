@@ -71,7 +71,7 @@ def guess_view(run: Run) -> None:
     if broke is None:
         return
     _patient(broke)
-    st.subheader("Which mistake is it?")
+    st.header("Which mistake is it?")
     about = (current_choice(), level, seed)
     guessed = guess_of(about)
     _guessing(options, guessed, f"guess {level} {seed}", lambda name: keep_guess(about, name))
