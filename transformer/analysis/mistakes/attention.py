@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -21,7 +20,6 @@ from transformer.analysis.mistakes.seen import issue
 from transformer.analysis.mistakes.tapping import every_attention, stepping
 from transformer.analysis.mistakes.variants import broken_by
 from transformer.model.attention import MultiHeadAttention, masked_softmax
-from transformer.model.config import TransformerConfig
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 
@@ -49,7 +47,8 @@ def _distance_from_merged(case: Case, trace: Trace) -> float:
     return farthest
 
 
-def _merged(case: Case, broken: Broken) -> Symptom:
+def merged_heads(case: Case, broken: Broken) -> Symptom:
+    """Whether what comes out of an attention is made of each token's own heads."""
     return Symptom(
         what="Distance of an attention's output from its tokens' own heads times W_O, over its length",
         sound=_distance_from_merged(case, broken.sound.trace),
@@ -91,7 +90,7 @@ UNTRANSPOSED = Mistake(
         "assert (merge_heads(probe)[0] == places).all()"
     ),
     broken=broken_by(_leave_untransposed),
-    symptom=_merged,
+    symptom=merged_heads,
     unfit=needs_transposing,
 )
 
@@ -106,7 +105,8 @@ def _farthest_row_sum(trace: Trace) -> float:
     return max(float((one - 1).abs().max()) for one in sums)
 
 
-def _row_sums(case: Case, broken: Broken) -> Symptom:
+def row_sums(case: Case, broken: Broken) -> Symptom:
+    """Whether each row of weights sums to 1."""
     return Symptom(
         what="Sum of a row of attention weights: how far from 1, at most",
         sound=_farthest_row_sum(broken.sound.trace),
@@ -142,7 +142,7 @@ SOFTMAX_OVER_QUERIES = Mistake(
     ),
     find="assert torch.allclose(weights.sum(dim=-1), torch.ones(()))",
     broken=broken_by(stepping(softmax=_softmax_over_queries)),
-    symptom=_row_sums,
+    symptom=row_sums,
     unfit=fits_all,
 )
 
@@ -165,18 +165,25 @@ def _scale(trace: Trace) -> float:
     return max(ratios, key=lambda ratio: abs(math.log(max(ratio, 1e-9))))
 
 
-def _scaling(expected: Callable[[TransformerConfig], float]) -> Callable[[Case, Broken], Symptom]:
+def _scales(broken: Broken, expected: float) -> Symptom:
     """The limit is halfway, in factors, between 1 and what the mistake makes of it."""
+    return Symptom(
+        what="Scores over q·k/√d_head",
+        sound=_scale(broken.sound.trace),
+        broken=_scale(broken.run.trace),
+        limit=math.sqrt(expected),
+    )
 
-    def symptom(case: Case, broken: Broken) -> Symptom:
-        return Symptom(
-            what="Scores over q·k/√d_head",
-            sound=_scale(broken.sound.trace),
-            broken=_scale(broken.run.trace),
-            limit=math.sqrt(expected(case.loaded.model.config)),
-        )
 
-    return symptom
+def undivided_scores(case: Case, broken: Broken) -> Symptom:
+    """Scores that are √d_head times too large."""
+    return _scales(broken, math.sqrt(case.loaded.model.config.d_head))
+
+
+def flattened_scores(case: Case, broken: Broken) -> Symptom:
+    """Scores that are too small by the root of d_model over d_head."""
+    config = case.loaded.model.config
+    return _scales(broken, math.sqrt(config.d_head / config.d_model))
 
 
 _FIND_SCALE = (
@@ -207,7 +214,7 @@ UNSCALED = Mistake(
     ),
     find=_FIND_SCALE,
     broken=broken_by(_leave_unscaled),
-    symptom=_scaling(lambda config: math.sqrt(config.d_head)),
+    symptom=undivided_scores,
     unfit=needs_scale,
 )
 
@@ -241,7 +248,7 @@ SCALED_BY_D_MODEL = Mistake(
     broken=broken_by(
         stepping(rescale=lambda attention: math.sqrt(attention.d_head / attention.w_q.in_features))
     ),
-    symptom=_scaling(lambda config: math.sqrt(config.d_head / config.d_model)),
+    symptom=flattened_scores,
     unfit=needs_scaled_heads,
 )
 

@@ -182,7 +182,8 @@ def _distance_from_values(case: Case, run: Run) -> float:
     return farthest
 
 
-def _values(case: Case, broken: Broken) -> Symptom:
+def values_of_the_source(case: Case, broken: Broken) -> Symptom:
+    """Whether the values of cross-attention are W_V times the memory."""
     return Symptom(
         what="Distance of cross-attention's values from W_V times the encoder's output, over its length",
         sound=_distance_from_values(case, broken.sound),
@@ -217,7 +218,7 @@ KEYS_FOR_VALUES = Mistake(
     ),
     find="assert torch.equal(v, split_heads(w_v(memory)))",
     broken=broken_by(_swap_keys_and_values),
-    symptom=_values,
+    symptom=values_of_the_source,
     unfit=needs_cross_attention,
 )
 

@@ -46,7 +46,8 @@ def _change_when_repeated(loaded: LoadedModel, run: Run) -> float:
     return distance(edited_records(loaded, run, {})[last], run.trace[last])
 
 
-def _repeats(case: Case, broken: Broken) -> Symptom:
+def repeated(case: Case, broken: Broken) -> Symptom:
+    """Whether the same sentence gives the same output."""
     assert broken.loaded is not None
     return Symptom(
         what="Change of the output when the same sentence is run again",
@@ -89,7 +90,7 @@ DROPOUT_ON = Mistake(
     ),
     find="model.eval()\nassert torch.equal(model(src, tgt), model(src, tgt))",
     broken=broken_by(_leave_on),
-    symptom=_repeats,
+    symptom=repeated,
     unfit=fits_all,
 )
 

@@ -36,7 +36,8 @@ def _embedding_scale(case: Case, run: Run) -> float:
     return float(run.trace[f"{side}.tokens"][0].norm() / rows.norm())
 
 
-def _embedding_scales(case: Case, broken: Broken) -> Symptom:
+def embedding_scales(case: Case, broken: Broken) -> Symptom:
+    """What embeddings are multiplied by: √d_model."""
     return Symptom(
         what="What a token's row of the embedding matrix is multiplied by",
         sound=_embedding_scale(case, broken.sound),
@@ -71,7 +72,7 @@ EMBEDDINGS_UNSCALED = Mistake(
     ),
     find=_FIND_SCALE,
     broken=broken_by(_scaled_by(lambda scale: 1.0)),
-    symptom=_embedding_scales,
+    symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )
 
@@ -102,7 +103,7 @@ EMBEDDINGS_DIVIDED = Mistake(
     ),
     find=_FIND_SCALE,
     broken=broken_by(_scaled_by(lambda scale: 1 / scale)),
-    symptom=_embedding_scales,
+    symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )
 

@@ -17,12 +17,18 @@ def distance(tensor: Tensor, right: Tensor) -> float:
 
 
 def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
-    """The most that a row of attention gives to keys which the masks of another run of it close."""
+    """The most that a row of attention gives to keys which the masks of another run of it close.
+
+    Rows of padding count for nothing.
+    """
     most = 0.0
     for path in run.trace:
         if path.endswith("attn.weights"):
-            mask = masks_of.trace[path.removesuffix("weights") + "mask"]
-            closed = run.trace[path].masked_fill(mask.expand(run.trace[path].shape), 0.0).sum(dim=-1)
+            weights = run.trace[path]
+            mask = masks_of.trace[path.removesuffix("weights") + "mask"].expand(weights.shape)
+            closed = weights.masked_fill(mask, 0.0).sum(dim=-1)
+            if path.endswith("self_attn.weights"):
+                closed = closed * mask.diagonal(dim1=-2, dim2=-1)
             most = max(most, float(closed.max()))
     return most
 
@@ -60,9 +66,10 @@ def closed_cells(case: Case, broken: Broken) -> Symptom:
     """The attention on what the sound model's masks close."""
     return Symptom(
         what="Attention on masked keys, of the row that gives most",
-        sound=weight_on_closed_cells(broken.sound, broken.sound),
-        broken=weight_on_closed_cells(broken.run, broken.sound),
-        limit=0.001,
+        sound=100 * weight_on_closed_cells(broken.sound, broken.sound),
+        broken=100 * weight_on_closed_cells(broken.run, broken.sound),
+        limit=0.1,
+        unit="%",
     )
 
 

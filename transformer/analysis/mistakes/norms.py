@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -80,7 +79,8 @@ def _distance_from_normed(case: Case, run: Run) -> float:
     return farthest
 
 
-def _final_norms(case: Case, broken: Broken) -> Symptom:
+def final_norms(case: Case, broken: Broken) -> Symptom:
+    """Whether each stack ends with its norm, once."""
     return Symptom(
         what="Distance of what a stack ends with from the norm of its last layer's output, over its length",
         sound=_distance_from_normed(case, broken.sound),
@@ -113,7 +113,7 @@ FINAL_NORM_MISSING = Mistake(
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
     broken=broken_by(_remove_final_norms),
-    symptom=_final_norms,
+    symptom=final_norms,
     unfit=needs_final_norm,
 )
 
@@ -141,7 +141,7 @@ FINAL_NORM_DOUBLED = Mistake(
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
     broken=broken_by(_double_final_norms),
-    symptom=_final_norms,
+    symptom=final_norms,
     unfit=needs_final_norm,
 )
 
@@ -201,19 +201,24 @@ def _farthest_scale(case: Case, run: Run) -> float:
     return max(float((ratio - 1).abs().max()) for ratio in ratios)
 
 
-def _scales(limit: Callable[[int], float]) -> Callable[[Case, Broken], Symptom]:
-    """A limit that depends on the width."""
+def _compare_scales(case: Case, broken: Broken, limit: float) -> Symptom:
+    return Symptom(
+        what="What a norm divides a token by, compared with the token's own deviation: farthest off",
+        sound=100 * _farthest_scale(case, broken.sound),
+        broken=100 * _farthest_scale(case, broken.run),
+        limit=100 * limit,
+        unit="%",
+    )
 
-    def symptom(case: Case, broken: Broken) -> Symptom:
-        return Symptom(
-            what="What a norm divides a token by, compared with the token's own deviation: farthest off",
-            sound=100 * _farthest_scale(case, broken.sound),
-            broken=100 * _farthest_scale(case, broken.run),
-            limit=100 * limit(case.loaded.model.config.d_model),
-            unit="%",
-        )
 
-    return symptom
+def scales_of_the_sentence(case: Case, broken: Broken) -> Symptom:
+    """Whether a token is divided by its own deviation and not by that of all tokens."""
+    return _compare_scales(case, broken, 0.01)
+
+
+def unbiased_scales(case: Case, broken: Broken) -> Symptom:
+    """Whether a token is divided by the biased deviation: the other is 1/(2D) larger."""
+    return _compare_scales(case, broken, 1 / (4 * case.loaded.model.config.d_model))
 
 
 OVER_TOKENS = Mistake(
@@ -247,7 +252,7 @@ OVER_TOKENS = Mistake(
     ),
     find="first = norm(x)[:, :1]\nassert torch.allclose(first, norm(x[:, :1]), atol=1e-5)",
     broken=broken_by(_norm_over_tokens),
-    symptom=_scales(lambda d_model: 0.01),
+    symptom=scales_of_the_sentence,
     unfit=fits_all,
 )
 
@@ -282,7 +287,7 @@ UNBIASED = Mistake(
         "assert torch.allclose(norm(x), expected, atol=1e-5)"
     ),
     broken=broken_by(_take_unbiased),
-    symptom=_scales(lambda d_model: 1 / (4 * d_model)),
+    symptom=unbiased_scales,
     unfit=needs_layer_norm,
 )
 

@@ -59,7 +59,8 @@ def _farthest_positions(run: Run) -> float:
     return max(float((one - one[:1]).abs().max()) for one in positions)
 
 
-def _positions_differ(case: Case, broken: Broken) -> Symptom:
+def position_differences(case: Case, broken: Broken) -> Symptom:
+    """Whether tokens get different positions."""
     return Symptom(
         what="Largest difference between the positions of two tokens",
         sound=_farthest_positions(broken.sound),
@@ -94,7 +95,7 @@ ALONG_BATCH = Mistake(
     ),
     find="added = add_positions(x) - x\nassert not torch.allclose(added[:, 0], added[:, 1])",
     broken=broken_by(_count_sentences),
-    symptom=_positions_differ,
+    symptom=position_differences,
     unfit=needs_added_positions,
 )
 
@@ -129,30 +130,25 @@ def _longest_wavelength(model: Transformer) -> float:
     return 2 * math.pi / math.atan2(float(sine), float(first[-1]))
 
 
-def _wavelengths_by_formula(config: TransformerConfig) -> float:
+def _wavelength_by_formula(config: TransformerConfig) -> float:
     """The longest wavelength that a configuration asks for."""
     if config.positions == "rotary":
         return float(rotary_wavelengths(config)[-1])
     return float(wavelengths(config.d_model, config.position_base)[-1])
 
 
-def _wavelengths(expected: Callable[[float], float]) -> Callable[[Case, Broken], Symptom]:
+def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
     """The limit is halfway, in factors, between the wavelengths of the two bases."""
-
-    def symptom(case: Case, broken: Broken) -> Symptom:
-        assert broken.loaded is not None
-        config = case.loaded.model.config
-        other = replace(config, position_base=expected(config.position_base))
-        both = [_wavelengths_by_formula(one) for one in (config, other)]
-        return Symptom(
-            what="Longest wavelength of the positions",
-            sound=_longest_wavelength(case.loaded.model),
-            broken=_longest_wavelength(broken.loaded.model),
-            limit=math.sqrt(both[0] * both[1]),
-            unit="positions",
-        )
-
-    return symptom
+    assert broken.loaded is not None
+    config = case.loaded.model.config
+    both = [_wavelength_by_formula(one) for one in (config, replace(config, position_base=base))]
+    return Symptom(
+        what="Longest wavelength of the positions",
+        sound=_longest_wavelength(case.loaded.model),
+        broken=_longest_wavelength(broken.loaded.model),
+        limit=math.sqrt(both[0] * both[1]),
+        unit="positions",
+    )
 
 
 def _squared(base: float) -> float:
@@ -160,8 +156,18 @@ def _squared(base: float) -> float:
     return base**2
 
 
+def squared_wavelengths(case: Case, broken: Broken) -> Symptom:
+    """The longest wavelength, which grows with the exponent."""
+    return _compare_wavelengths(case, broken, _squared(case.loaded.model.config.position_base))
+
+
 def _a_tenth(base: float) -> float:
     return base / 10
+
+
+def shortened_wavelengths(case: Case, broken: Broken) -> Symptom:
+    """The longest wavelength, which shrinks with the base."""
+    return _compare_wavelengths(case, broken, _a_tenth(case.loaded.model.config.position_base))
 
 
 def _needs_pairs(config: TransformerConfig) -> str:
@@ -196,7 +202,7 @@ EXPONENT_DOUBLED = Mistake(
     ),
     find=_FIND_WAVELENGTH,
     broken=broken_by(_other_base(_squared)),
-    symptom=_wavelengths(_squared),
+    symptom=squared_wavelengths,
     unfit=_needs_pairs,
 )
 
@@ -220,7 +226,7 @@ BASE_1000 = Mistake(
     ),
     find=_FIND_WAVELENGTH,
     broken=broken_by(_other_base(_a_tenth)),
-    symptom=_wavelengths(_a_tenth),
+    symptom=shortened_wavelengths,
     unfit=lambda config: needs_base(config) or _needs_pairs(config),
 )
 

@@ -54,7 +54,8 @@ def _averaged(case: Case) -> Broken:
     return Broken(None, case.run, case.run, reading=reading)
 
 
-def _hidden(case: Case, broken: Broken) -> Symptom:
+def hidden_by_the_average(case: Case, broken: Broken) -> Symptom:
+    """What the average of the heads leaves out."""
     assert broken.reading is not None
     heads = broken.reading.sound.weights
     return Symptom(
@@ -89,7 +90,7 @@ AVERAGED = Mistake(
     ),
     find="assert weights.shape == (batch, n_heads, n_queries, n_keys)",
     broken=_averaged,
-    symptom=_hidden,
+    symptom=hidden_by_the_average,
     unfit=needs_heads,
 )
 
@@ -121,7 +122,8 @@ def _share_of_best(run: Run, ids: list[int]) -> float:
     return sum(right) / len(right) if right else 0.0
 
 
-def _best_tokens(case: Case, broken: Broken) -> Symptom:
+def best_tokens(case: Case, broken: Broken) -> Symptom:
+    """Whether a row writes the token that stands beside it."""
     written = [step.token_id for step in case.run.steps]
     read = list(case.run.target_ids[_n_given(case.run) :])
     return Symptom(
@@ -159,7 +161,7 @@ ROW_OFF_BY_ONE = Mistake(
     ),
     find="row = tokens.index(word) - 1\nassert logits[row].argmax() == vocabulary[word]",
     broken=_one_row_off,
-    symptom=_best_tokens,
+    symptom=best_tokens,
     unfit=needs_prediction,
 )
 
