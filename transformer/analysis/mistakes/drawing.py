@@ -20,13 +20,14 @@ def guessable(config: TransformerConfig) -> list[Mistake]:
 
 
 def drawn(seed: int, level: Level, config: TransformerConfig) -> Mistake | None:
-    """The mistake that a seed draws among those of a level, or of any where the level has none for the model.
+    """The mistake that a seed draws among those of a level, or of any level where it has one at most.
 
     The same seed draws the same in the same kind of model. Seeds that follow each other go through all of
     them before one comes again. None where no mistake fits.
     """
     fit = guessable(config)
-    offered = [mistake for mistake in fit if mistake.level == level] or fit
+    offered = [mistake for mistake in fit if mistake.level == level]
+    offered = offered if len(offered) > 1 else fit
     if not offered:
         return None
     round_, place = divmod(seed, len(offered))

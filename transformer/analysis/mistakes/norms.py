@@ -225,7 +225,7 @@ OVER_TOKENS = Mistake(
     name="norm-over-tokens",
     title="Norm over tokens and features",
     group="norms and dropout",
-    level=3,
+    level=2,
     what=(
         "Mean and deviation are taken over the whole sentence instead of each token by itself. Tokens keep "
         "their differences in size, what a token becomes depends on all the others, and in a decoder that "

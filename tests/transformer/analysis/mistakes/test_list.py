@@ -76,3 +76,10 @@ def test_a_reading_is_never_drawn() -> None:
     """The patient's numbers would be sound: there would be nothing to find."""
     for kind in (*KINDS, *TRAINED):
         assert all(mistake.group != "reading" for mistake in guessable(model(kind).model.config))
+
+
+def test_a_level_of_one_mistake_draws_from_all() -> None:
+    """There would be nothing to guess: a model without a decoder has one of level 1."""
+    config = model("masked").model.config
+    assert len([mistake for mistake in guessable(config) if mistake.level == 1]) == 1
+    assert len({mistake.name for seed in range(9) if (mistake := drawn(seed, 1, config))}) > 5
