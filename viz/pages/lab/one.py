@@ -106,7 +106,7 @@ def _doctor(broke: Broke) -> None:
 def _in_code(mistake: Mistake) -> None:
     """Say how the mistake is found in code of one's own, and where it was seen."""
     st.subheader("Find it in your own code")
-    st.code(mistake.find, language="python")
+    st.code(mistake.find, language="python", wrap_lines=True)
     st.subheader("Where it was seen")
     for seen in mistake.seen:
         name = escaped(f"{seen.project} {seen.number}".strip())

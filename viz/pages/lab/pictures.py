@@ -46,8 +46,12 @@ TENSORS = {
 """Tensors by theirs."""
 SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
 """How the paths end of what is drawn where it changes most."""
-HEADINGS = ("as it should be", "with the mistake")
+HEADINGS = ("sound", "broken")
 IN_BOTH = "The same head of both runs, in one range of colours: a row is a query, a column a key."
+APART = (
+    "The head as it should be: a row is a query, a column a key.",
+    "The same head with the mistake. It reads other tokens, so its rows have other names.",
+)
 MOST, FIRST = "most", "first"
 WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
 
@@ -141,16 +145,11 @@ def _heads(traces: tuple[Trace, Trace], path: str, head: int, *, key: str) -> No
         )
         show(figure, name="both-heads", caption=IN_BOTH, key=key)
         return
-    for number, heading in enumerate(HEADINGS):
+    for number, (heading, caption) in enumerate(zip(HEADINGS, APART, strict=True)):
         figure = attention_heatmap(
             values[number], *labels[number], theme=theme, value_range=value_range, title=heading
         )
-        show(
-            figure,
-            name="head",
-            caption=f"The head {heading}: this run reads other tokens.",
-            key=f"{key} {number}",
-        )
+        show(figure, name="head", caption=caption, key=f"{key} {number}")
 
 
 def _matrix(trace: Trace, path: str) -> np.ndarray:

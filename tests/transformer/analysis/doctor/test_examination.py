@@ -18,6 +18,7 @@ from tests.transformer.analysis.doctor.patients import (
     pre_norm_model,
     with_model,
 )
+from transformer.analysis.doctor.behaviour import causality_findings
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
@@ -340,3 +341,11 @@ def test_without_a_tokenizer_ids_are_typed() -> None:
     assert note.title == "There is no source tokenizer"
     (warning,) = examine(imported(loaded), "the dog").of("problem", "warning")
     assert warning.advice.startswith("Type ids")
+
+
+def test_finite_weights_whose_output_is_no_number_are_told_apart_from_a_leak() -> None:
+    """As a softmax over a row with nothing open makes it."""
+    (finding,) = causality_findings(float("nan"))
+    assert (finding.severity, finding.title) == ("problem", "The output is not a number")
+    (leak,) = causality_findings(0.5)
+    assert leak.title == "A later target token changes what comes before it"
