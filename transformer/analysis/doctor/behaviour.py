@@ -52,8 +52,8 @@ def causality_findings(difference: float) -> list[Finding]:
                 "The output is not a number",
                 "the weights are finite, the output for a few words is NaN",
                 "Nothing can be chosen by it, and in training every gradient becomes NaN with it.",
-                "Look for a query that the mask leaves nothing to look at: the softmax of minus infinity alone "
-                "is 0/0.",
+                "Look for a query that the mask leaves nothing to look at: the softmax of nothing but minus "
+                "infinity is 0/0.",
                 "decoder",
             )
         ]

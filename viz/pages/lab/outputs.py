@@ -35,6 +35,7 @@ def outputs(broke: Broke, *, key: str, names: tuple[str, str] = (SOUND, BROKEN))
     st.caption("What both expect at each position." if in_place else FORCED)
     for column, name, run in zip(st.columns(2, gap="medium"), names, (broken.sound, broken.run), strict=True):
         with column:
+            st.markdown(f"**{name}**")
             _steps(run, key=f"{key} {names.index(name)}", title=f"{name}: position by position")
 
 
