@@ -10,6 +10,7 @@ import torch
 from tests.support.kinds import KINDS
 from tests.transformer.analysis.mistakes.cases import TRAINED, case, fingerprint, fitting, model
 from transformer.analysis.mistakes import MISTAKES, Broken
+from transformer.model_input import padded
 from transformer.run import Run, run_again
 
 ALL = (*KINDS, *TRAINED)
@@ -76,6 +77,21 @@ def test_it_writes_by_itself_where_the_model_writes(made: tuple[str, str, Broken
     writes = config.n_decoder_layers > 0 and config.has_generator
     assert (broken.free is not None) == (writes and broken.loaded is not None)
     assert broken.free is None or broken.free.generated
+
+
+@torch.inference_mode()
+def test_a_step_of_its_decoding_is_what_the_whole_target_gives(made: tuple[str, str, Broken]) -> None:
+    """As in published code, which keeps nothing of earlier steps: those may come out otherwise by now."""
+    kind, name, broken = made
+    if broken.loaded is None or broken.free is None or name == "dropout-on":
+        return
+    run, network = broken.free, broken.loaded.model
+    src = None if run.encoder_input is None else padded(model(kind), [run.encoder_input.ids])
+    ids = padded(model(kind), [run.target_ids])
+    state = network.start(src)
+    network.step(ids[:, :-1], state)
+    stepped, whole = network.step(ids[:, -1:], state), network(src, ids)[:, -1:]
+    assert torch.allclose(stepped, whole, atol=1e-4, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", ALL)
