@@ -215,13 +215,23 @@ def test_keys_stand_where_values_should() -> None:
     assert same(record["decoder.layers.1.cross_attn.v"], attention.split_heads(attention.w_k(memory)))
 
 
+def divergence(heads: Tensor) -> float:
+    """Kullback-Leibler divergence of each head (H, Q, K) from their average, in bits: mean of heads and rows."""
+    ratio = torch.where(heads > 0, heads / heads.mean(dim=0), 1.0)
+    return float((heads * ratio.log2()).sum(dim=-1).mean())
+
+
 def test_the_average_is_that_of_the_heads_that_differ_most() -> None:
     reading = broken("heads-averaged").reading
     assert reading is not None
     heads, mean = reading.sound.weights, reading.broken.weights
     assert heads.shape[0] == 4
     assert torch.equal(mean, heads.mean(dim=0, keepdim=True))
-    assert any(torch.equal(heads, case(KIND, TEXT).run.trace[f"{path}.weights"][0]) for path in ATTENTIONS)
+    run = case(KIND, TEXT).run
+    most = max((run.trace[f"{path}.weights"][0] for path in ATTENTIONS), key=divergence)
+    assert torch.equal(heads, most)
+    symptom = MISTAKES["heads-averaged"].symptom(case(KIND, TEXT), broken("heads-averaged"))
+    assert symptom.broken == pytest.approx(divergence(most), abs=1e-4)
     assert (len(reading.sound.rows), len(reading.sound.columns)) == tuple(heads.shape[1:])
 
 
