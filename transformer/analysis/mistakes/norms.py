@@ -137,7 +137,11 @@ FINAL_NORM_DOUBLED = Mistake(
         ),
         issue("pytorch/pytorch", 50086, "The same, reported as the default of nn.Transformer."),
         issue("nlp-with-transformers/notebooks", 129, "Two norms in a row, after the embeddings."),
-        issue("harvardnlp/annotated-transformer", 92, "Which norms there are, and in which order."),
+        issue(
+            "harvardnlp/annotated-transformer",
+            92,
+            "A reader misses a norm and finds another one: the code is pre-norm, the paper post-norm.",
+        ),
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
     broken=broken_by(_double_final_norms),
@@ -237,7 +241,7 @@ OVER_TOKENS = Mistake(
         issue(
             "MorvanZhou/NLP-Tutorials",
             10,
-            "A reader changed a later token and saw an earlier output change: the norm went over the steps.",
+            "A reader suspected that answers leak in training: the norm went over the steps of the sentence.",
         ),
         issue(
             "Qualcomm-AI-research/geometric-algebra-transformer",

@@ -198,7 +198,7 @@ EXPONENT_DOUBLED = Mistake(
         issue("jadore801120/attention-is-all-you-need-pytorch", 32, "2i for every i; fixed when reported."),
         issue("Kyubyong/transformer", 38, "The same exponent; a reader works out the right one."),
         issue("SamLynnEvans/Transformer", 25, "The loop steps by two, and the exponent doubles i again."),
-        issue("shenweichen/DeepCTR", 379, "Taken over from there; fixed in the next version."),
+        issue("shenweichen/DeepCTR", 379, "The same formula again; to be fixed in the next version."),
     ),
     find=_FIND_WAVELENGTH,
     broken=broken_by(_other_base(_squared)),

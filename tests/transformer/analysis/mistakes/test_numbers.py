@@ -216,7 +216,7 @@ def test_keys_stand_where_values_should() -> None:
 
 
 def divergence(heads: Tensor) -> float:
-    """Kullback-Leibler divergence of each head (H, Q, K) from their average, in bits: mean of heads and rows."""
+    """Kullback-Leibler divergence of heads (H, Q, K) from their average, in bits: mean of heads and rows."""
     ratio = torch.where(heads > 0, heads / heads.mean(dim=0), 1.0)
     return float((heads * ratio.log2()).sum(dim=-1).mean())
 
