@@ -27,6 +27,7 @@ PAGES = {
     "Explore": "",
     "Learn": "learn",
     "Step by step": "step-by-step",
+    "Lab": "lab",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

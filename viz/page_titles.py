@@ -11,6 +11,7 @@ TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
     "step-by-step": "Step by step",
+    "lab": "Lab",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

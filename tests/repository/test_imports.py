@@ -61,7 +61,8 @@ ORDER = (
     ("data", "decoding", "checkpoints"),
     ("model_input",),
     ("run",),
-    ("training", "analysis"),
+    ("analysis",),
+    ("training",),
     ("cli",),
     ("__main__",),
 )
