@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from viz.components.page_helpers import page_helpers
-from viz.page_titles import TITLES
-from viz.warm_up import PAGES, is_warm, warm_up
+from viz.page_titles import PAGES, TITLES
+from viz.warm_up import is_warm, warm_up
 
-EXPLORE, TRAINING = PAGES / "explore" / "page.py", "training"
+EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 
 # Streamlit sends an SVG with the page. Any other picture it serves, and forgets whenever somebody's run ends.
 ICON = Path(__file__).parent / "assets" / "icon.svg"
@@ -32,7 +32,7 @@ page = st.navigation(
     ]
 )
 with st.sidebar:
-    page_helpers(key="page_helpers")
+    asked_lesson = page_helpers(key="page_helpers")
 if not is_warm():
     # The frame is there at once, the rest when PyTorch and the model are.
     with st.spinner("Loading PyTorch and the model …"):
@@ -42,11 +42,14 @@ if not is_warm():
 def draw() -> None:
     """Draw the page in its frame; what this imports is loaded by now."""
     from viz import address
+    from viz.pages.learn.session import follow_term
     from viz.pages.sidebar import sidebar
     from viz.pages.style import page_style
     from viz.pages.training.note import training_note
     from viz.text_session import texts_from_address, texts_to_address
 
+    if asked_lesson:
+        follow_term(asked_lesson, is_here=page.url_path == LEARN)
     address.restore()
     texts_from_address()
     page_style()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headlight.inspection import Report as Report
     from headlight.inspection import inspect as inspect
+    from headlight.lessons import lesson as lesson
     from headlight.opening import open as open
     from headlight.plots.attention import plot_all_heads as plot_all_heads
     from headlight.plots.attention import plot_attention as plot_attention
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "headlight.inspection": ("Report", "inspect"),
+    "headlight.lessons": ("lesson",),
     "headlight.opening": ("open",),
     "headlight.plots.attention": ("plot_all_heads", "plot_attention", "plot_dot_product", "plot_layer"),
     "headlight.plots.decoding": ("plot_next_tokens", "plot_steps", "plot_targets"),

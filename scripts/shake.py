@@ -25,6 +25,9 @@ MODEL = "model=toy-en-it"
 TRAINING = "training"
 PAGES = {
     "Explore": "",
+    "Learn": "learn",
+    "Step by step": "step-by-step",
+    "Lab": "lab",
     "Decode": "decode",
     "Training": TRAINING,
     "Positions": "positions",

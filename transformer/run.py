@@ -108,7 +108,7 @@ def run_sentence(
     if not clean(target).strip():
         if not loaded.model.config.has_generator:
             return force(loaded, source, loaded.target.of_ids([]))
-        return _generate(loaded, source, top_k, on_step)
+        return generate(loaded, source, top_k=top_k, on_step=on_step)
     if loaded.model.config.kind == "decoder-only":
         given = encode_continuation(loaded, source, text, target)
         return force(loaded, source, given, top_k=top_k, ends=False)
@@ -116,10 +116,60 @@ def run_sentence(
     return force(loaded, source, given, top_k=top_k)
 
 
-def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5) -> Run:
-    """The run of a sentence in a model without a decoder."""
-    whole = encoder_input(loaded, source)
-    trace = _trace(loaded, [whole], [])
+def generate(
+    loaded: LoadedModel,
+    source: EncodedSentence,
+    *,
+    top_k: int = 5,
+    on_step: OnStep | None = None,
+    begin: Beginning | None = None,
+) -> Run:
+    """The run of a source with the target that the model generates for it greedily.
+
+    Args:
+        loaded: a model with a decoder and a generator.
+        source: the source, or the prompt.
+        top_k: how many of the best next tokens each step tells.
+        on_step: called after each generated token, with the most tokens there can be.
+        begin: what is decoded from, where that is not what `beginning` makes of the source.
+    """
+    begin = begin or beginning(loaded, source)
+    steps = []
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit)
+    for step in greedy(loaded.model, _source_ids(loaded, begin), request, top_k=top_k):
+        steps.append(step)
+        if on_step is not None:
+            on_step(step, begin.limit)
+    finished = steps[-1].token_id in loaded.end_ids
+    chosen = [step.token_id for step in steps]
+    target = loaded.target.of_ids(chosen[:-1])
+    whole = begin.decoder.followed_by(target)
+    return Run(
+        source=source,
+        target=target,
+        generated=True,
+        finished=finished,
+        steps=tuple(steps),
+        translation=loaded.target.decode(
+            (*begin.decoder.sentence.ids, *(chosen[:-1] if finished else chosen))
+        ),
+        encoder_input=begin.encoder,
+        decoder_input=whole,
+        trace=trace_inputs(loaded, begin.sources, [whole]),
+    )
+
+
+def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5, whole: Input | None = None) -> Run:
+    """The run of a sentence in a model without a decoder.
+
+    Args:
+        loaded: the model.
+        source: the sentence.
+        top_k: how many of the best tokens each step tells.
+        whole: what the encoder reads, where that is not what `encoder_input` makes of the source.
+    """
+    whole = whole or encoder_input(loaded, source)
+    trace = trace_inputs(loaded, [whole], [])
     steps: tuple[DecodingStep, ...] = ()
     filled, has_masks = list(source.ids), False
     if loaded.model.config.has_generator:
@@ -153,6 +203,7 @@ def force(
     *,
     top_k: int = 5,
     ends: bool = True,
+    begin: Beginning | None = None,
 ) -> Run:
     """Teacher forcing: the run of a source with a given target, as a coder encodes text or describes ids.
 
@@ -166,12 +217,13 @@ def force(
         ends: whether the target ends with the last token; the last step is then the first of the model's
             `end_ids`, if it has any. Where the target fills all positions and one more, as one that was
             generated may, its last token is told in the last step and not read.
+        begin: what the target follows, where that is not what `beginning` makes of the source.
     """
-    begin = beginning(loaded, source)
+    begin = begin or beginning(loaded, source)
     is_cut = len(begin.decoder.ids) + len(target.ids) == loaded.model.config.max_len + 1
     fed = loaded.target.of_ids(target.ids[:-1]) if is_cut else target
     whole = begin.decoder.followed_by(fed)
-    trace = _trace(loaded, begin.sources, [whole])
+    trace = trace_inputs(loaded, begin.sources, [whole])
     steps = []
     if loaded.model.config.has_generator:
         rows = trace["logits"][0, len(begin.decoder.ids) - 1 :]
@@ -252,7 +304,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     """
     config = loaded.model.config
     if config.kind == "decoder-only":
-        return _trace(loaded, [], [beginning(loaded, source).decoder for source in sources])
+        return trace_inputs(loaded, [], [beginning(loaded, source).decoder for source in sources])
     inputs = [encoder_input(loaded, source) for source in sources]
     if config.pad_id < 0 and len({len(one.ids) for one in inputs}) > 1:
         raise SentenceError(
@@ -260,10 +312,10 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
             "sentence, or sentences of as many tokens."
         )
     if config.kind == "encoder-only":
-        return _trace(loaded, inputs, [])
+        return trace_inputs(loaded, inputs, [])
     begins = [beginning(loaded, source) for source in sources]
     if not config.has_generator:
-        return _trace(loaded, inputs, [begin.decoder for begin in begins])
+        return trace_inputs(loaded, inputs, [begin.decoder for begin in begins])
     src = padded(loaded, [one.ids for one in inputs])
     limits = [begin.limit for begin in begins]
     targets = greedy_batch(loaded.model, src, decoding_request(loaded, loaded.start_ids, limits))
@@ -272,34 +324,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
         begin.decoder.followed_by(loaded.target.of_ids(ids[: begin.limit - 1]))
         for begin, ids in zip(begins, targets, strict=True)
     ]
-    return _trace(loaded, inputs, decoder_inputs)
-
-
-def _generate(loaded: LoadedModel, source: EncodedSentence, top_k: int, on_step: OnStep | None) -> Run:
-    begin = beginning(loaded, source)
-    steps = []
-    request = decoding_request(loaded, begin.decoder.ids, begin.limit)
-    for step in greedy(loaded.model, _source_ids(loaded, begin), request, top_k=top_k):
-        steps.append(step)
-        if on_step is not None:
-            on_step(step, begin.limit)
-    finished = steps[-1].token_id in loaded.end_ids
-    chosen = [step.token_id for step in steps]
-    target = loaded.target.of_ids(chosen[:-1])
-    whole = begin.decoder.followed_by(target)
-    return Run(
-        source=source,
-        target=target,
-        generated=True,
-        finished=finished,
-        steps=tuple(steps),
-        translation=loaded.target.decode(
-            (*begin.decoder.sentence.ids, *(chosen[:-1] if finished else chosen))
-        ),
-        encoder_input=begin.encoder,
-        decoder_input=whole,
-        trace=_trace(loaded, begin.sources, [whole]),
-    )
+    return trace_inputs(loaded, inputs, decoder_inputs)
 
 
 def _source_ids(loaded: LoadedModel, begin: Beginning) -> Tensor | None:
@@ -307,7 +332,7 @@ def _source_ids(loaded: LoadedModel, begin: Beginning) -> Tensor | None:
 
 
 @torch.inference_mode()
-def _trace(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Input]) -> Trace:
+def trace_inputs(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Input]) -> Trace:
     """Run a batch with every number recorded; a side that the model doesn't have is empty."""
     recorder = Recorder()
     loaded.model(

@@ -81,6 +81,12 @@ def whole_numbers(written: str, separator: str = ",") -> list[int]:
     return [int(part) for part in written.split(separator) if part.isdecimal() and len(part) < 10]
 
 
+def remember(name: str, value: str, subject: Hashable = None) -> None:
+    """Put a place or setting of this user, whether or not its page has been visited; see `remembered`."""
+    st.session_state[name] = value
+    st.session_state[_SUBJECT + name] = (subject,)
+
+
 def remembered(name: str, default: str, subject: Hashable = None) -> str:
     """A place or setting of this user; the default as soon as it belongs to something else.
 

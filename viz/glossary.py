@@ -335,30 +335,34 @@ TERMS = (
 )
 
 _BY_FORM = {form.lower(): term for term in TERMS for form in (term.name, *term.forms)}
-_PROTECTED = r"`+[^`]*`+|\$[^$]*\$|\[[^\]]*\]\([^)]*\)|\b(?:arrow|Tab|Enter) keys?\b"
+_CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_PROTECTED = rf"{_CODE}|\$[^$]*\$|\[[^\]]*\]\([^)]*\)|\b(?:arrow|Tab|Enter) keys?\b"
 _SPOKEN = "|".join(sorted(map(re.escape, _BY_FORM), key=len, reverse=True))
-_PATTERN = re.compile(rf"({_PROTECTED})|(?<![\w-])({_SPOKEN})(s?)(?![\w-])", re.IGNORECASE)
+_PATTERN = re.compile(
+    rf"(?P<protected>{_PROTECTED})|(?<![\w-])(?P<term>{_SPOKEN})s?(?![\w-])", re.IGNORECASE | re.DOTALL
+)
 
 
-def slug(term: Term) -> str:
-    """A term's name in a link: `#term-` and this."""
-    return re.sub(r"\W+", "-", term.name)
+def linked(markdown: str, known: set[str] | None = None) -> str:
+    """Markdown of ours with a link at the first mention of each term, beside which its explanation appears.
 
+    What stands in code, in a formula or in a link stays as it is. The link leads to `#lesson-` and the name
+    of the term's lesson; its title is the explanation.
 
-def linked(markdown: str) -> str:
-    """Markdown of ours with a link at the first mention of each term, where its explanation appears.
-
-    What stands in code, in a formula or in a link stays as it is.
+    Args:
+        markdown: what is read. Text of users in it stands in code.
+        known: names of the terms that have been explained in what is read before, and stay as they are;
+            those of this text are added.
     """
-    known: set[str] = set()
+    known = set() if known is None else known
 
     def link(found: re.Match[str]) -> str:
-        if found[1]:
+        if found["protected"]:
             return found[0]
-        term = _BY_FORM[found[2].lower()]
+        term = _BY_FORM[found["term"].lower()]
         if term.name in known:
             return found[0]
         known.add(term.name)
-        return f"[{found[0]}](#term-{slug(term)})"
+        return f'[{found[0]}](#lesson-{term.lesson} "{term.text}")'
 
     return _PATTERN.sub(link, markdown)

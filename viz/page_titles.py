@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+PAGES = Path(__file__).parent / "pages"
+"""A folder of each page, called as its path with underscores, with a `page.py`."""
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
+    "step-by-step": "Step by step",
+    "lab": "Lab",
     "decode": "Decode",
     "training": "Training",
     "positions": "Positions",

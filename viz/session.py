@@ -17,11 +17,11 @@ import torch
 from transformer.checkpoints.folder import (
     LoadedModel,
     ModelSummary,
-    freeze,
     open_model,
     shipped_models,
     summarize,
 )
+from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.device import choose_device
 from transformer.errors import CheckpointError, SentenceError
 from transformer.model.config import NormPosition, TransformerConfig
@@ -131,26 +131,17 @@ def _load_shared(choice: ModelChoice) -> LoadedModel:
     return replace(opened, name=RANDOM, model=random_model(config, sizes.seed, device))
 
 
-def random_model(config: TransformerConfig, seed: int, device: torch.device) -> Transformer:
-    """A freshly initialised, frozen model; the same seed gives the same weights on every device."""
-    return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
-
-
 @st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
 def _twin(
     config: TransformerConfig, seed: int, device: str, norm_position: NormPosition | None
 ) -> Transformer:
     if norm_position is not None:
-        config = replace(config, norm_position=norm_position, final_norm=norm_position == "pre")
+        config = with_norms(config, norm_position)
     return random_model(config, seed, choose_device(device))
 
 
 def random_twin(choice: ModelChoice, seed: int, norm_position: NormPosition | None = None) -> LoadedModel:
-    """A random model of the same configuration and coders.
-
-    It has the other norm position if one is given: pre-norm gets its final norm, which the sum of the
-    sublayers needs; post-norm has none.
-    """
+    """A random model of the same configuration and coders, its norms at another place if one is given."""
     loaded = load_model(choice)
     return replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 import gc
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 import streamlit as st
-
-PAGES = Path(__file__).parent / "pages"
-"""A folder for each page of the app."""
 
 _lock = threading.Lock()
 _warm = threading.Event()
@@ -44,15 +40,18 @@ def prepare() -> None:
 
     import viz.pages.explore.attention
     import viz.pages.explore.in_and_out
+    import viz.pages.learn.session
     import viz.pages.shared.sentence
     import viz.pages.sidebar
     import viz.pages.training.note  # noqa: F401
     from transformer.checkpoints.folder import default_model
     from transformer.device import available_devices
     from transformer.errors import CheckpointError, SentenceError
+    from viz.lessons import lessons
     from viz.session import ModelChoice, run_of
     from viz.text_session import DEFAULT_SENTENCE
 
+    lessons()
     choice = ModelChoice(name=default_model(), random=None, device=available_devices()[0])
     with suppress(CheckpointError, SentenceError):  # the page will say why
         run_of(choice, DEFAULT_SENTENCE)

@@ -47,6 +47,12 @@ ARE_DRAWN = """
 PAGES = {
     "": "Explore",
     "explore": "Explore",
+    "learn": "Learn",
+    "learn?lesson=one-head": "Learn",
+    "learn?lesson=masks&answers=true": "Learn",
+    "step-by-step?stage=self-weights": "Step by step",
+    "lab": "Lab",
+    "lab?lab=Guess+the+bug": "Lab",
     "decode": "Decode",
     "training": "Training",
     "training?watch=A+finished+training": "Training",

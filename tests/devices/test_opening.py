@@ -14,10 +14,10 @@ from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor.examine import examine
 from transformer.checkpoints.folder import LoadedModel, open_model, save_model
 from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.random_model import random_model
 from transformer.run import run_sentence
 from transformer.training.snapshots import History, Snapshots, save_snapshot
 from viz.opened_checkpoint import OpenedCheckpoint
-from viz.session import random_model
 
 TEXT = "the cat saw a dog"
 

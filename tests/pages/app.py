@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("explore", "decode", "positions", "masks", "layer_norm")
+TERM = re.compile(r'\[([^\]]+)\]\(#lesson-[\w-]+ ".*?"\)')
+PAGES = ("explore", "step_by_step", "decode", "positions", "masks", "layer_norm")
 HOSTILE = {
     "empty": "",
     "blank": "   \t ",
@@ -45,9 +47,10 @@ def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **addres
 
 
 def texts(app: AppTest) -> str:
-    """All the words that the page shows outside its views."""
+    """All the words that the page shows outside its views, without the explanations of terms."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
-    return "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))
+    shown = "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))
+    return TERM.sub(r"\1", shown)
 
 
 def press(app: AppTest, label: str) -> None:

@@ -203,11 +203,19 @@ class Transformer(nn.Module):
         caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
         return DecoderState(memory, memory_mask, tokens, caches)
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether each step of a decoding computes the whole target again.
+
+        It must where heads are merged untransposed: every number depends on all tokens so far.
+        """
+        return self.config.merge_heads == "untransposed"
+
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """Feed the newest target tokens (B, T_new) and get the logits that follow (B, T_new, V).
 
         The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
-        Where heads are merged untransposed every number depends on all tokens so far: all are computed again.
+        A model that `recomputes` computes all tokens so far again.
 
         Raises:
             SequenceTooLongError: for a target of more tokens than config.max_len; the state stays as it was.
@@ -215,7 +223,7 @@ class Transformer(nn.Module):
         start, n_keys = state.tokens.shape[1], state.tokens.shape[1] + tokens.shape[1]
         self._check_length(n_keys)
         state.tokens = torch.cat((state.tokens, tokens), dim=1)
-        if self.config.merge_heads == "untransposed":
+        if self.recomputes:
             return self.propose(self._decode_again(state)[:, start:])
         mask, open_keys = None, self._target_mask(state.tokens)
         if tokens.shape[1] > 1 or not open_keys.all():  # else one token may look at everything before it

@@ -74,6 +74,8 @@ class ModelPlan:
         norm_position: "pre", which trains more easily and gets a final norm, or "post", the paper's.
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
+        mistake: the name of one of transformer.analysis.mistakes that the model is trained with; empty for
+            none. Only live runs are offered it.
     """
 
     preset: Literal["toy", "small", "base"] = "small"
@@ -87,11 +89,12 @@ class ModelPlan:
     norm_position: NormPosition = "pre"
     activation: Literal["relu", "gelu"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    mistake: Annotated[str, tyro.conf.Suppress] = ""
 
     def config(self, *, src_vocab_size: int, tgt_vocab_size: int) -> TransformerConfig:
         """The configuration for given vocabularies. Raises ConfigError when there is no such model."""
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
-        del chosen["preset"]
+        del chosen["preset"], chosen["mistake"]
         return preset(
             self.preset,
             src_vocab_size=src_vocab_size,

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from transformer.analysis.mistakes import MISTAKES
 from transformer.checkpoints.folder import LoadedModel, open_coders
 from transformer.data.batches import build_vocabulary
 from transformer.data.corpus import read_pairs
@@ -170,14 +171,30 @@ def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, 
 def new_model(
     plan: TrainingPlan, name: str, coders: tuple[Coder, Coder], generator: torch.Generator | None = None
 ) -> LoadedModel:
-    """Make the model of a plan, with random weights.
+    """Make the model of a plan, with random weights, and with the plan's mistake.
 
     Raises:
         ConfigError: when the sizes make no model.
+        PlanError: when there is no such mistake to train with.
     """
     source, target = coders
     config = plan.model.config(src_vocab_size=len(source.vocabulary), tgt_vocab_size=len(target.vocabulary))
-    return LoadedModel(name=name, model=Transformer(config, generator), source=source, target=target)
+    model = Transformer(config, generator)
+    if plan.model.mistake:
+        model = mistaken(plan.model.mistake)(model)
+    return LoadedModel(name=name, model=model, source=source, target=target)
+
+
+def mistaken(name: str) -> Callable[[Transformer], Transformer]:
+    """What makes a variant of a model that is trained with a mistake.
+
+    Raises:
+        PlanError: when there is no such mistake to train with.
+    """
+    known = {name: mistake.trained for name, mistake in MISTAKES.items() if mistake.trained is not None}
+    if name not in known:
+        raise PlanError(f"mistake is {name!r}: choose one of {', '.join(known)}, or none.")
+    return known[name]
 
 
 def first_model(

@@ -209,7 +209,7 @@ def _tiled(
         hoverongaps=False,
         zhoverformat=".4f",
         hovertemplate=f"{hover}<br><b>%{{z}}</b> {quantity.meaning}<extra></extra>",
-        text=written(numbers, 2) if fits else None,
+        text=np.where(np.isfinite(numbers), written(numbers, 2), "") if fits else None,
         texttemplate="%{text}" if fits else None,
         meta=REPEATED,
         name=quantity.name,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from viz.figures._style import band, finish
-from viz.figures.labels import DECORATION
+from viz.figures.labels import DECORATION, escape
 from viz.theme import Theme
 
 MOST_POINTS = 300
@@ -36,13 +36,18 @@ class Updates(Protocol):
         """(N,), of the updates."""
 
 
+Checks = tuple[Sequence[int], Sequence[float]]
+"""Tries on sentences that the training never sees: after how many updates, and the shares that were right."""
+
+
 def training_course(
     updates: Updates,
     *,
     theme: Theme,
     n_steps: int,
     chance: float | None = None,
-    checks: tuple[Sequence[int], Sequence[float]] | None = None,
+    checks: Checks | None = None,
+    beside: tuple[str, Updates, Checks] | None = None,
     marks: Sequence[int] = (),
     chosen: int = 0,
     logarithmic: bool = False,
@@ -56,6 +61,7 @@ def training_course(
         chance: the loss of a model that gives every token the same probability, drawn as a line.
         checks: tries on sentences that the training never sees, in a panel of their own: the updates that
             had been made at each, and the shares of the sentences that came out right, 0 to 1.
+        beside: another run's name, updates and checks, drawn thin beside this one's.
         marks: moments to mark, by the updates that had been made. Their place is that of the next update,
             whose loss is that of their weights.
         chosen: the one of them that is looked at.
@@ -71,6 +77,8 @@ def training_course(
         _chance(figure, chance, longest, theme)
     if checks is not None:
         _checks(figure, *checks, theme)
+    if beside is not None:
+        _beside(figure, *beside, theme, has_checks=checks is not None)
     if marks:
         _marks(figure, marks, chosen, np.interp(np.asarray(marks) + 1, middles, means), theme)
     span = [-0.02, float(np.log10(longest + 1)) * 1.02] if logarithmic else [0, longest + 1]
@@ -81,6 +89,8 @@ def training_course(
     figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", row=2, col=1)
     if checks is None:
         return finish(figure, theme, title, 360, legend=True)
+    if beside is not None:
+        return finish(figure, theme, title, 480, legend=True)
     figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
     return finish(figure, theme, title, 440)
 
@@ -178,6 +188,29 @@ def _checks(figure: go.Figure, steps: Sequence[int], shares: Sequence[float], th
         col=1,
     )
     figure.update_yaxes(title="right (%)", range=[-4, 104], row=3, col=1)
+
+
+def _beside(
+    figure: go.Figure, name: str, updates: Updates, checks: Checks, theme: Theme, *, has_checks: bool
+) -> None:
+    """The loss and the checks of another run."""
+    groups = _groups(np.asarray(updates.steps, np.int64), logarithmic=False)
+    curves = [(1, _means(updates.steps, groups), _means(updates.losses, groups), "loss", "%{y:.4f} nats")]
+    if has_checks:
+        steps, shares = (np.asarray(values, np.float64) for values in checks)
+        curves.append((3, steps, shares * 100, "right", "%{y:.0f} %"))
+    run = escape(name)
+    for row, steps, values, what, shown in curves:
+        figure.add_scatter(
+            x=steps.astype(np.float32),
+            y=values.astype(np.float32),
+            mode="lines",
+            name=f"{what}, {run}",
+            line={"color": theme.color(3), "width": 2, "dash": "dashdot"},
+            hovertemplate=f"{run}, after %{{x:,.0f}} updates<br>{what} <b>{shown}</b><extra></extra>",
+            row=row,
+            col=1,
+        )
 
 
 def _marks(

@@ -67,6 +67,20 @@ def is_answer(question: Question, subject: Subject, value: Any) -> bool:
     raise TypeError(type(question).__name__)
 
 
+def expected(question: Question, subject: Subject) -> str:
+    """What can be answered to a question, in words."""
+    match question:
+        case NumberQuestion():
+            return f"a number: {question.unit}"
+        case ChoiceQuestion():
+            return f"the number of an option, from 0 to {len(question.options(subject)) - 1}"
+        case TokenQuestion():
+            return "the position of one of the tokens"
+        case CellQuestion():
+            return "(row, column), both from 0, of a cell that is open"
+    raise TypeError(type(question).__name__)
+
+
 def judge(question: Question, subject: Subject, given: Answer) -> Verdict:
     """Judge an answer, of which `is_answer` is true."""
     match question:
@@ -133,7 +147,7 @@ def board_values(question: TokenQuestion | CellQuestion, subject: Subject) -> ND
 def _any_of(places: Sequence[str], what: str) -> str:
     """One place, or several that are equally right."""
     if len(places) > MOST_NAMED:
-        return f"any of the {len(places)} {what} that are marked ✓"
+        return f"any of {len(places)} {what}"
     return places[0] if len(places) == 1 else f"{' or '.join(places)}, which are equally right"
 
 

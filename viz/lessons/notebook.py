@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
+from transformer.checkpoints.folder import shipped_models
+from viz.lessons.judging import expected
 from viz.lessons.parts import (
-    CellQuestion,
-    ChoiceQuestion,
     Contrast,
+    Dial,
     Lesson,
-    NumberQuestion,
-    Question,
-    TokenQuestion,
+    asked,
     said,
 )
 from viz.lessons.subject import Subject
-
-_HOW = {
-    NumberQuestion: "a number",
-    ChoiceQuestion: "the number of an option, from 0",
-    TokenQuestion: "the position of a token, from 0",
-    CellQuestion: "[row, column], both from 0",
-}
 
 
 def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
@@ -30,7 +23,9 @@ def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
 
     Nothing in it is answered: `headlight.lesson` computes what is right when it is run.
     """
-    model, sentence = json.dumps(subject.loaded.name), json.dumps(subject.text, ensure_ascii=False)
+    own = subject.loaded.name
+    opened = own if own in shipped_models() else f"path/to/{own}"
+    model, sentence = (json.dumps(text, ensure_ascii=False) for text in (opened, subject.text))
     cells = [
         _markdown(
             f"# {lesson.number}. {lesson.title}\n\n" + "\n".join(f"- {question}" for question in lesson.asks)
@@ -43,15 +38,22 @@ def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
     ]
     for number, step in enumerate(lesson.steps):
         cells.append(_markdown(f"## {step.title}\n\n{said(step.text, subject)}".rstrip()))
-        question = _question(step.question, subject)
+        question, reasons = asked(step.question, subject)
+        cells += map(_markdown, reasons)
         if question is not None:
-            asked = json.dumps(question.name)
-            cells.append(_code(f"lesson.ask({asked})"))
-            cells.append(_code(f"answer = ...  # {_HOW[type(question)]}\nlesson.check({asked}, answer)"))
+            name_of_it = json.dumps(question.name)
+            cells.append(_code(f"lesson.ask({name_of_it})"))
+            cells.append(
+                _code(f"answer = ...  # {expected(question, subject)}\nlesson.check({name_of_it}, answer)")
+            )
         if step.question is None or question is not None:
             cells.append(_code(f"lesson.show({number})"))
             if isinstance(step.contrast, Contrast):
                 cells += [_code(f"lesson.show({number}, {json.dumps(case)})") for case in step.contrast.cases]
+            elif isinstance(step.contrast, Dial):
+                values = ", ".join(map(_number, step.contrast.values(subject)))
+                first = _number(step.contrast.first(subject))
+                cells.append(_code(f"# {step.contrast.asks}: {values}\nlesson.show({number}, {first})"))
     cells.append(_markdown(f"**To take away:** {said(lesson.takeaway, subject)}"))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
@@ -60,15 +62,14 @@ def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
     return json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _question(question: Question | None, subject: Subject) -> Question | None:
-    while question is not None and question.pointless(subject):
-        question = question.instead
-    return question
-
-
 def _markdown(text: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
 def _code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": text}
+
+
+def _number(value: float) -> str:
+    """A number in Python."""
+    return f"{value:g}" if math.isfinite(value) else f'float("{value:g}")'

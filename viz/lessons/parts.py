@@ -265,3 +265,12 @@ def said(text: Text, subject: Subject) -> str:
 def seen(shown: Seen, subject: Subject) -> Shown:
     """What is seen of a subject."""
     return shown if isinstance(shown, Shown) else shown(subject)
+
+
+def asked(question: Question | None, subject: Subject) -> tuple[Question | None, list[str]]:
+    """What is asked of a subject in a question's place, and why each one before it is pointless."""
+    reasons = []
+    while question is not None and (why := question.pointless(subject)):
+        reasons.append(why)
+        question = question.instead
+    return question, reasons

@@ -8,6 +8,7 @@ from transformer.checkpoints.folder import LoadedModel, shipped_models
 from transformer.device import available_devices
 from transformer.errors import CheckpointError
 from viz.components.theme_switch import theme_choice
+from viz.glossary import linked
 from viz.opened_checkpoint import is_opened
 from viz.pages.checkpoint.session import reload_closed
 from viz.pages.large_type import large_type_switch
@@ -60,7 +61,7 @@ def sidebar(url_path: str) -> None:
         loaded = _open()
         begin_numbers(loaded)
         model = loaded.model
-        st.caption(describe(model.config, sum(p.numel() for p in model.parameters())))
+        st.caption(linked(describe(model.config, sum(p.numel() for p in model.parameters()))))
         theme_choice(key="theme")
         large_type_switch()
         scenes_panel(url_path)

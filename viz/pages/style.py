@@ -27,6 +27,23 @@ STYLE = """
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
+/* There is a button to answer with. */
+.st-key-lesson_step [data-testid="InputInstructions"] {{ display: none; }}
+/* A term whose explanation appears beside it, and that explanation. */
+a[href^="#lesson-"] {{
+  color: inherit !important; text-decoration: underline dotted {accent} 2px !important;
+}}
+.hl-term {{
+  position: fixed; inset: auto; margin: 0; box-sizing: border-box; max-width: min(24rem, calc(100vw - 16px));
+  padding: 0.6rem 0.8rem; border: 1px solid {muted}; border-radius: 6px;
+  background: {surface}; color: {text}; font-size: 0.9rem; line-height: 1.4;
+}}
+.hl-term-more {{ margin-top: 0.3rem; color: {muted}; font-size: 0.8rem; }}
+/* Streamlit's colours of code are too pale on a light ground. */
+.stCode .token:is(.keyword, .boolean, .function, .class-name, .decorator, .builtin) {{ color: {accent}; }}
+.stCode .token.string {{ color: {warning}; }}
+.stCode .token:is(.comment, .triple-quoted-string) {{ color: {muted}; }}
+.stCode .token.number {{ color: {text}; }}
 </style>
 """
 
@@ -34,4 +51,5 @@ STYLE = """
 def page_style() -> None:
     """Put the style into the page, in the colours of its theme; draws nothing itself."""
     theme = current_theme()
-    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99"))
+    colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
+    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))

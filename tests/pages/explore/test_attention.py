@@ -15,11 +15,11 @@ from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, Attention, attention_record
 from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.random_model import random_model
 from transformer.run import encode_sentence, run_again, run_sentence
 from viz.figures.labels import visible
 from viz.pages.explore.asked import RANDOM_SEED, TWIN
 from viz.pages.explore.attention import BEFORE
-from viz.session import random_model
 from viz.viewer.choice import MEASURES, VIEWS
 from viz.viewer.frames import WHOLE
 

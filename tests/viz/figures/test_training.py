@@ -77,3 +77,19 @@ def test_chance_and_tries_have_their_places() -> None:
     assert named["right"].yaxis == "y3"
     assert figure.layout.yaxis3.title.text == "right (%)"
     assert figure.layout.xaxis3.title.text == "number of the update"
+
+
+def test_another_run_is_drawn_beside_with_its_loss_and_its_checks() -> None:
+    other = History((1, 2), (4.0, 0.5), (1e-3, 1e-3))
+    figure = training_course(
+        SHORT,
+        theme=LIGHT,
+        n_steps=4,
+        checks=([0, 4], [0.0, 1.0]),
+        beside=("with <b>", other, ([0, 2], [0.0, 0.25])),
+    )
+    loss, right = (trace for trace in figure.data if trace.name.endswith("with &lt;b&gt;"))
+    np.testing.assert_allclose(loss.y, other.losses)
+    np.testing.assert_allclose(right.y, [0, 25])
+    assert (loss.yaxis, right.yaxis) == ("y", "y3")
+    assert figure.layout.showlegend

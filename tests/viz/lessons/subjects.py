@@ -32,6 +32,7 @@ from viz.lessons.parts import (
     TokenQuestion,
     Training,
     Viewing,
+    asked,
     said,
     seen,
 )
@@ -70,18 +71,15 @@ def subject(model: str, text: str) -> Subject:
 
 def open_question(step: Step, subject: Subject) -> Question | None:
     """The question that a step asks of a subject; None where it has none with a point."""
-    question = step.question
-    while question is not None and question.pointless(subject):
-        question = question.instead
-    return question
+    return asked(step.question, subject)[0]
 
 
 def question_of(name: str, question: str, subject: Subject) -> Question:
     """One question of a lesson, which must be asked of this subject."""
     for step in lessons()[name].steps:
-        asked = open_question(step, subject)
-        if asked is not None and asked.name == question:
-            return asked
+        found = open_question(step, subject)
+        if found is not None and found.name == question:
+            return found
     raise AssertionError(f"{name} does not ask {question} here")
 
 
@@ -93,10 +91,8 @@ def everything_of(lesson: Lesson, subject: Subject) -> Iterator[str]:
     for step in lesson.steps:
         yield step.title
         yield said(step.text, subject)
-        question = step.question
-        while question is not None and (why := question.pointless(subject)):
-            yield why
-            question = question.instead
+        question, reasons = asked(step.question, subject)
+        yield from reasons
         if step.question is not None and question is None:
             continue
         if question is not None:

@@ -101,9 +101,9 @@ def test_a_cell_is_told_by_its_row_and_column() -> None:
 
 def test_many_right_places_are_counted_and_not_listed() -> None:
     many = replace(CELLS, values=lambda _: np.array([[1, 1, np.nan], [0, 1, 1]]))
-    assert judge(many, OF, [0, 1]).right == "any of the 4 cells that are marked ✓"
+    assert judge(many, OF, [0, 1]).right == "any of 4 cells"
     tokens = replace(TOKENS, tokens=lambda _: list("abcde"), values=lambda _: [1.0] * 5)
-    assert judge(tokens, OF, 4).right == "any of the 5 tokens that are marked ✓"
+    assert judge(tokens, OF, 4).right == "any of 5 tokens"
     few = replace(CELLS, values=lambda _: np.array([[1, 0, np.nan], [0, 1, 0]]))
     assert judge(few, OF, [0, 1]).right == "`r0`, `c0` or `r1`, `c1`, which are equally right"
 

@@ -43,7 +43,11 @@ def test_numbers_are_those_of_the_order() -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_is_sound(name: str) -> None:
-    lesson = LESSONS[name]
+    check_sound(name, LESSONS[name])
+
+
+def check_sound(name: str, lesson: Lesson) -> None:
+    """What holds of a lesson whatever it is about."""
     questions = list(questions_of(lesson))
     names = [question.name for question in questions]
     assert all(map(NAME.fullmatch, (name, *names))), names

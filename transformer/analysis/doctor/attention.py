@@ -152,7 +152,7 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
             f"Whatever asks, they answer with the same word of the sentence ({places(words)}): the "
             "sentence's other words don't reach them.",
             "Look at the scores of these heads: one key whose numbers have grown without limit does this. "
-            "A smaller learning rate, warm-up or weight decay prevents it.",
+            "A smaller learning rate, warmup or weight decay prevents it.",
             head_places(list(bad)),
         )
     ]

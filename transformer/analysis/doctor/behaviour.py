@@ -8,6 +8,8 @@ round worse than ROUNDING without being wrong; a mask that leaks or a wrong posi
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -43,6 +45,18 @@ def causality_findings(difference: float) -> list[Finding]:
     """Whether the `later_difference` is what it must be: exactly nothing."""
     if difference == 0:
         return fine("A later target token changes nothing earlier", "largest difference 0, exactly")
+    if math.isnan(difference):
+        return [
+            Finding(
+                "problem",
+                "The output is not a number",
+                "the weights are finite, the output for a few words is NaN",
+                "Nothing can be chosen by it, and in training every gradient becomes NaN with it.",
+                "Look for a query that the mask leaves nothing to look at: the softmax of nothing but minus "
+                "infinity is 0/0.",
+                "decoder",
+            )
+        ]
     return [
         Finding(
             "problem",

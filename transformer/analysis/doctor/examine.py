@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -35,6 +35,7 @@ from transformer.analysis.parts import parts_of
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.model.config import TransformerConfig
 
 _SHORTEST = 12
 """A model with fewer positions has no room for a sentence to be tested on."""
@@ -44,23 +45,35 @@ NOT_MADE = "not made"
 
 NO_DECODER = "this model has no decoder"
 
-Needs = Literal["files", "model", "numbers", "run", "causal run"]
-"""The files; a model that could be built; one with finite weights; one with room for a sentence; one whose
-decoder does not see the future."""
+Needs = Literal["files", "tensors", "model", "numbers", "run", "causal run"]
+"""The files; tensors, the files' or a model's; a model that could be built; one with finite weights; one with
+room for a sentence; one whose decoder does not see the future."""
 
 
 class Patient:
-    """A checkpoint under examination; what several checks need is made once."""
+    """A checkpoint or a model under examination; what several checks need is made once.
 
-    def __init__(self, imported: Imported, text: str) -> None:
-        self.imported = imported
+    Args:
+        model: None where none could be built of the checkpoint.
+        text: what the model is looked at with.
+        checkpoint: that the model comes from; None where only the model is looked at.
+    """
+
+    def __init__(self, model: LoadedModel | None, text: str, checkpoint: Imported | None = None) -> None:
         self.text = text
+        self._model, self._checkpoint = model, checkpoint
+
+    @property
+    def imported(self) -> Imported:
+        """The checkpoint; only checks that need its files ask."""
+        assert self._checkpoint is not None
+        return self._checkpoint
 
     @property
     def loaded(self) -> LoadedModel:
         """The model; only checks that need one ask."""
-        assert self.imported.loaded is not None
-        return self.imported.loaded
+        assert self._model is not None
+        return self._model
 
     @cached_property
     def numbers(self) -> list[TensorSummary]:
@@ -70,7 +83,7 @@ class Patient:
     @property
     def whose(self) -> str:
         """Whose tensors `numbers` is about: an import splits and joins those of the files."""
-        return "files" if self.imported.loaded is None else "model"
+        return "files" if self._model is None else "model"
 
     @cached_property
     def probes(self) -> list[Probe]:
@@ -104,9 +117,9 @@ class Patient:
 
     def why_not(self, needs: Needs) -> str:
         """Why a check with these needs can't be run, in a sentence; nothing where it can."""
-        if needs == "files":
+        if needs in ("files", "tensors"):
             return ""
-        if self.imported.loaded is None:
+        if self._model is None:
             return "There is no model to look at: weights are missing or have another shape."
         if needs != "model" and not all(tensor.finite for tensor in self.numbers):
             return "Weights that are NaN or infinite make every result so."
@@ -117,8 +130,8 @@ class Patient:
         return ""
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
-        if self.imported.loaded is not None:
-            yield from self.loaded.model.named_parameters()
+        if self._model is not None:
+            yield from self._model.model.named_parameters()
         else:
             yield from ((name, map_tensor(stored)) for name, stored in self.imported.raw.tensors.items())
 
@@ -155,8 +168,8 @@ CHECKS: tuple[Check, ...] = (
         "files",
         lambda p: tied_findings(p.imported.report.keys, p.imported.raw, p.imported.report.config),
     ),
-    Check("finite", "Are all weights numbers?", "files", lambda p: finite_findings(p.numbers, p.whose)),
-    Check("constant", "Does every matrix hold something?", "files", lambda p: constant_findings(p.numbers)),
+    Check("finite", "Are all weights numbers?", "tensors", lambda p: finite_findings(p.numbers, p.whose)),
+    Check("constant", "Does every matrix hold something?", "tensors", lambda p: constant_findings(p.numbers)),
     Check("norms", "Are the norms' gammas ordinary?", "numbers", lambda p: norm_findings(p.loaded.model)),
     Check(
         "dead heads",
@@ -238,10 +251,12 @@ class NextCheck:
     asks: str
 
 
+OnCheck = Callable[[NextCheck], object]
+"""Called before each check."""
+
+
 @torch.inference_mode()
-def examine(
-    imported: Imported, text: str = "", on_check: Callable[[NextCheck], object] = lambda _: None
-) -> Diagnosis:
+def examine(imported: Imported, text: str = "", on_check: OnCheck = lambda _: None) -> Diagnosis:
     """Examine a checkpoint check by check.
 
     The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
@@ -251,12 +266,25 @@ def examine(
         text: what the model is to be looked at with, one sentence per line; some plain English when blank.
         on_check: called before each check.
     """
-    patient = Patient(imported, text)
+    patient = Patient(imported.loaded, text, imported)
+    return _examine(patient, CHECKS, imported.report.config, on_check)
+
+
+@torch.inference_mode()
+def examine_model(loaded: LoadedModel, text: str = "", on_check: OnCheck = lambda _: None) -> Diagnosis:
+    """Examine a model that is open, by every check that asks nothing of files: see `examine`."""
+    checks = [check for check in CHECKS if check.needs != "files"]
+    return _examine(Patient(loaded, text), checks, loaded.model.config, on_check)
+
+
+def _examine(
+    patient: Patient, checks: Sequence[Check], config: TransformerConfig, on_check: OnCheck
+) -> Diagnosis:
     findings: list[Finding] = []
     run = []
     not_made: dict[str, list[str]] = {}
-    for done, check in enumerate(CHECKS):
-        on_check(NextCheck(done, len(CHECKS), check.asks))
+    for done, check in enumerate(checks):
+        on_check(NextCheck(done, len(checks), check.asks))
         why_not = patient.why_not(check.needs)
         if why_not:
             not_made.setdefault(why_not, []).append(check.asks)
@@ -264,7 +292,7 @@ def examine(
             run.append(check.name)
             findings += [replace(finding, check=check.name) for finding in found]
     findings += [_not_made(why_not, questions) for why_not, questions in not_made.items()]
-    return Diagnosis(tuple(findings), tuple(run), parts_of(imported.report.config))
+    return Diagnosis(tuple(findings), tuple(run), parts_of(config))
 
 
 def _not_made(why_not: str, questions: list[str]) -> Finding:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from viz.components.shared.client_view import ClientView
+from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.theme import Theme
 
@@ -78,18 +78,48 @@ class ArchitectureStack:
 _VIEW = ClientView("architecture")
 
 
-def architecture_view(stacks: Sequence[ArchitectureStack], *, colors: Theme, key: str, title: str) -> None:
-    """Draw one column per stack. Pointing at a block says what it is; a click lists its weights beside it.
+def architecture_view(
+    stacks: Sequence[ArchitectureStack],
+    *,
+    colors: Theme,
+    key: str,
+    title: str,
+    here: str = "",
+    on_jump: Callable[[str], None] | None = None,
+) -> None:
+    """Draw one column per stack. Pointing at a block says what it is.
 
-    Nothing is sent back.
+    A click lists a block's weights beside the drawing, or jumps to it, and then nothing is listed.
 
     Args:
         stacks: the encoder first; one or both.
         title: what is drawn, for screen readers.
+        here: the path of the block that is marked as the place where we are; "" for none.
+        on_jump: called with the path of a block that was clicked.
     """
     data = {
         "colors": color_data(colors),
         "title": title,
         "stacks": [asdict(stack) | {"title": brief(stack.title)} for stack in stacks],
+        "here": here,
+        "jumps": on_jump is not None,
     }
-    _VIEW.show(pack_frame(data, {}), key=key)
+    if on_jump is None:
+        _VIEW.show(pack_frame(data, {}), key=key)
+        return
+    paths = {block.path for stack in stacks for block in blocks_of(stack)}
+
+    def path(value: JSON) -> str:
+        if value not in paths:
+            raise ValueError(f"not the path of a block: {value!r}")
+        return str(value)
+
+    _VIEW.mount(pack_frame(data, {}), key=key, parse=path, on_select=on_jump)
+
+
+def blocks_of(stack: ArchitectureStack) -> Iterator[ArchitectureBlock]:
+    """All blocks of a stack, from the bottom up."""
+    yield from stack.below
+    for sublayer in stack.layer:
+        yield from (*sublayer.inside, *sublayer.after)
+    yield from stack.above

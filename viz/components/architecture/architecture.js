@@ -30,7 +30,13 @@ import style from "./style.css";
  * @property {Block[]} above
  * @property {string} writes
  */
-/** @typedef {{title: string, stacks: Stack[]}} ArchitectureData */
+/**
+ * @typedef {object} ArchitectureData
+ * @property {string} title
+ * @property {Stack[]} stacks
+ * @property {string} here the path of the block where we are; "" for none
+ * @property {boolean} jumps whether a click leads to a block, instead of listing its weights
+ */
 /** @typedef {{block: Block, stack: Stack, times: number, node: HTMLElement}} Entry */
 
 /**
@@ -52,6 +58,8 @@ const KINDS = { embedding: 0, attention: 1, "feed-forward": 2, norm: 3, generato
 class Architecture extends View {
   /** The path of the chosen block. */
   chosen = "";
+  /** What was drawn last. */
+  look = "";
   /** @type {Entry[]} */
   blocks = [];
   /** @type {Column[]} */
@@ -68,14 +76,33 @@ class Architecture extends View {
   }
 
   update() {
-    const { stacks, title } = this.data;
+    const { stacks, title, here, jumps } = this.data;
     this.picture.setAttribute("aria-label", title);
+    this.root.classList.toggle("jumps", jumps);
+    const look = JSON.stringify([stacks, this.data.colors]);
+    if (jumps && look === this.look) {
+      // The blocks stay, and with them the focus.
+      this.markHere(here);
+      return;
+    }
+    this.look = look;
     this.blocks = [];
     this.columns = stacks.map((stack) => this.column(stack));
     this.stacks.replaceChildren(...this.columns.map(({ box }) => box));
-    const known = this.blocks.findIndex(({ block }) => block.path === this.chosen);
-    this.choose(this.blocks[Math.max(0, known)]);
+    this.markHere(here);
+    if (!jumps) {
+      const known = this.blocks.findIndex(({ block }) => block.path === this.chosen);
+      this.choose(this.blocks[Math.max(0, known)]);
+    }
     this.layout();
+  }
+
+  /** @param {string} here the path of a block */
+  markHere(here) {
+    for (const { block, node } of this.blocks) {
+      if (here && block.path === here) node.setAttribute("aria-current", "step");
+      else node.removeAttribute("aria-current");
+    }
   }
 
   /**
@@ -127,7 +154,7 @@ class Architecture extends View {
     if (block.detail) node.append(span("detail", block.detail));
     const entry = { block, stack, times, node };
     this.blocks.push(entry);
-    node.onclick = () => this.choose(entry);
+    node.onclick = () => (this.data.jumps ? this.selection.report(block.path) : this.choose(entry));
     node.onmousemove = (event) => this.point(entry, event);
     node.onmouseleave = () => this.tip.hide();
     return node;
@@ -136,7 +163,8 @@ class Architecture extends View {
   /** @param {Entry} entry @param {MouseEvent} event */
   point({ block, stack, times }, event) {
     const shapes = block.weights.slice(0, 4).map(([name, shape]) => `${name}: ${shape}`);
-    if (block.weights.length > 4) shapes.push(`and ${block.weights.length - 4} more: click`);
+    if (block.weights.length > 4)
+      shapes.push(`and ${block.weights.length - 4} more${this.data.jumps ? "" : ": click"}`);
     this.tip.show(event, [
       ["title", `${block.label} of the ${stack.title}`],
       ["", count(block, times)],

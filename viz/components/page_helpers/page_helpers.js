@@ -6,14 +6,18 @@ import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
 import { navigate } from "./navigation.js";
+import { explainTerms } from "./terms.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
 /** @type {(told: true) => void} */
 let runAll = () => {};
+/** @type {(lesson: string) => void} */
+let openLesson = () => {};
 
 /** @param {import("../mount.js").Component} component */
 export default function ({ parentElement, setTriggerValue }) {
   runAll = teller(parentElement, (told) => setTriggerValue("run_all", told));
+  openLesson = teller(parentElement, (name) => setTriggerValue("lesson", name));
   const { dataset } = document.documentElement;
   if ("headlight" in dataset) return;
   dataset.headlight = "";
@@ -21,5 +25,6 @@ export default function ({ parentElement, setTriggerValue }) {
   keepCharactersWhole();
   reachFormulas();
   stepByKeys();
+  explainTerms((lesson) => openLesson(lesson));
   document.addEventListener(RUN_ALL, () => runAll(true));
 }

@@ -12,7 +12,8 @@ const OTHERS = { Escape: "end", f: "screen", F: "screen" };
 
 const FIELDS =
   "input, textarea, select, [contenteditable=true], [role=slider], [role=combobox], [role=listbox], [role=menu]";
-const VIEWS = "[role=application], [tabindex]:not([tabindex='-1'], button, a)";
+// Streamlit's own <main> takes the focus of a click beside everything else: it is the page.
+const VIEWS = "[role=application], [tabindex]:not([tabindex='-1'], button, a, main)";
 
 /**
  * Where the focus is, for the keys: in a field, which takes them all; in a view, which takes the arrow keys.

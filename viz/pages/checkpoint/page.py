@@ -6,9 +6,10 @@ from viz.pages.checkpoint.choose import choose
 from viz.pages.checkpoint.doctor import doctor
 from viz.pages.checkpoint.drawing import drawing
 from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is
+from viz.pages.shared.explain import prose
 
 st.title("Checkpoint")
-st.markdown(
+prose(
     "Open a Transformer that you or others have trained, and see it as you see ours. Its files are read by a "
     "process of its own that runs nothing of what is in them. What you open stays open until you close it, "
     "or close or reload this page."

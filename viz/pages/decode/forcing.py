@@ -17,7 +17,7 @@ from viz.figures.numbers import number
 from viz.pages.decode.session import right_translations
 from viz.pages.decode.verdicts import percent
 from viz.pages.shared.attention_view import viewer
-from viz.pages.shared.explain import computed_by
+from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.model_words import target_label, target_noun
@@ -42,7 +42,7 @@ class Scored:
 def forcing_section(free_run: Run) -> None:
     """Draw the section for a run whose target is the model's own; what is chosen draws only this again."""
     st.header("Teacher forcing and free running")
-    st.markdown(
+    prose(
         "**Teacher forcing**: at each step the model reads the *right* words so far, as in training. **Free "
         "running**: it reads the words that it has chosen itself (greedy decoding). Up to the point where "
         "the two part, the model sees the same and thinks the same; after it, it continues a sentence "

@@ -22,7 +22,7 @@ from viz.pages.decode.session import (
     tree_of,
 )
 from viz.pages.decode.tree import draw_tree
-from viz.pages.shared.explain import computed_by
+from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model, current_theme, token_unit
 from viz.text_session import current_texts
@@ -79,7 +79,7 @@ def _search(beam_size: int, alpha: float) -> tuple[Search, int, BeamTree]:
 
 def _prefix_line(search: Search) -> None:
     unit = token_unit()
-    st.markdown(
+    prose(
         f"At each step every sentence that was kept is continued with every {unit}; the {search.beam_size} "
         "best of all these continuations are kept, the others are pruned. In the tree a column is a "
         f"step, and the percentage is the probability of that {unit} given the ones before it. "

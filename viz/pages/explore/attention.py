@@ -13,7 +13,7 @@ from viz.pages.explore.asked import Asked, held_run
 from viz.pages.explore.saving import figure, file_name, save_view
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.attention_words import look_for, what
-from viz.pages.shared.explain import computed_by
+from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import goes_into_italian
 from viz.session import current_choice, current_model, load_model, run_of, token_unit
@@ -39,8 +39,8 @@ def attention_section(run: Run) -> None:
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
-    st.markdown(what(choice.attention, unit, by_words=choice.by == "word", kind=loaded.model.config.kind))
-    st.markdown(f"**Look for** {look_for(choice.attention, unit, into_italian=goes_into_italian(loaded))}")
+    prose(what(choice.attention, unit, by_words=choice.by == "word", kind=loaded.model.config.kind))
+    prose(f"**Look for** {look_for(choice.attention, unit, into_italian=goes_into_italian(loaded))}")
 
 
 def _asked() -> Asked:

@@ -4,13 +4,14 @@ import streamlit as st
 
 from viz.pages.explore.attention import attention_section
 from viz.pages.explore.in_and_out import input_section, output_line, output_section
+from viz.pages.learn.session import invitation
 from viz.pages.shared.model_words import introduction
 from viz.pages.shared.sentence import sentence_box
 from viz.session import current_model
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Explore", width="content")
-    st.caption(introduction(current_model()), width="stretch")
+    st.caption(introduction(current_model()) + invitation(), width="stretch")
 run = sentence_box()
 if run is not None:
     output_line(run)

@@ -93,7 +93,7 @@ def pre_and_post_section(run: Run) -> None:
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
         "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm after "
-        "its last layer). That one choice decides how deep a stack can be trained without a warm-up "
+        "its last layer). That one choice decides how deep a stack can be trained without a warmup "
         "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
         formula=rf"\begin{{gathered}} \text{{{sides[-1]}, mean length from its input to its last layer}} \\ "
         + r" \\ ".join(

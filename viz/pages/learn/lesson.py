@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.training.live.choices import live_plan
+from viz.glossary import linked
 from viz.lessons import lessons
 from viz.lessons.parts import (
     Contrast,
@@ -18,10 +19,12 @@ from viz.lessons.parts import (
     Step,
     Training,
     Viewing,
+    asked,
     said,
     seen,
 )
 from viz.lessons.subject import Subject
+from viz.pages.learn.files import save_lesson
 from viz.pages.learn.onward import onward_links
 from viz.pages.learn.questions import ask
 from viz.pages.learn.session import STEP, after, note_read, open_lesson
@@ -40,7 +43,10 @@ END = "To take away"
 def lesson_view(name: str, subject: Subject) -> None:
     """Draw a lesson at the step that the reader is at."""
     lesson = lessons()[name]
-    st.header(f"{lesson.number}. {lesson.title}")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(f"{lesson.number}. {lesson.title}", width="stretch")
+        if not lesson.unfit(subject):
+            save_lesson(name, lesson, subject)
     if why := lesson.unfit(subject):
         st.info(why)
         _next_lesson(name)
@@ -58,13 +64,13 @@ def lesson_view(name: str, subject: Subject) -> None:
 
 def _step(key: str, name: str, step: Step, subject: Subject) -> None:
     st.subheader(step.title)
+    known: set[str] = set()
     if text := said(step.text, subject):
-        st.markdown(text)
-    question = step.question
-    while question is not None and (why := question.pointless(subject)):
-        st.info(why)
-        question = question.instead
-    if step.question is not None and (question is None or not ask(name, question, subject)):
+        st.markdown(linked(text, known))
+    question, reasons = asked(step.question, subject)
+    for why in reasons:
+        st.info(linked(why))
+    if step.question is not None and (question is None or not ask(name, question, subject, known)):
         return
     _shown(key, seen(step.shown, subject), subject)
     if isinstance(step.contrast, Contrast):
@@ -92,7 +98,7 @@ def _written(value: float) -> str:
 
 def _shown(key: str, shown: Shown, subject: Subject) -> None:
     if text := said(shown.text, subject):
-        st.markdown(text)
+        st.markdown(linked(text))
     for number, picture in enumerate(shown.pictures):
         _picture(f"{key} picture {number}", picture, subject)
 
@@ -112,7 +118,7 @@ def _picture(key: str, picture: Picture, subject: Subject) -> None:
 def _end(name: str, lesson: Lesson, subject: Subject) -> None:
     st.subheader(END)
     with st.container(border=True):
-        st.markdown(f"**{said(lesson.takeaway, subject)}**")
+        st.markdown(f"**{linked(said(lesson.takeaway, subject))}**")
     st.markdown("Continue by yourself, with this sentence and model:")
     onward_links(lesson.onward, subject)
     _next_lesson(name)

@@ -8,10 +8,10 @@ import streamlit as st
 
 from viz.lessons.parts import Onward
 from viz.lessons.subject import Subject
+from viz.page_titles import PAGES
 from viz.pages.shared.attention_view import keep
 from viz.viewer.choice import read_choice
 from viz.viewer.held_run import hold
-from viz.warm_up import PAGES
 from viz.widgets import set_choice
 
 VIEWED = ("explore",)

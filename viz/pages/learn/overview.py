@@ -13,8 +13,8 @@ MINUTES = 5
 def overview() -> None:
     """Draw the list."""
     st.markdown(
-        "Twelve lessons of about five minutes, on a sentence of your own and the model that is chosen. Each "
-        "asks you first: make a prediction, even a wrong one. What one has predicted, one sees."
+        f"{len(lessons())} lessons of about {MINUTES} minutes, on a sentence of your own and the model that "
+        "is chosen. Each asks you first: make a prediction, even a wrong one, and you will see more."
     )
     for name, lesson in lessons().items():
         read, n = steps_read(name), len(lesson.steps) + 1

@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz.components.prediction import Board, Place, prediction
 from viz.figures.labels import visible
+from viz.glossary import linked
 from viz.lessons.judging import Answer, Verdict, board_values, judge, right_places, solution
 from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion, said
 from viz.lessons.subject import Subject
@@ -16,18 +17,26 @@ from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer
 from viz.session import current_theme
 
 
-def ask(lesson: str, question: Question, subject: Subject) -> bool:
-    """Draw a question, and what was answered beside what is; whether that has been revealed."""
+def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
+    """Draw a question, and what was answered beside what is; whether that has been revealed.
+
+    Args:
+        lesson: its name.
+        question: what is asked.
+        subject: of whom.
+        known: terms that have been explained in the text above; see `linked`.
+    """
     given = answer_to(lesson, question, subject)
     is_for_class = bool(st.session_state.get(CLASS))
     is_revealed = bool(st.session_state.get(ALL)) or (
         is_shown(lesson, question) if is_for_class else given is not None
     )
     with st.container(border=True):
-        st.markdown(said(question.asks, subject))
+        st.markdown(linked(said(question.asks, subject), known))
         _answering(lesson, question, subject, given, is_revealed=is_revealed)
         if is_revealed:
-            _verdict(solution(question, subject) if given is None else judge(question, subject, given))
+            verdict = solution(question, subject) if given is None else judge(question, subject, given)
+            _verdict(verdict, known)
         elif is_for_class:
             st.button(
                 "Show the answer",
@@ -105,7 +114,7 @@ def _number(
             (int(kept) if is_whole else float(kept)) if kept is not None else None,
             int(question.step) if is_whole else question.step,
             key=f"{key} number",
-            width=280,
+            width=360,
         )
         st.form_submit_button("Answer", on_click=take)
 
@@ -130,14 +139,14 @@ def _choice(
     )
 
 
-def _verdict(verdict: Verdict) -> None:
+def _verdict(verdict: Verdict, known: set[str]) -> None:
     """What was predicted beside what is."""
     if verdict.given:
         sign = "✓ Right." if verdict.is_right else "✕ Not quite."
         left, right = st.columns(2)
         left.markdown(f"**You said** {verdict.given}")
         right.markdown(f"**It is** {verdict.right}")
-        st.markdown(f"**{sign}** {verdict.reason}")
+        st.markdown(f"**{sign}** {linked(verdict.reason, known)}")
     else:
         st.markdown(f"**It is** {verdict.right}")
-        st.markdown(verdict.reason)
+        st.markdown(linked(verdict.reason, known))

@@ -7,19 +7,19 @@ from typing import Any
 import streamlit as st
 
 from transformer.run import Run
+from viz.address import remember
 from viz.lessons import lessons
 from viz.lessons.judging import Answer, is_answer
 from viz.lessons.parts import Lesson, Question
+from viz.lessons.progress import Given, Progress
 from viz.lessons.subject import Subject
-from viz.session import current_choice, current_model, random_twin
+from viz.page_titles import PAGES
+from viz.session import ModelChoice, current_choice, current_model, random_twin
 from viz.text_session import current_texts
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
 """Names in the address: the lesson, the step in it, whether a teacher shows the answers, whether all are."""
-_SUBJECT, _ANSWERS, _SHOWN, _READ = "lesson subject", "lesson answers", "lesson answers shown", "lesson steps"
-
-About = tuple[str, str]
-"""What an answer is about: a model and a sentence."""
+_SUBJECT, _PROGRESS, _SHOWN = "lesson subject", "lesson progress", "lesson answers shown"
 
 
 def subject_of(run: Run) -> Subject:
@@ -33,32 +33,34 @@ def subject_of(run: Run) -> Subject:
     return kept[1]
 
 
-def about(subject: Subject) -> About:
-    """What answers to questions on this subject are about."""
-    return subject.loaded.name, subject.text
+def model_said(choice: ModelChoice) -> str:
+    """The model, as answers to questions about it are kept."""
+    if choice.random is None:
+        return choice.name
+    sizes = choice.random
+    return (
+        f"random of {choice.name}: {sizes.encoder_layers} + {sizes.decoder_layers} layers, "
+        f"{sizes.n_heads} heads, d_model {sizes.d_model}, seed {sizes.seed}"
+    )
+
+
+def progress() -> Progress:
+    """What this reader has read and answered."""
+    kept: Progress = st.session_state.setdefault(_PROGRESS, Progress())
+    return kept
 
 
 def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | None:
     """What was predicted of this subject; None where nothing was, or what can't be answered."""
-    kept = _answers().get((lesson, question.name))
-    if kept is None or kept[0] != about(subject) or not is_answer(question, subject, kept[1]):
+    kept = progress().answers.get((lesson, question.name))
+    if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.text):
         return None
-    return kept[1]
+    return kept.answer if is_answer(question, subject, kept.answer) else None
 
 
 def keep_answer(lesson: str, question: Question, subject: Subject, answer: Answer) -> None:
     """Keep a prediction. To be called from a callback."""
-    _answers()[lesson, question.name] = about(subject), answer
-
-
-def all_answers() -> dict[tuple[str, str], tuple[About, Answer]]:
-    """All that was predicted: what it is about and the answer, by lesson and question."""
-    return dict(_answers())
-
-
-def put_answers(answers: dict[tuple[str, str], tuple[About, Answer]]) -> None:
-    """Take what was predicted from a file. To be called from a callback."""
-    _answers().update(answers)
+    progress().answers[lesson, question.name] = Given(model_said(current_choice()), subject.text, answer)
 
 
 def show_answer(lesson: str, question: Question) -> None:
@@ -73,18 +75,44 @@ def is_shown(lesson: str, question: Question) -> bool:
 
 def note_read(lesson: str, step: int) -> None:
     """Note that a step has been seen."""
-    st.session_state.setdefault(_READ, set()).add((lesson, step))
+    progress().read.add((lesson, step))
 
 
 def steps_read(name: str) -> int:
     """How many steps of a lesson have been seen."""
-    return sum(lesson == name for lesson, _ in st.session_state.get(_READ, ()))
+    return sum(lesson == name for lesson, _ in progress().read)
 
 
 def open_lesson(name: str) -> None:
-    """Go to the first step of a lesson; to the list of all for "". To be called from a callback."""
-    st.session_state[LESSON] = name
-    st.session_state[STEP] = 0
+    """Go to the first step of a lesson that has not been read; to the list of all for "".
+
+    To be called from a callback, or before the page is drawn.
+    """
+    remember(LESSON, name)
+    steps = range(len(lessons()[name].steps) + 1) if name else range(1)
+    st.session_state[STEP] = next((step for step in steps if (name, step) not in progress().read), 0)
+
+
+def follow_term(name: str, *, is_here: bool) -> None:
+    """Go to the lesson about a term that was clicked.
+
+    Args:
+        name: of the lesson; whatever is none is left alone.
+        is_here: whether the page of the lessons is being drawn.
+    """
+    if name not in lessons():
+        return
+    open_lesson(name)
+    if not is_here:
+        st.switch_page(PAGES / "learn" / "page.py", query_params={})
+
+
+def invitation() -> str:
+    """Markdown that offers the first lesson to whoever has read none; else nothing."""
+    name, lesson = next(iter(lessons().items()))
+    if progress().read:
+        return ""
+    return f' New here? [Begin with lesson {lesson.number}](#lesson-{name} "{lesson.title}: five minutes.").'
 
 
 def after(name: str) -> tuple[str, Lesson] | None:
@@ -92,8 +120,3 @@ def after(name: str) -> tuple[str, Lesson] | None:
     names = list(lessons())
     place = names.index(name) + 1
     return (names[place], lessons()[names[place]]) if place < len(names) else None
-
-
-def _answers() -> dict[tuple[str, str], tuple[About, Answer]]:
-    answers: dict[tuple[str, str], tuple[About, Answer]] = st.session_state.setdefault(_ANSWERS, {})
-    return answers

@@ -6,6 +6,7 @@ from viz.pages.positions.relative import bias_section
 from viz.pages.positions.rotary import rotary_section
 from viz.pages.positions.sinusoidal import encoding_section
 from viz.pages.positions.sizes import sizes_section
+from viz.pages.shared.explain import prose
 from viz.pages.shared.sentence import sentence_box
 from viz.session import current_model
 
@@ -23,7 +24,7 @@ KINDS = {
 
 kind = current_model().model.config.positions
 st.title("Positions")
-st.markdown(
+prose(
     "Attention by itself sees a bag of tokens: shuffle them, and it would not notice. So a vector that "
     "depends on the place alone is added to each token's embedding. In the paper it is made of sines and "
     f"cosines of different wavelengths (section 3.5).{KINDS[kind]}"

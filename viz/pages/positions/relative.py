@@ -32,10 +32,11 @@ def bias_section(run: Run) -> None:
     farthest = table.max_distance
     bucket = int(buckets[distances.tolist().index(max(-farthest, min(distance, farthest)))])
     explain(
-        what=f"To the score of a query and a key each head of the {stack} adds a number that depends on "
-        f"their distance alone, the same in all of its layers. It was learned: {len(table.weight)} numbers a "
-        "head. Near distances have one each; farther ones share theirs in ever wider buckets, and all from "
-        f"{table.max_distance} on the last one (Raffel et al. 2020, section 2.1).",
+        what=f"To the score of a query and a key each head of the {stack} adds a relative bias: a number "
+        "that depends on their distance alone, the same in all of its layers. It was learned: "
+        f"{len(table.weight)} numbers a head. Near distances have one each; farther ones share theirs in "
+        f"ever wider buckets, and all from {table.max_distance} on the last one (Raffel et al. 2020, section "
+        "2.1).",
         formula=r"\begin{gathered} \text{score}_{ij} = q_i \cdot k_j + b_{\text{bucket}(j - i)} \\ "
         rf"i = {query}, \; j = {key}: \quad j - i = {distance}, \quad \text{{bucket }} {bucket}, \quad "
         rf"b = {number(added, 4)} \text{{ (head {head})}} \end{{gathered}}",

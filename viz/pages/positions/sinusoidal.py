@@ -66,9 +66,9 @@ def encoding_section() -> None:
     """Draw the sliders and what they make; a slider draws only this section again."""
     encoding = _sliders()
     explain(
-        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers. "
-        f"{PAIRS[encoding.layout]} form a pair, the sine and the cosine of the same angle; the angle grows "
-        "with the position, faster in the first pairs than in the last.",
+        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers, its positional "
+        f"encoding. {PAIRS[encoding.layout]} form a pair, the sine and the cosine of the same angle; the "
+        "angle grows with the position, faster in the first pairs than in the last.",
         formula=_formula(encoding),
         look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
         "they number the positions as a clock's hands number the moments, from the second hand to the "

@@ -26,7 +26,8 @@ ALONE: dict[Attention, str] = {
 
 LOOK: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
-    "rows share (often the full stop or a special token, where a head rests that has nothing to find), "
+    "rows share (an attention sink, often the full stop or a special token: there a head rests that has "
+    "nothing to find), "
     "adjectives that look at their noun.",
     "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), the first token "
     "as a resting place, and articles or adjectives that look for the gender and number they must agree "
@@ -39,7 +40,8 @@ LOOK: dict[Attention, str] = {
 
 LOOK_ANYWHERE: dict[Attention, str] = {
     "encoder": "neighbours (stripes beside the diagonal), the same {unit} (the diagonal), a column that all "
-    "rows share (often the full stop or a special token, where a head rests that has nothing to find).",
+    "rows share (an attention sink, often the full stop or a special token: there a head rests that has "
+    "nothing to find).",
     "decoder": "the stripe under the diagonal (a head that always looks one {unit} back), the first {unit} "
     "as a resting place, and {unit}s that came before: a head may look for what followed them then.",
     "cross": "a path from the upper left to the lower right, where the target has the order of the source, "

@@ -10,6 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from viz.glossary import linked
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -23,11 +25,16 @@ def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., 
         computed: the function that computed the numbers.
         path: the path of the recorded tensor or module, if there is one.
     """
-    st.markdown(what)
+    prose(what)
     if formula:
         st.latex(formula)
-    st.markdown(f"**Look at** {look}")
+    prose(f"**Look at** {look}")
     computed_by(computed, path)
+
+
+def prose(markdown: str) -> None:
+    """Draw Markdown of ours; beside each term in it appears its explanation."""
+    st.markdown(linked(markdown))
 
 
 def computed_by(function: Callable[..., Any], path: str = "") -> None:

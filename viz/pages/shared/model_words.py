@@ -9,14 +9,12 @@ from viz.text_session import example_ids, reads_ids
 NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
 LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", "fr": "French"}
 INTRODUCTIONS = {
-    "encoder-decoder": "Type a sentence: the model reads it, writes its {answer}, and shows every number on "
-    "the way.",
-    "decoder-only": "Type how a text begins: the model reads it, continues it token by token, and shows "
-    "every number on the way.",
-    "encoder-only": "Type a sentence: the model reads it, says which tokens it would expect in it, and shows "
-    "every number on the way.",
+    "encoder-decoder": "Type a sentence: the model writes its {answer} and shows every number on the way.",
+    "decoder-only": "Type how a text begins: the model continues it and shows every number on the way.",
+    "encoder-only": "Type a sentence: the model says which tokens it would expect in it and shows every "
+    "number on the way.",
 }
-WITHOUT_WORDS = "Type a sentence: the model reads it, and shows every number on the way."
+WITHOUT_WORDS = "Type a sentence: the model reads it and shows every number on the way."
 SOURCES = {"encoder-decoder": "Sentence", "decoder-only": "Prompt", "encoder-only": "Sentence"}
 NUMBERS_NOTE = (
     "This model came without a tokenizer: type the numbers of its tokens, with spaces between them."

@@ -13,7 +13,7 @@ from transformer.run import Run
 from transformer.text.coder import Unit
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.attention_words import what
-from viz.pages.shared.explain import computed_by
+from viz.pages.shared.explain import computed_by, prose
 from viz.viewer.held_run import hold
 from viz.widgets import pick_button
 
@@ -56,5 +56,5 @@ def _viewer(
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
-    st.markdown(what(choice.attention, unit, by_words=choice.by == "word"))
-    st.markdown(f"**Look for** {look_for(choice.attention)}")
+    prose(what(choice.attention, unit, by_words=choice.by == "word"))
+    prose(f"**Look for** {look_for(choice.attention)}")

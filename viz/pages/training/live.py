@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import streamlit as st
 
 from transformer.errors import CheckpointError, SentenceError
+from transformer.training.live.folder import LearningCurves
 from transformer.training.live.run import ACTIVE, LiveTraining, Status
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import TaskName, TrainingPlan
@@ -44,6 +46,14 @@ TARGETS = {"given": "The right answer", "own": "What it writes itself"}
 NOW = "now"
 
 
+Beside = Callable[[LiveTraining], tuple[str, LearningCurves] | None]
+"""The course of another run that is drawn beside a run's own, with its name; None for none."""
+
+
+def alone(_: LiveTraining) -> None:
+    """Draw no other run beside one."""
+
+
 def live_tab() -> None:
     """Draw the tab."""
     plan = pick_plan(pick_task())
@@ -51,7 +61,7 @@ def live_tab() -> None:
 
 
 @st.fragment
-def watch(plan: TrainingPlan) -> None:
+def watch(plan: TrainingPlan, beside: Beside = alone) -> None:
     """Draw one look at the training; a clock calls this again while it runs. `plan` is of the next."""
     training = current_training()
     status = None if training is None else training.status
@@ -69,7 +79,7 @@ def watch(plan: TrainingPlan) -> None:
     _state(training, status, plan)
     left, right = st.columns(2, gap="medium")
     with left:
-        _course(training)
+        _course(training, beside(training))
     with right:
         seen = _sentence(training)
     if seen is not None:
@@ -132,7 +142,7 @@ def _duration(seconds: float) -> str:
     return f"{math.ceil(seconds)} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
 
 
-def _course(training: LiveTraining) -> None:
+def _course(training: LiveTraining, beside: tuple[str, LearningCurves] | None) -> None:
     curves = training.curves()
     found = training.model()
     n_tokens = None if found is None else len(found[1].target.vocabulary)
@@ -143,6 +153,9 @@ def _course(training: LiveTraining) -> None:
             n_steps=training.n_steps,
             chance=None if n_tokens is None else math.log(n_tokens),
             checks=(curves.checked_steps, curves.exact),
+            beside=None
+            if beside is None
+            else (beside[0], beside[1].history, (beside[1].checked_steps, beside[1].exact)),
         ),
         name="training",
         caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz.pages.shared.explain import prose
 from viz.pages.training.live import live_tab
 from viz.pages.training.note import training_note
 from viz.pages.training.snapshots import snapshots_tab
@@ -10,7 +11,7 @@ from viz.widgets import pick_button
 TABS = {"live": "Train one now", "snapshots": "A finished training"}
 
 st.title("Training")
-st.markdown(
+prose(
     "A model begins with random numbers. An update shows it some sentences with the right answers, measures "
     "how surprised it was (the loss), and moves every number a little, so that it would have been less so. "
     "Here you see what that does to the attention."

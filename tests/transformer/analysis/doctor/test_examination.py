@@ -18,7 +18,8 @@ from tests.transformer.analysis.doctor.patients import (
     pre_norm_model,
     with_model,
 )
-from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine
+from transformer.analysis.doctor.behaviour import causality_findings
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
@@ -45,6 +46,19 @@ def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
     expected = [check.name for check in CHECKS if text or check.name != "unknown tokens"]
     assert list(diagnosis.checks) == expected, "all are listed"
     assert [finding.check for finding in diagnosis.findings] == expected
+
+
+def test_an_open_model_is_examined_without_its_files() -> None:
+    """All that asks nothing of files says the same, of a sound model and of one that is broken."""
+    damaged = broken(tiny_model(), write(f"{W_Q}.weight", 0.0))
+    for loaded in (tiny_model(), damaged):
+        whole, alone = examine(imported(loaded), HEALTHY), examine_model(loaded, HEALTHY)
+        of_files = {check.name for check in CHECKS if check.needs == "files"}
+        assert of_files == {"keys", "tied weights"}
+        assert alone.checks == tuple(name for name in whole.checks if name not in of_files)
+        assert alone.findings == tuple(f for f in whole.findings if f.check not in of_files)
+        assert alone.parts == whole.parts
+    assert not examine_model(damaged).clean
 
 
 @pytest.mark.parametrize("seed, make", [(0, tiny_model), (1, tiny_subword_model)], ids=["words", "sub-words"])
@@ -327,3 +341,11 @@ def test_without_a_tokenizer_ids_are_typed() -> None:
     assert note.title == "There is no source tokenizer"
     (warning,) = examine(imported(loaded), "the dog").of("problem", "warning")
     assert warning.advice.startswith("Type ids")
+
+
+def test_finite_weights_whose_output_is_no_number_are_told_apart_from_a_leak() -> None:
+    """As a softmax over a row with nothing open makes it."""
+    (finding,) = causality_findings(float("nan"))
+    assert (finding.severity, finding.title) == ("problem", "The output is not a number")
+    (leak,) = causality_findings(0.5)
+    assert leak.title == "A later target token changes what comes before it"

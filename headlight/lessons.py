@@ -1,0 +1,234 @@
+"""The lessons of the page Learn in a notebook: asked first, checked by the run, shown afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import plotly.graph_objects as go
+
+from headlight.widget import AttentionWidget
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.random_model import random_model, with_norms
+from transformer.model.config import NormPosition
+from transformer.run import run_sentence
+from viz.lessons import lessons
+from viz.lessons.judging import Verdict, board_values, expected, is_answer, judge
+from viz.lessons.parts import (
+    CellQuestion,
+    ChoiceQuestion,
+    Contrast,
+    Dial,
+    Figure,
+    NumberQuestion,
+    Picture,
+    Question,
+    Shown,
+    TokenQuestion,
+    Training,
+    Viewing,
+    asked,
+    said,
+    seen,
+)
+from viz.lessons.subject import Subject, quoted, table
+from viz.theme import palette
+from viz.viewer.held_run import hold
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a cell shows: Markdown, figures and viewers, one under the other.
+
+    Attributes:
+        parts: of which text is Markdown.
+    """
+
+    parts: Sequence[str | go.Figure | AttentionWidget]
+
+    def __repr__(self) -> str:
+        """The words alone."""
+        return "\n\n".join(part for part in self.parts if isinstance(part, str))
+
+    def _ipython_display_(self) -> None:
+        from IPython import display
+
+        for part in self.parts:
+            display.display(display.Markdown(part) if isinstance(part, str) else part)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, repr=False)
+class Checked(Output):
+    """What is said of an answer.
+
+    Attributes:
+        is_right: whether it is.
+    """
+
+    is_right: bool
+
+
+class Lesson:
+    """One lesson about a sentence in a model.
+
+    Args:
+        name: of the lesson.
+        subject: the run that it is about.
+    """
+
+    def __init__(self, name: str, subject: Subject) -> None:
+        self._lesson, self._subject = lessons()[name], subject
+        self._questions = {
+            question.name: question
+            for step in self._lesson.steps
+            if (question := asked(step.question, subject)[0]) is not None
+        }
+
+    def __repr__(self) -> str:
+        return f"<Lesson {self._lesson.number}, {self._lesson.title}: {', '.join(self._questions)}>"
+
+    def ask(self, question: str) -> Output:
+        """Show a question, and what can be answered.
+
+        Raises:
+            ValueError: when the lesson has no such question.
+        """
+        found = self._question(question)
+        return Output([said(found.asks, self._subject), _answers(found, self._subject)])
+
+    def check(self, question: str, answer: Any) -> Checked | Output:
+        """Say whether an answer is right, and why; where there is none yet, how one is written.
+
+        Args:
+            question: its name.
+            answer: a number; the position of a token or the number of an option, from 0; (row, column).
+
+        Raises:
+            ValueError: when the lesson has no such question, or it can't be answered so.
+        """
+        found = self._question(question)
+        wanted = expected(found, self._subject)
+        if answer is ...:
+            return Output([f"There is no answer yet. Write {wanted} in the place of the three dots."])
+        given = list(answer) if isinstance(answer, tuple) else answer
+        if not is_answer(found, self._subject, given):
+            raise ValueError(f"{answer!r} can't be the answer: write {wanted}.")
+        verdict = judge(found, self._subject, given)
+        return Checked(_told(verdict), verdict.is_right)
+
+    def show(self, step: int, case: str | float | None = None) -> Output:
+        """Show what the app does once a step's question is answered.
+
+        Args:
+            step: from 0.
+            case: what its contrast is switched or turned to; None for the step's own pictures.
+
+        Raises:
+            ValueError: when the lesson has no such step or case.
+        """
+        if not 0 <= step < len(self._lesson.steps):
+            raise ValueError(f"There is no step {step}: the lesson has 0 to {len(self._lesson.steps) - 1}.")
+        found = self._lesson.steps[step]
+        if case is None:
+            return self._shown(seen(found.shown, self._subject))
+        match found.contrast:
+            case Contrast(_, cases) if case in cases:
+                return self._shown(seen(cases[str(case)], self._subject))
+            case Dial() if case in found.contrast.values(self._subject):
+                return self._shown(found.contrast.shown(self._subject, float(case)))
+            case Contrast(_, cases):
+                there = ", ".join(map(repr, cases))
+            case Dial():
+                there = ", ".join(f"{value:g}" for value in found.contrast.values(self._subject))
+            case _:
+                there = "nothing to switch"
+        raise ValueError(f"Step {step} has no {case!r}: it has {there}.")
+
+    def _question(self, name: str) -> Question:
+        if name not in self._questions:
+            there = ", ".join(map(repr, self._questions)) or "none"
+            raise ValueError(f"There is no question {name!r} about this sentence: there is {there}.")
+        return self._questions[name]
+
+    def _shown(self, shown: Shown) -> Output:
+        text = said(shown.text, self._subject)
+        return Output(
+            [*([text] if text else []), *(part for p in shown.pictures for part in self._picture(p))]
+        )
+
+    def _picture(self, picture: Picture) -> list[str | go.Figure | AttentionWidget]:
+        match picture:
+            case Figure(draw, caption, _):
+                return [draw(self._subject, palette("light")), said(caption, self._subject)]
+            case Viewing(chosen, _):
+                held = hold(self._subject.run, self._subject.loaded)
+                return [AttentionWidget(held, self._subject.text, "auto", chosen(self._subject))]
+            case Training(task):
+                return [
+                    f"A live run of the task {task!r} is on the page Learn of the app: start `headlight`."
+                ]
+
+
+def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
+    """A lesson about a sentence: ``headlight.lesson("one-head", model, "I saw a cat.")``.
+
+    Args:
+        name: as the address of the page Learn has it.
+        model: as `headlight.open` gives it.
+        text: the sentence.
+
+    Raises:
+        ValueError: when there is no such lesson, or it is not for such a model.
+        headlight.SentenceError: for a sentence without words, or one that is too long.
+    """
+    if name not in lessons():
+        raise ValueError(f"There is no lesson {name!r}: choose one of {', '.join(lessons())}.")
+    device = next(model.model.parameters()).device
+
+    def twin(seed: int, norm_position: NormPosition) -> LoadedModel:
+        config = with_norms(model.model.config, norm_position)
+        return replace(model, name="random", model=random_model(config, seed, device))
+
+    subject = Subject(model, run_sentence(model, text), text, twin)
+    if why := lessons()[name].unfit(subject):
+        raise ValueError(why)
+    return Lesson(name, subject)
+
+
+def _answers(question: Question, subject: Subject) -> str:
+    """What can be answered: Markdown."""
+    match question:
+        case TokenQuestion():
+            values = board_values(question, subject)
+            return table(
+                ["token", "position"],
+                [
+                    [quoted(token), str(place)]
+                    for place, token in enumerate(question.tokens(subject))
+                    if values[place] == values[place]
+                ],
+            )
+        case CellQuestion():
+            rows, columns = question.rows(subject), question.columns(subject)
+            numbers = range(max(len(rows), len(columns)))
+            return table(
+                ["", f"row: {question.axes[0]}", f"column: {question.axes[1]}"],
+                [
+                    [
+                        str(place),
+                        *(quoted(names[place]) if place < len(names) else "" for names in (rows, columns)),
+                    ]
+                    for place in numbers
+                ],
+            )
+        case ChoiceQuestion():
+            return "\n".join(f"- {place}: {text}" for place, text in enumerate(question.options(subject)))
+        case NumberQuestion():
+            return f"In {question.unit}."
+    raise TypeError(type(question).__name__)
+
+
+def _told(verdict: Verdict) -> list[str]:
+    sign = "✓ Right." if verdict.is_right else "✕ Not quite."
+    return [f"You said {verdict.given}. It is {verdict.right}.", f"**{sign}** {verdict.reason}"]

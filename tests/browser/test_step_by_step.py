@@ -1,0 +1,177 @@
+"""Step by step in a browser: buttons, keys, clock and drawing; what moves, and what is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.headlight import TOY, picture, settle, visit, wait_until
+from transformer.checkpoints.folder import open_model
+from transformer.run import run_sentence
+
+TEXT = "I saw the dog."
+ADDRESS = f"{TOY}&text=I+saw+the+dog."
+
+
+def start(page: Page, app_url: str, **address: str) -> None:
+    told = "".join(f"&{name}={value}" for name, value in address.items())
+    visit(page, f"{app_url}/step-by-step{ADDRESS}{told}")
+
+
+def heading(page: Page) -> Locator:
+    return page.get_by_role("heading", level=2)
+
+
+def pictures(page: Page) -> Locator:
+    return page.locator(".hl-pictures")
+
+
+def state(page: Page) -> dict[str, Any]:
+    told: dict[str, Any] = pictures(page).evaluate("root => root.state()")
+    return told
+
+
+def block(page: Page, label: str) -> Locator:
+    group = page.get_by_role("group", name="Where we are in the model")
+    return group.get_by_role("button", name=label, exact=True)
+
+
+def press(page: Page, label: str) -> None:
+    page.get_by_role("button", name=label, exact=True).click()
+
+
+def test_next_back_and_keys_go_from_stage_to_stage(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url)
+    expect(heading(page)).to_have_text("The text")
+    press(page, "Next")
+    expect(heading(page)).to_have_text("Tokens")
+    settle(page)
+    page.locator("body").press("PageDown")
+    expect(heading(page)).to_have_text("Ids")
+    settle(page)
+    # On the page itself the arrow keys go on too; in the pictures they go from number to number.
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("ArrowRight")
+    expect(heading(page)).to_have_text("Rows of the embedding matrix")
+    settle(page)
+    page.keyboard.press("ArrowLeft")
+    expect(heading(page)).to_have_text("Ids")
+    settle(page)
+    press(page, "Back")
+    expect(heading(page)).to_have_text("Tokens")
+    settle(page)
+    assert "stage=tokens" in page.url
+
+
+def test_a_block_leads_to_its_stage_and_says_where_we_are(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url)
+    expect(block(page, "embedding").first).to_have_attribute("aria-current", "step")
+    block(page, "cross-attention").click()
+    expect(heading(page)).to_have_text("Queries of head 0")
+    settle(page)
+    assert "side=Decoder" in page.url
+    expect(block(page, "cross-attention")).to_have_attribute("aria-current", "step")
+    expect(block(page, "embedding").first).not_to_have_attribute("aria-current", "step")
+    assert state(page)["pictures"][-1]["sizes"] == "6 queries × 32 dimensions"
+
+
+def test_play_passes_the_stages_until_the_user_acts(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url, stage="ids")
+    press(page, "Play")
+    expect(heading(page)).to_have_text("Rows of the embedding matrix")
+    expect(heading(page)).to_have_text("Times the square root of d_model")
+    press(page, "Back")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    settle(page)
+    here = heading(page).inner_text()
+    page.wait_for_timeout(4_000)
+    assert heading(page).inner_text() == here
+
+
+def test_play_ends_with_the_last_stage(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url, stage="choice")
+    press(page, "Play")
+    expect(heading(page)).to_have_text("Round again")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
+
+
+def test_nothing_moves_for_who_wants_no_motion(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url, stage="self-scores")
+    before = picture(pictures(page))
+    press(page, "Next")
+    expect(heading(page)).to_have_text("The mask")
+    settle(page)
+    assert picture(pictures(page)) != before
+    assert (state(page)["moves"], state(page)["isMoving"]) == (0, False)
+
+
+def test_the_stage_before_moves_into_the_next(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    page.emulate_media(reduced_motion="no-preference")
+    try:
+        start(page, app_url, stage="self-mask")
+        assert state(page)["moves"] == 0, "the first stage has nothing to grow out of"
+        press(page, "Next")
+        wait_until(page, lambda: state(page)["moves"] == 1, "nothing moved")
+        wait_until(page, lambda: not state(page)["isMoving"], "it never came to rest")
+        settle(page)
+        moved = picture(pictures(page))
+        page.emulate_media(reduced_motion="reduce")
+        start(page, app_url, stage="self-weights")
+        assert picture(pictures(page)) == moved, "at rest both are the same picture"
+    finally:
+        page.emulate_media(reduced_motion="reduce")
+
+
+def test_a_number_is_the_run_s_own(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url, stage="self-scores", layer="1")
+    run = run_sentence(open_model("toy-en-it"), TEXT)
+    scores = run.trace["encoder.layers.1.self_attn.scores"][0, 0]
+    pictures(page).scroll_into_view_if_needed()
+    canvas = pictures(page).locator("canvas").first.bounding_box()
+    assert canvas is not None
+    x, y, width, height = state(page)["pictures"][-1]["box"]
+    n = len(scores)
+    row, column = 3, 1
+    page.mouse.move(canvas["x"] + x + (column + 0.5) * width / n, canvas["y"] + y + (row + 0.5) * height / n)
+    tip = pictures(page).locator(".hl-tip")
+    expect(tip).to_be_visible()
+    told = tip.locator(".value").inner_text().replace("−", "-")
+    assert float(told) == round(float(scores[row, column]), 6)
+    expect(tip).to_contain_text("query 3 “\u2068dog\u2069”")
+    expect(tip).to_contain_text("key 1 “\u2068saw\u2069”")
+
+
+def test_numbers_are_reached_and_said_by_keyboard(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    start(page, app_url, stage="self-weights")
+    stage = pictures(page).get_by_role("application")
+    stage.focus()
+    stage.press("ArrowRight")
+    said = pictures(page).locator(".hl-say")
+    expect(said).to_contain_text("weights A: query 0 “\u2068I\u2069”, key 0 “\u2068I\u2069”")
+    stage.press("ArrowLeft")
+    expect(said).to_contain_text("masked S: query 0")
+    expect(heading(page)).to_have_text("Weights: softmax over the keys")
+    stage.press("Escape")
+    expect(pictures(page).locator(".hl-tip")).to_be_hidden()
+
+
+def test_the_drawing_stands_below_in_a_narrow_window(kept_page: Page, app_url: str) -> None:
+    page = kept_page
+    page.set_viewport_size({"width": 400, "height": 900})
+    start(page, app_url, stage="self-q")
+    above, below = pictures(page).bounding_box(), page.locator(".hl-architecture").bounding_box()
+    assert above is not None
+    assert below is not None
+    assert below["y"] > above["y"] + above["height"]
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert page.evaluate(wide) is False

@@ -1,0 +1,82 @@
+"""Every mistake is shown in every kind of model that it is for: with its code, number and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.pages.app import open_app, texts
+from tests.pages.lab.page import in_address, metrics, opened
+from tests.pages.offered import TEXT
+from tests.support.kinds import KINDS
+from transformer.analysis.mistakes import MISTAKES, Case
+from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.run import run_sentence
+from viz.pages.lab.number import written
+from viz.pages.shared.literal_text import escaped
+
+pytestmark = pytest.mark.usefixtures("kinds")
+MODELS: dict[str, Callable[[], LoadedModel]] = {
+    **KINDS,
+    "toy-en-it": lambda: open_model("toy-en-it"),
+}
+FITTING = [
+    (kind, name)
+    for kind, make in MODELS.items()
+    for name, mistake in MISTAKES.items()
+    if not mistake.unfit(make().model.config)
+]
+UNFIT = {
+    name: kind
+    for kind, make in KINDS.items()
+    for name, mistake in MISTAKES.items()
+    if mistake.unfit(make().model.config)
+}
+"""A kind for each of the mistakes that some are not for."""
+
+
+def number_of(loaded: LoadedModel, name: str) -> list[str]:
+    """What a mistake's number is in a model, computed without the page: sound and broken."""
+    mistake, case = MISTAKES[name], Case(loaded, run_sentence(loaded, TEXT))
+    symptom = mistake.symptom(case, mistake.broken(case))
+    return [written(value, symptom.unit) for value in (symptom.sound, symptom.broken)]
+
+
+@pytest.mark.parametrize("kind, name", FITTING)
+def test_a_mistake_is_shown_with_its_number(kind: str, name: str) -> None:
+    app = opened(kind, mistake=name)
+    mistake = MISTAKES[name]
+    assert [header.value for header in app.header] == [mistake.title]
+    assert {code.value for code in app.code} >= {mistake.wrong, mistake.right, mistake.find}
+    assert metrics(app) == number_of(MODELS[kind](), name)
+
+
+@pytest.mark.parametrize("name, kind", UNFIT.items())
+def test_where_there_is_nothing_to_break_the_page_says_why(name: str, kind: str) -> None:
+    app = opened(kind, mistake=name)
+    assert not app.metric
+    assert escaped(MISTAKES[name].unfit(MODELS[kind]().model.config)) in [info.value for info in app.info]
+    assert {code.value for code in app.code} >= {MISTAKES[name].wrong}, "its code is shown all the same"
+
+
+def test_the_next_mistake_is_one_that_fits_and_the_address_goes_along() -> None:
+    app = opened("toy-en-it")
+    names = [name for kind, name in FITTING if kind == "toy-en-it"]
+    for name in [*names[1:3], *names[:0]]:
+        next(button for button in app.button if button.label == "Next mistake").click().run()
+        assert not app.exception
+        assert app.header[0].value == MISTAKES[name].title
+        assert in_address(app, "mistake") == name
+
+
+def test_an_unknown_mistake_in_the_address_opens_the_first() -> None:
+    app = opened("toy-en-it", mistake="<b>")
+    assert app.header[0].value == next(iter(MISTAKES.values())).title
+
+
+def test_a_sentence_without_words_is_refused_in_words() -> None:
+    app = open_app("lab", text=" ")
+    assert not app.exception
+    assert app.warning
+    assert "What it puts out" not in texts(app)

@@ -1,0 +1,81 @@
+"""Two runs of the same tokens, tensor by tensor: where they part, and where they differ most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.model.trace import Trace
+
+STAGES = (
+    "_embedding.tokens",
+    "_embedding.positions",
+    "_embedding.out",
+    "attn.weights",
+    "attn.out",
+    "norm.result",
+    "feed_forward.out",
+    "logits",
+)
+"""How the paths of the tensors end that are compared: one or more for each module."""
+PARTED = 1e-3
+"""A larger change is none of rounding: sums in another order change a run by some 1e-6."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far one tensor of a run is from the same of another.
+
+    Attributes:
+        path: of the tensor.
+        size: 0 where they are equal, 1 where they have nothing in common or one is not finite: see
+            `distance`.
+        head: the head that it is about; None where it is about the whole tensor.
+        missing: whether the other run does not have it, or has it in another shape; it is then as far as can
+            be.
+    """
+
+    path: str
+    size: float
+    head: int | None = None
+    missing: bool = False
+
+
+def distance(a: Tensor, b: Tensor) -> float:
+    """|a - b| / (|a| + |b|), of two tensors of one shape: from 0, for equal ones, to 1."""
+    a, b = a.double(), b.double()
+    if not (a.isfinite().all() and b.isfinite().all()):
+        return 1.0
+    lengths = float(a.norm() + b.norm())
+    return float((a - b).norm()) / lengths if lengths else 0.0
+
+
+def changes(sound: Trace, broken: Trace) -> list[Change]:
+    """How far each stage of the sound run is from the other run's, in the order of the forward."""
+    found = []
+    for path, tensor in sound.items():
+        if path.endswith(STAGES):
+            other = broken.get(path)
+            missing = other is None or other.shape != tensor.shape
+            size = 1.0 if other is None or missing else distance(tensor, other)
+            found.append(Change(path, size, missing=missing))
+    return found
+
+
+def head_changes(sound: Trace, broken: Trace) -> list[Change]:
+    """How far the attention weights of each head are from the other run's."""
+    return [
+        Change(path, distance(one, other), head)
+        for path, tensor in sound.items()
+        if path.endswith("attn.weights") and path in broken and broken[path].shape == tensor.shape
+        for head, (one, other) in enumerate(
+            zip(torch.unbind(tensor, 1), torch.unbind(broken[path], 1), strict=True)
+        )
+    ]
+
+
+def first_parted(found: list[Change]) -> Change | None:
+    """The first stage of two runs that differs; None where none does."""
+    return next((change for change in found if change.size > PARTED), None)

@@ -1,0 +1,107 @@
+"""Which models a mistake fits: each function says in a sentence why not, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transformer.model.config import TransformerConfig
+
+Unfit = Callable[[TransformerConfig], str]
+
+
+def fits_all(_: TransformerConfig) -> str:
+    """There is something to break in every model."""
+    return ""
+
+
+def needs_heads(config: TransformerConfig) -> str:
+    """Several heads."""
+    return "This model has one head in each attention." if config.n_heads == 1 else ""
+
+
+def needs_transposing(config: TransformerConfig) -> str:
+    """Several heads that are merged as in the paper."""
+    if config.merge_heads == "untransposed":
+        return "This model was trained with heads that are merged without transposing."
+    return needs_heads(config)
+
+
+def needs_scale(config: TransformerConfig) -> str:
+    """Scores that are divided."""
+    return "" if config.attention_scale else "This model was trained without dividing the scores."
+
+
+def needs_scaled_heads(config: TransformerConfig) -> str:
+    """Scores that are divided by the root of a head's width, which is not that of the model."""
+    if config.d_head == config.d_model:
+        return "A head of this model is as wide as the model: d_head and d_model are the same number."
+    return needs_scale(config)
+
+
+def needs_future(config: TransformerConfig) -> str:
+    """Cells that a mask closes in one sentence: those of a decoder's future."""
+    if not config.n_decoder_layers:
+        return "This model has no decoder: in one sentence without padding, its masks close nothing."
+    return ""
+
+
+def needs_prediction(config: TransformerConfig) -> str:
+    """A decoder that predicts the next token."""
+    if not config.n_decoder_layers:
+        return "This model has no decoder: it predicts no next token."
+    return "" if config.has_generator else "This model has no generator: it predicts no next token."
+
+
+def needs_cross_attention(config: TransformerConfig) -> str:
+    """An encoder and a decoder."""
+    return "" if config.kind == "encoder-decoder" else "This model has no cross-attention."
+
+
+def needs_predicting_cross_attention(config: TransformerConfig) -> str:
+    """An encoder, and a decoder that predicts the next token."""
+    return needs_cross_attention(config) or needs_prediction(config)
+
+
+def needs_padding(config: TransformerConfig) -> str:
+    """An encoder that knows padding."""
+    if not config.n_encoder_layers:
+        return "This model has no encoder: its padding comes after the sentence, where no token looks."
+    return "This model has no padding token." if config.pad_id < 0 else ""
+
+
+def needs_embedding_scale(config: TransformerConfig) -> str:
+    """Embeddings that are multiplied by the root of their width."""
+    return "" if config.embedding_scale else "This model was trained without scaling its embeddings."
+
+
+def needs_added_positions(config: TransformerConfig) -> str:
+    """Positions that are added to the embeddings."""
+    if config.positions in ("sinusoidal", "learned"):
+        return ""
+    return "This model adds no positions to its embeddings."
+
+
+def needs_wavelengths(config: TransformerConfig) -> str:
+    """Positions of sines and cosines, at the embeddings or in the heads."""
+    if config.positions in ("sinusoidal", "rotary"):
+        return ""
+    return "The positions of this model have no wavelengths."
+
+
+def needs_base(config: TransformerConfig) -> str:
+    """Wavelengths of the paper's base."""
+    if config.position_base != 10_000:
+        return f"The positions of this model have the base {config.position_base:g}, not 10000."
+    return needs_wavelengths(config)
+
+
+def needs_final_norm(config: TransformerConfig) -> str:
+    """A norm after the last layer of a stack."""
+    return "" if config.final_norm else "No stack of this model ends with a norm of its own."
+
+
+def needs_layer_norm(config: TransformerConfig) -> str:
+    """Norms that divide by the biased deviation."""
+    if config.norm == "layer_unbiased":
+        return "This model was trained with the unbiased deviation."
+    return "" if config.norm == "layer" else "This model has RMS norms, which take no deviation."

@@ -1,0 +1,144 @@
+"""Mistakes in what no mask hides: the future, and padding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.mistakes.fitting import needs_padding, needs_prediction
+from transformer.analysis.mistakes.measuring import closed_cells, leaks
+from transformer.analysis.mistakes.mistake import Broken, Case, Mistake
+from transformer.analysis.mistakes.seen import issue
+from transformer.analysis.mistakes.tapping import decoder_self_attention, source_attention, stepping
+from transformer.analysis.mistakes.variants import (
+    altered,
+    altered_model,
+    broken_by,
+    candidates,
+    with_steps_of,
+)
+from transformer.checkpoints.folder import LoadedModel
+from transformer.model_input import Input, beginning, encoder_input
+from transformer.run import force, generate, read
+
+
+def _without_the_causal_part(mask: Tensor) -> Tensor:
+    """A key that some query may look at is open to all of them; padding stays closed."""
+    return mask.any(dim=-2, keepdim=True).expand_as(mask)
+
+
+_SEE_THE_FUTURE = stepping(decoder_self_attention, remask=_without_the_causal_part)
+
+
+NOT_CAUSAL = Mistake(
+    name="no-causal-mask",
+    title="No causal mask",
+    group="masks",
+    level=1,
+    what=(
+        "The decoder may look at the whole target. In training the token that it must predict is among what "
+        "it reads, so it learns to copy it: the loss falls close to 0. When it writes by itself there is "
+        "nothing to copy from, and what it writes is worthless."
+    ),
+    wrong="mask = (tgt != pad_id)[:, None, None, :]",
+    right=(
+        "mask = (tgt != pad_id)[:, None, None, :]\nmask = mask & torch.ones(length, length).tril().bool()"
+    ),
+    seen=(
+        issue(
+            "pytorch/tutorials",
+            2478,
+            "The tutorial's language model got no mask. It reached a perplexity of 2.9 and could not "
+            "continue a text.",
+        ),
+        issue(
+            "alex-matton/causal-transformer-decoder",
+            1,
+            "There was no way to give a mask in training; a reader found that the model copied.",
+        ),
+        issue(
+            "huggingface/transformers",
+            48745,
+            "Four decoders lost their causal mask in an update: trained on random tokens, the loss fell "
+            "close to 0.",
+        ),
+    ),
+    find=(
+        "changed = tgt.clone()\n"
+        "changed[:, -1] = another_id\n"
+        "before, after = model(src, tgt), model(src, changed)\n"
+        "assert torch.equal(before[:, :-1], after[:, :-1])"
+    ),
+    broken=broken_by(_SEE_THE_FUTURE),
+    symptom=leaks,
+    unfit=needs_prediction,
+    trained=lambda model: altered(model, _SEE_THE_FUTURE),
+)
+
+_N_PADDING = 4
+"""Tokens of padding: as many as a sentence gets that stands in a batch with one so much longer."""
+
+
+def _followed_by_padding(loaded: LoadedModel, whole: Input) -> Input:
+    pad_id = loaded.model.config.pad_id
+    n = max(0, min(_N_PADDING, loaded.model.config.max_len - len(whole.ids)))
+    return replace(
+        whole, ids=(*whole.ids, *[pad_id] * n), tokens=(*whole.tokens, *[loaded.source.token(pad_id)] * n)
+    )
+
+
+def _padding_unmasked(case: Case) -> Broken:
+    run, top_k = case.run, candidates(case.run)
+    loaded = altered_model(case.loaded, stepping(source_attention, remask=torch.ones_like))
+    if run.decoder_input is None:
+        whole = _followed_by_padding(loaded, encoder_input(loaded, run.source))
+        sound, broken = (read(one, run.source, top_k=top_k, whole=whole) for one in (case.loaded, loaded))
+        return Broken(loaded, broken, sound)
+    begin = beginning(loaded, run.source)
+    assert begin.encoder is not None
+    begin = replace(begin, encoder=_followed_by_padding(loaded, begin.encoder))
+    sound, broken = (
+        with_steps_of(run, force(one, run.source, run.target, ends=run.finished, begin=begin), one)
+        for one in (case.loaded, loaded)
+    )
+    writes = loaded.model.config.has_generator
+    free = generate(loaded, run.source, top_k=top_k, begin=begin) if writes else None
+    return Broken(loaded, broken, sound, free)
+
+
+PADDING = Mistake(
+    name="padding-unmasked",
+    title="Padding not masked",
+    group="masks",
+    level=2,
+    what=(
+        "The sentence stands in a batch with a longer one, and is filled up with padding that no mask "
+        "closes. Its words look at the padding as if it were text, so its translation depends on which "
+        "sentences happen to be beside it. Here the source is followed by 4 tokens of padding."
+    ),
+    wrong="memory = encoder(src, mask=None)",
+    right="mask = (src != pad_id)[:, None, None, :]\nmemory = encoder(src, mask=mask)",
+    seen=(
+        issue(
+            "jingyaogong/minimind-v",
+            76,
+            "Padding was left out of the loss only: in the attention it was read like any other token.",
+        ),
+        issue(
+            "pytorch/pytorch",
+            22374,
+            "nn.Transformer first came without a way to mask the padding of each sentence.",
+        ),
+    ),
+    find=(
+        "alone = model(src[:1, :length], tgt[:1])\n"
+        "assert torch.allclose(alone, model(src, tgt)[:1], atol=1e-4)"
+    ),
+    broken=_padding_unmasked,
+    symptom=closed_cells,
+    unfit=needs_padding,
+)
+
+HIDING_MISTAKES = (NOT_CAUSAL, PADDING)

@@ -1,0 +1,24 @@
+"""Models with random weights: what an architecture does before it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from transformer.checkpoints.folder import freeze
+from transformer.model.config import NormPosition, TransformerConfig
+from transformer.model.transformer import Transformer
+
+
+def random_model(config: TransformerConfig, seed: int, device: torch.device) -> Transformer:
+    """A freshly initialised, frozen model; the same seed gives the same weights on every device."""
+    return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
+
+
+def with_norms(config: TransformerConfig, norm_position: NormPosition) -> TransformerConfig:
+    """The same configuration with its norms at a place.
+
+    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
+    """
+    return replace(config, norm_position=norm_position, final_norm=norm_position == "pre")

@@ -1,0 +1,121 @@
+// @ts-check
+// The explanation of a term, beside it: on hover, on focus, at the first tap. A click opens the lesson about it.
+//
+// A term is a link to its lesson with the explanation as its title; see viz/glossary.py.
+
+import { div, h } from "../shared/dom.js";
+import { clamp } from "../shared/numbers.js";
+
+const LINK = "#lesson-";
+const TERM = `a[href^="${LINK}"]`;
+const ID = "headlight-term";
+const MORE = "Click for the lesson about it.";
+/** Time to go from the term to its explanation. */
+const LEAVING_MILLISECONDS = 200;
+const MARGIN = 8;
+
+/** @param {EventTarget | null} target @returns {HTMLAnchorElement | null} */
+const termOf = (target) => (target instanceof Element ? target.closest(TERM) : null);
+
+class Terms {
+  text = h("div");
+  box = h("div", { id: ID, class: "hl-term", role: "tooltip", popover: "manual" });
+  /** Whose explanation is shown. @type {HTMLAnchorElement | null} */
+  shown = null;
+  /** A tap is for the explanation, the next one for the lesson. */
+  isFirstTap = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  leaving;
+
+  constructor() {
+    this.box.append(this.text, div("hl-term-more", MORE));
+  }
+
+  /** @param {HTMLAnchorElement} term */
+  show(term) {
+    clearTimeout(this.leaving);
+    if (this.shown === term) return;
+    this.hide();
+    // The browser would show the title beside it.
+    if (term.title) term.dataset.term = term.title;
+    term.removeAttribute("title");
+    this.text.textContent = term.dataset.term ?? "";
+    term.setAttribute("aria-describedby", ID);
+    document.body.append(this.box);
+    this.box.showPopover();
+    this.place(term);
+    this.shown = term;
+  }
+
+  /** Below the term, or above it where there is no room. @param {HTMLElement} term */
+  place(term) {
+    const { box } = this;
+    const { left, top, bottom } = term.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = box;
+    const isAbove = bottom + height + MARGIN > innerHeight && top > height + MARGIN;
+    box.style.left = `${clamp(left, MARGIN, Math.max(MARGIN, innerWidth - width - MARGIN))}px`;
+    box.style.top = `${isAbove ? top - height - 2 : bottom + 2}px`;
+  }
+
+  hide() {
+    clearTimeout(this.leaving);
+    if (!this.shown) return;
+    this.shown.removeAttribute("aria-describedby");
+    this.shown = null;
+    this.box.hidePopover();
+  }
+
+  hideSoon() {
+    clearTimeout(this.leaving);
+    this.leaving = setTimeout(() => this.hide(), LEAVING_MILLISECONDS);
+  }
+
+  /** @param {PointerEvent} event */
+  onOver({ target, pointerType }) {
+    const term = termOf(target);
+    if (term && pointerType !== "touch") this.show(term);
+    else if (target instanceof Node && this.box.contains(target)) clearTimeout(this.leaving);
+    else if (this.shown && document.activeElement !== this.shown) this.hideSoon();
+  }
+
+  /** @param {PointerEvent} event */
+  onDown({ target, pointerType }) {
+    const term = termOf(target);
+    this.isFirstTap = pointerType === "touch" && term !== this.shown;
+    if (!term && !(target instanceof Node && this.box.contains(target))) this.hide();
+  }
+}
+
+/** Explain the terms of the document. @param {(lesson: string) => void} open opens a lesson */
+export function explainTerms(open) {
+  const terms = new Terms();
+  document.addEventListener("pointerover", (event) => terms.onOver(event));
+  document.addEventListener("pointerdown", (event) => terms.onDown(event), true);
+  document.addEventListener("focusin", ({ target }) => {
+    const term = termOf(target);
+    if (term) terms.show(term);
+    else terms.hide();
+  });
+  document.addEventListener("focusout", () => terms.hideSoon());
+  document.addEventListener("scroll", () => terms.hide(), { capture: true, passive: true });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !terms.shown) return;
+    event.stopPropagation();
+    terms.hide();
+  });
+  document.addEventListener(
+    "click",
+    (event) => {
+      const term = termOf(event.target);
+      if (!term) return;
+      event.preventDefault();
+      if (terms.isFirstTap) {
+        terms.show(term);
+        return;
+      }
+      terms.hide();
+      open(term.hash.slice(LINK.length));
+    },
+    true,
+  );
+}

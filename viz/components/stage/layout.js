@@ -1,0 +1,185 @@
+// @ts-check
+// Where the pictures of a stage stand: in a row, with their signs before them, and in further rows where the width is
+// not enough. The cells of a row of pictures begin at the same height, so that the rows of tokens line up.
+
+import { clamp } from "../shared/numbers.js";
+
+/**
+ * @typedef {object} Axis
+ * @property {string} title
+ * @property {string[]} labels
+ * @property {boolean} has_words
+ * @property {number} count how many there are, those that are not shown included
+ */
+/**
+ * @typedef {object} Picture
+ * @property {string} name
+ * @property {string} sign
+ * @property {Axis} rows
+ * @property {Axis} columns
+ * @property {"signed" | "share" | "ids" | "words"} kind
+ * @property {string} path
+ * @property {[row: boolean, column: boolean]} link
+ * @property {[low: number, high: number]} range
+ * @property {string[]} words
+ * @property {number | null} marked
+ */
+/**
+ * The place of a picture, in CSS pixels of the canvas.
+ * @typedef {object} Place
+ * @property {number} x of its first cell
+ * @property {number} y of its first cell
+ * @property {number} wide of a cell
+ * @property {number} tall of a cell
+ * @property {number} width of all cells
+ * @property {number} height of all cells
+ * @property {number} left where its sign begins
+ * @property {number} middle the height at which its sign stands
+ * @property {number} labels the width of its rows' labels
+ * @property {number} head the height of what stands above its cells
+ * @property {number} full its width with its labels, without its sign
+ */
+
+export const SIZE = 14;
+export const TITLE = 22;
+/** Below the cells: the axis' title and the scale. */
+export const FOOT = 44;
+const LONGEST = 130;
+/** Pictures become narrower, as far as this, to stand in one row. */
+const WIDTHS = [340, 290, 240, 200, 165, 135];
+const TALLEST = 480;
+/** Of the cells of a picture whose rows are dimensions. */
+const HIGHEST = 220;
+const CELL = [46, 24];
+const GAP = 14;
+
+/** Whether the places of an axis have names at all. @param {Axis} axis */
+export const isNamed = ({ labels }) => labels.length > 1 || Boolean(labels[0]);
+
+/**
+ * @param {Picture[]} pictures
+ * @param {number} width of the canvas
+ * @param {(text: string) => number} measure the width of a text
+ * @returns {{places: Place[], height: number}}
+ */
+export function layout(pictures, width, measure) {
+  const ways = WIDTHS.map((widest) => arrange(pictures, width, widest, measure));
+  const fewest = Math.min(...ways.map(({ rows }) => rows));
+  return /** @type {ReturnType<typeof arrange>} */ (ways.find(({ rows }) => rows === fewest));
+}
+
+/**
+ * @param {Picture[]} pictures
+ * @param {number} width of the canvas
+ * @param {number} widest of all cells of a picture
+ * @param {(text: string) => number} measure
+ */
+function arrange(pictures, width, widest, measure) {
+  /** @type {Place[]} */
+  const places = [];
+  let [x, y, head, below] = [0, 0, 0, 0];
+  /** @type {Place[]} */
+  let row = [];
+  const close = () => {
+    for (const place of row) {
+      place.y = y + head;
+      place.middle = y + head + Math.min(below, HIGHEST) / 2;
+    }
+    y += head + below + FOOT;
+    [row, x, head, below] = [[], 0, 0, 0];
+  };
+  let rows = 1;
+  /** The last picture in this row with labels. @type {Picture | null} */
+  let last = null;
+  for (const picture of pictures) {
+    // Rows that line up with those of the picture before have their labels there.
+    let place = sized(picture, width, widest, measure, last !== null && sameRows(picture, last));
+    const sign = picture.sign ? 1.3 * measure(picture.sign) + 2 * GAP : row.length ? 2 * GAP : 0;
+    if (row.length && x + sign + place.full > width) {
+      close();
+      last = picture;
+      place = sized(picture, width, widest, measure, false);
+      rows += 1;
+    }
+    if (picture.rows.labels.length > 1) last = picture;
+    place.left = x;
+    place.x = x + (row.length || picture.sign ? sign : 0) + place.labels;
+    x = place.x + place.full - place.labels;
+    head = Math.max(head, place.head);
+    below = Math.max(below, place.height);
+    row.push(place);
+    places.push(place);
+  }
+  close();
+  return { places, height: y, rows };
+}
+
+/** Whether two pictures that stand beside each other have the same rows. @param {Picture} a @param {Picture} b */
+const sameRows = (a, b) => isNamed(a.rows) && String(a.rows.labels) === String(b.rows.labels);
+
+/**
+ * The sizes of a picture; its place is still to come.
+ * @param {Picture} picture
+ * @param {number} width
+ * @param {number} widest
+ * @param {(text: string) => number} measure
+ * @param {boolean} isLabelled whether its rows have their labels elsewhere
+ * @returns {Place}
+ */
+function sized({ name, rows, columns, kind, words }, width, widest, measure, isLabelled) {
+  const longest = (/** @type {string[]} */ texts) => Math.max(0, ...texts.map(measure));
+  const labels = isNamed(rows) && !isLabelled ? Math.min(LONGEST, 1.1 * longest(rows.labels)) + 12 : 0;
+  const room = Math.max(60, Math.min(widest, width - labels - 40));
+  const [n, m] = [columns.labels.length, rows.labels.length];
+  const own = kind === "words" ? clamp(longest(words) + 16, CELL[0], room) : kind === "ids" ? 70 : CELL[0];
+  const wide = kind === "words" || kind === "ids" ? own : clamp(room / n, 0.5, own);
+  const tall = clamp((rows.has_words ? TALLEST : HIGHEST) / m, 1, CELL[1]);
+  const above = !isNamed(columns)
+    ? 4
+    : columns.has_words
+      ? Math.min(LONGEST, longest(columns.labels)) + 8
+      : 20;
+  const [cells, high] = [n * wide, m * tall];
+  // Names and titles of narrow pictures are wider than their cells.
+  const full = labels + Math.max(cells, Math.min(width - labels, 1.12 * measure(name) + 6), 64);
+  return {
+    x: 0,
+    y: 0,
+    wide,
+    tall,
+    width: cells,
+    height: high,
+    left: 0,
+    middle: 0,
+    labels,
+    head: TITLE + above,
+    full,
+  };
+}
+
+/**
+ * Every how many-th label has room.
+ * @param {number} size of a cell
+ * @param {number} needed by a label
+ */
+export const every = (size, needed) => {
+  const least = Math.ceil(needed / size);
+  return [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128].find((step) => step >= least) ?? 256;
+};
+
+/**
+ * The cell at a place of the canvas.
+ * @param {Place[]} places
+ * @param {Picture[]} pictures
+ * @param {[x: number, y: number]} at
+ * @returns {[picture: number, row: number, column: number] | null}
+ */
+export function cellAt(places, pictures, [x, y]) {
+  for (const [number, place] of places.entries()) {
+    const [column, row] = [Math.floor((x - place.x) / place.wide), Math.floor((y - place.y) / place.tall)];
+    const { rows, columns } = pictures[number];
+    if (column >= 0 && row >= 0 && column < columns.labels.length && row < rows.labels.length)
+      return [number, row, column];
+  }
+  return null;
+}

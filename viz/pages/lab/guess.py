@@ -1,0 +1,180 @@
+"""Guess the bug: a mistake that a seed draws is made unseen, and the reader says which it is.
+
+Before the guess nothing on the page names it: widgets, figures and views have names that fit every mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from transformer.analysis.changes import first_parted
+from transformer.analysis.mistakes import MISTAKES
+from transformer.analysis.mistakes.drawing import drawn, guessable
+from transformer.analysis.mistakes.mistake import Level, Mistake
+from transformer.run import Run
+from viz.pages.lab.number import symptom_numbers, written
+from viz.pages.lab.outputs import outputs
+from viz.pages.lab.picking import open_mistake
+from viz.pages.lab.pictures import (
+    compared,
+    first_changed,
+    in_words,
+    most_changed,
+    pictures,
+    stage_figure,
+)
+from viz.pages.lab.session import Broke, break_it, guess_of, keep_guess
+from viz.pages.shared.attention_view import viewer
+from viz.pages.shared.literal_text import escaped
+from viz.pages.shared.sentence import run_or_warn
+from viz.session import current_choice, current_model
+from viz.viewer.held_run import hold
+from viz.widgets import LARGEST_SEED, clamp_choice, in_a_row, pick_button, pick_seed, set_choice
+
+SEED, LEVEL = "bug", "bug_level"
+"""Names in the address."""
+LEVELS: Mapping[Level, str] = {1: "1", 2: "2", 3: "3"}
+LEVELS_NOTE = "1 shows at once, 2 needs a look at the right picture, 3 is subtle."
+NAMES = ("The model as it should be", "The patient")
+VIEWS = {"output": "What it puts out", "attention": "Attention", "stages": "Where the two part"}
+_FEWEST = 2
+"""Mistakes that there must be for a guess."""
+
+
+@st.fragment
+def guess_view(run: Run) -> None:
+    """Draw the patient, what can be guessed, and after the guess the verdict."""
+    config = current_model().model.config
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        level: Level = pick_button(in_a_row(), "Level", LEVELS, key=LEVEL, help=LEVELS_NOTE)
+        seed = pick_seed(
+            st.number_input,
+            "Seed",
+            key=SEED,
+            width=160,
+            help="The same seed, level and kind of model have the same bug: a class can look for it together",
+        )
+        following = (seed + 1) % (LARGEST_SEED + 1)
+        st.button("Another", key="another", on_click=set_choice, args=(SEED, following))
+    options = guessable(config)
+    mistake = drawn(seed, level, config)
+    if mistake is None or len(options) < _FEWEST:
+        st.info("Too few of the mistakes can be made in this model: choose another one in the sidebar.")
+        return
+    st.markdown(
+        "One mistake is made in the model, with the same weights and the same sentence. Look at what it "
+        "does, then say which it is."
+    )
+    broke = run_or_warn(lambda: break_it(mistake, run), "Breaking the model …")
+    if broke is None:
+        return
+    _patient(broke)
+    st.header("Which mistake is it?")
+    about = (current_choice(), level, seed)
+    guessed = guess_of(about)
+    _guessing(options, guessed, f"guess {level} {seed}", lambda name: keep_guess(about, name))
+    if guessed is not None:
+        _verdict(broke, MISTAKES[guessed], run)
+
+
+def _patient(broke: Broke) -> None:
+    """Draw what the patient shows, beside the sound model."""
+    view = pick_button(in_a_row(), "Look at", VIEWS, key="patient")
+    if view == "output":
+        outputs(broke, key="patient steps", names=NAMES)
+    elif view == "stages":
+        stage_figure(broke)
+        pictures(broke)
+    else:
+        loaded = broke.case.loaded
+        sound = broke.broken.sound
+        held = hold(broke.broken.run, loaded, {NAMES[0]: lambda: hold(sound, loaded)})
+        st.caption(
+            "The patient's attention; under More, a head can be compared with that of the model as it should "
+            "be. The arithmetic is written as it should be: where a number does not follow from those before "
+            "it, you have found something."
+        )
+        viewer(held, key="patient_viewer", prefix="patient_")
+
+
+def _guessing(options: list[Mistake], guessed: str | None, key: str, keep: Callable[[str], None]) -> None:
+    """Draw the list, and the button that keeps what is chosen in it as the guess."""
+    names = [mistake.name for mistake in options]
+    clamp_choice(key, names)
+    titles = {mistake.name: f"{mistake.group.capitalize()}: {mistake.title}" for mistake in options}
+
+    def take() -> None:
+        chosen = st.session_state.get(key)
+        if chosen is not None:
+            keep(chosen)
+
+    with st.form("guess_form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Your diagnosis",
+            names,
+            index=None if guessed is None else names.index(guessed),
+            key=key,
+            format_func=titles.__getitem__,
+            placeholder="Choose one of the mistakes",
+            width=560,
+        )
+        st.form_submit_button("That is it", on_click=take)
+
+
+def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
+    """Say which it is, argued from the picture and the number."""
+    mistake = broke.mistake
+    is_right = guessed.name == mistake.name
+    with st.container(border=True):
+        st.markdown(
+            f"**✓ Right: {escaped(mistake.title)}.**"
+            if is_right
+            else f"**✕ Not quite.** You said {escaped(guessed.title)}; it is **{escaped(mistake.title)}**."
+        )
+        st.markdown(escaped(mistake.what))
+        symptom_numbers(broke.symptom)
+        if not is_right:
+            _against(broke, guessed, run)
+    st.markdown(f"**Where to look.** {_where(broke)}")
+    if first_parted(broke.changes) is not None:
+        compared(broke.broken, first_changed(broke), key="verdict_picture")
+    if st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,)):
+        st.rerun()  # the switch to it stands outside of this fragment
+
+
+def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
+    """Say what the reader's own diagnosis would have shown."""
+    other = run_or_warn(lambda: break_it(guessed, run), "Making your mistake too …")
+    if other is None:
+        return
+    symptom = other.symptom
+    st.markdown(
+        f"With your diagnosis another number would stand out, {escaped(symptom.what)}: "
+        f"{written(symptom.broken, symptom.unit)}, where the model as it should be has "
+        f"{written(symptom.sound, symptom.unit)}."
+    )
+    first, own = first_parted(broke.changes), first_parted(other.changes)
+    if first is not None and own is not None and first.path != own.path:
+        st.markdown(
+            f"And it would change the run from another place on: {in_words(own.path)}, where the patient "
+            f"parts from the sound model at {in_words(first.path)}."
+        )
+
+
+def _where(broke: Broke) -> str:
+    """Say where the two runs part, and what changes most."""
+    first = first_parted(broke.changes)
+    if first is None:
+        return "No recorded number of this run differs. Look at what the model writes by itself."
+    most = most_changed(broke)
+    parted = (
+        f"The patient has no {in_words(first.path)}"
+        if first.missing
+        else f"The first stage that differs is {in_words(first.path)}"
+    )
+    return (
+        f"{parted}: all before it is equal, so the mistake is there or just before. What changes most is "
+        f"{in_words(most.path, most.head)}."
+    )

@@ -1,0 +1,18 @@
+"""Lab: mistakes that published implementations make, made in the chosen model on the reader's sentence."""
+
+import streamlit as st
+
+from viz.pages.lab.guess import guess_view
+from viz.pages.lab.one import mistake_view
+from viz.pages.lab.picking import GUESS, pick_mode
+from viz.pages.shared.sentence import sentence_box
+
+st.title("Lab")
+st.markdown(
+    "Mistakes that published implementations of the Transformer make. Each is made here in the chosen model, "
+    "with its own weights and on your sentence, beside the model as it should be."
+)
+mode = pick_mode()
+run = sentence_box(with_target=False)
+if run is not None:
+    (guess_view if mode == GUESS else mistake_view)(run)

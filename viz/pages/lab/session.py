@@ -1,0 +1,110 @@
+"""What the lab has broken for this user, computed once: the broken run, its number, the doctor's findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from transformer.analysis.changes import Change, changes, head_changes
+from transformer.analysis.doctor.examine import examine_model
+from transformer.analysis.doctor.findings import Finding
+from transformer.analysis.mistakes.mistake import Broken, Case, Mistake, Symptom
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import Run
+from viz.session import ModelChoice, current_choice, current_model
+from viz.text_session import current_texts
+
+Result = TypeVar("Result")
+_KEPT, _GUESSES = "kept in the lab", "guesses in the lab"
+MOST_KEPT = 8
+"""Results of one user: of the latest mistakes, of which each has two or three."""
+
+
+@dataclass(frozen=True)
+class Broke:
+    """A mistake in the model and sentence that are chosen.
+
+    Attributes:
+        mistake: which.
+        case: the sound model and its run.
+        broken: what the broken one gives.
+        symptom: the number that gives it away.
+    """
+
+    mistake: Mistake
+    case: Case
+    broken: Broken
+    symptom: Symptom
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """How far each stage of the broken run is from the sound one."""
+        return changes(self.broken.sound.trace, self.broken.run.trace)
+
+    @cached_property
+    def head_changes(self) -> list[Change]:
+        """How far the weights of each head are."""
+        return head_changes(self.broken.sound.trace, self.broken.run.trace)
+
+
+def break_it(mistake: Mistake, run: Run) -> Broke:
+    """Make a mistake in the chosen model, and run the sentence that is typed.
+
+    Args:
+        mistake: one that the model is not unfit for.
+        run: the sound run of the sentence.
+
+    Raises:
+        SentenceError: for a sentence that the broken model can't be run on.
+    """
+    choice, (text, _) = current_choice(), current_texts()
+
+    def compute() -> Broke:
+        case = Case(current_model(), run)
+        broken = mistake.broken(case)
+        return Broke(mistake, case, broken, mistake.symptom(case, broken))
+
+    return _kept(("broken", choice, text, mistake.name), compute)
+
+
+def new_findings(broke: Broke) -> list[Finding]:
+    """What the doctor complains of in a broken model and does not in the sound one; the worst first.
+
+    Nothing is found where the model is sound.
+    """
+    choice, loaded = current_choice(), broke.broken.loaded
+    if loaded is None:
+        return []
+    usual = {(f.check, f.title) for f in _complaints(choice, "", broke.case.loaded)}
+    found = _complaints(choice, broke.mistake.name, loaded)
+    return [finding for finding in found if (finding.check, finding.title) not in usual]
+
+
+def _complaints(choice: ModelChoice, name: str, loaded: LoadedModel) -> tuple[Finding, ...]:
+    """Problems and warnings of a model, by the mistake's name; that of the sound one is empty."""
+    return _kept(("doctor", choice, name), lambda: examine_model(loaded).of("problem", "warning"))
+
+
+def _kept(key: Hashable, compute: Callable[[], Result]) -> Result:
+    """A result of this user, computed now unless it is one of the latest."""
+    kept: dict[Any, Any] = st.session_state.setdefault(_KEPT, {})
+    found: Result = kept.pop(key) if key in kept else compute()
+    kept[key] = found
+    while len(kept) > MOST_KEPT:
+        del kept[next(iter(kept))]
+    return found
+
+
+def guess_of(about: Hashable) -> str | None:
+    """The name of the mistake that this user has guessed of a patient; None before the guess."""
+    found: str | None = st.session_state.get(_GUESSES, {}).get(about)
+    return found
+
+
+def keep_guess(about: Hashable, name: str) -> None:
+    """Keep a guess. To be called from a callback."""
+    st.session_state.setdefault(_GUESSES, {})[about] = name

@@ -1,0 +1,24 @@
+"""The glossary: all terms in one list, as they are explained wherever they stand."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz.glossary import TERMS, Term
+from viz.lessons import lessons
+from viz.pages.shared.literal_text import escaped
+
+NOTE = "On the pages each of them is underlined with dots: point at it, or reach it with the Tab key."
+
+
+def glossary() -> None:
+    """Draw the list, in the order of the alphabet."""
+    with st.expander(f"Glossary: {len(TERMS)} terms", key="glossary"):
+        st.caption(NOTE)
+        st.markdown("\n".join(map(_entry, sorted(TERMS, key=lambda term: term.name.lower()))))
+
+
+def _entry(term: Term) -> str:
+    lesson = lessons()[term.lesson]
+    link = f'[Lesson {lesson.number}](#lesson-{term.lesson} "{lesson.title}")'
+    return f"- **{term.name}**: {escaped(term.text)} {link}"

@@ -1,0 +1,47 @@
+"""The matrices of a stage as they are drawn: large ones in part."""
+
+from __future__ import annotations
+
+from viz.components.stage import Picture, PictureAxis
+from viz.stages.stage import ALL, Axis, Link, Matrix, Stage
+from viz.stages.way import Way
+
+MOST_ROWS, MOST_COLUMNS = 256, 256
+"""Cells that are shown: more would be smaller than a pixel."""
+
+
+def pictures_of(stage: Stage, way: Way) -> list[Picture]:
+    """The pictures of a stage, the result last."""
+    operands = [_picture(one.matrix, one.sign, one.link, stage, way) for one in stage.operands]
+    is_equation = not stage.is_summary and all(one.kind in ("signed", "share") for one in operands)
+    sign = "" if not operands else "=" if is_equation else "→"
+    return [*operands, _picture(stage.result, sign, ALL, stage, way)]
+
+
+def _picture(matrix: Matrix, sign: str, link: Link, stage: Stage, way: Way) -> Picture:
+    rows, columns = slice(MOST_ROWS), slice(MOST_COLUMNS)
+    return Picture(
+        name=matrix.name,
+        sign=sign,
+        values=matrix.values[rows, columns],
+        rows=_axis(matrix.rows, MOST_ROWS),
+        columns=_axis(matrix.columns, MOST_COLUMNS),
+        kind=matrix.kind,
+        path=matrix.path,
+        link=link,
+        closed=None if matrix.closed is None else matrix.closed[rows, columns],
+        words=list(matrix.words),
+        marked=way.position if _is_followed(matrix, stage, way) else None,
+    )
+
+
+def _axis(axis: Axis, most: int) -> PictureAxis:
+    return PictureAxis(axis.title, list(axis.labels[:most]), axis.has_words, len(axis.labels))
+
+
+def _is_followed(matrix: Matrix, stage: Stage, way: Way) -> bool:
+    """Whether the rows are those of the stack that writes, one of which is followed."""
+    if way.writer == "encoder" and stage.stack is not None:
+        return False
+    is_its = stage.stack in (None, way.writer) and matrix.rows.title in ("token", "query")
+    return is_its and len(matrix.rows.labels) == len(way.tokens(way.writer)) > 1

@@ -1,0 +1,130 @@
+"""Where a reader is on the sentence's way: the part of the model, the stage, and whether it plays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from transformer.checkpoints.folder import LoadedModel
+from transformer.model.trace import Stack
+from transformer.run import Run
+from viz.address import remembered
+from viz.figures.labels import visible
+from viz.stages.stage import Stage
+from viz.stages.walk import first_row, stages_of
+from viz.stages.way import Way
+from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
+
+STAGE, SIDE, ROW = "stage", "side", "row"
+"""Names in the address: the stage, the stack whose layer is walked, the row whose next token is followed."""
+SLIDER = "stage_slider"
+SECONDS_A_STAGE = 3.0
+"""While it plays: long enough to see what has changed, and to read the formula."""
+_PLAYED_AT, _PLAYED = "time of the stage that is played", "what is played"
+
+STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
+
+
+def pick_way(loaded: LoadedModel, run: Run) -> Way:
+    """Draw the pickers of the part that is walked in detail; whoever moves one stops what plays."""
+    config = loaded.model.config
+    way = Way(loaded, run, "decoder" if config.n_decoder_layers else "encoder", 0, 0, 0)
+    if config.kind == "encoder-decoder":
+        stack = pick_button(
+            in_a_row(), "In detail", STACK_LABELS, "encoder", key=SIDE, on_change=stop_playing
+        )
+        way = replace(way, stack=stack)
+    layer = HEAD.pick_layer(_list(100), way.n_layers(way.stack))
+    head = HEAD.pick_head(_list(100), config.n_heads)
+    return replace(way, layer=layer, head=head, position=_pick_row(way))
+
+
+def _list(width: int) -> Draw:
+    """What draws a list of this width, which stops what plays when it is moved."""
+    return partial(st.container(width=width).selectbox, on_change=stop_playing)
+
+
+def _pick_row(way: Way) -> int:
+    """Draw the list of the rows that a token is chosen by."""
+    start, tokens = first_row(way), way.tokens(way.writer)
+    return pick(
+        _list(190),
+        "Row to follow",
+        range(start, len(tokens)),
+        key=ROW,
+        format_func=lambda row: f"{row}: {visible(tokens[row])}",
+        help=f"The row of the {way.writer} whose logits are looked at in the end.",
+    )
+
+
+def current_stage(stages: Sequence[Stage]) -> int:
+    """The number of the stage that the reader is at."""
+    names = [stage.name for stage in stages]
+    name = remembered(STAGE, names[0])
+    return names.index(name) if name in names else 0
+
+
+def go(name: str) -> None:
+    """Go to a stage; what plays stops. To be called from a callback."""
+    st.session_state[STAGE] = name
+    stop_playing()
+
+
+def slide(names: Sequence[str]) -> None:
+    """Go to the stage that the slider stands on. To be called from a callback."""
+    go(names[st.session_state[SLIDER]])
+
+
+def jump(way: Way, path: str) -> None:
+    """Go to the first stage of a block of the drawing, in its own stack. To be called from a callback."""
+    stack = path.split(".")[0]
+    if stack in STACK_LABELS and ".layers." in path and stack != way.stack:
+        other: Stack = "decoder" if stack == "decoder" else "encoder"
+        st.session_state[SIDE] = other
+        way = replace(way, stack=other, layer=min(way.layer, way.n_layers(other) - 1))
+    found = [stage for stage in stages_of(way) if stage.block == path]
+    if found:
+        go(min(found, key=lambda stage: stage.is_summary).name)
+
+
+def is_playing() -> bool:
+    """Whether the stages pass by themselves."""
+    return _PLAYED_AT in st.session_state
+
+
+def play(names: Sequence[str], subject: Hashable) -> None:
+    """Let the stages pass, from this one on or, after the last, from the first. For callbacks."""
+    st.session_state[_PLAYED_AT] = time.monotonic()
+    st.session_state[_PLAYED] = subject
+    if st.session_state.get(STAGE) == names[-1]:
+        st.session_state[STAGE] = names[0]
+
+
+def stop_playing() -> None:
+    """Stay at this stage."""
+    st.session_state.pop(_PLAYED_AT, None)
+
+
+def play_on(names: Sequence[str], at: int, subject: Hashable) -> int:
+    """The stage to show now: the next one if this has been shown long enough; at the last one it stops.
+
+    Args:
+        at: the stage that is shown.
+        subject: what is walked; of another one nothing plays.
+    """
+    if not is_playing():
+        return at
+    if st.session_state[_PLAYED] != subject:
+        stop_playing()
+        return at
+    now = time.monotonic()
+    if now - st.session_state[_PLAYED_AT] >= SECONDS_A_STAGE / 2:
+        at = min(at + 1, len(names) - 1)
+        st.session_state[STAGE], st.session_state[_PLAYED_AT] = names[at], now
+    if at == len(names) - 1:
+        stop_playing()
+    return at

@@ -1,0 +1,76 @@
+"""One stage on the page: its pictures, its formula, what to notice, and the lines that computed it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from viz.components.stage import stage_view
+from viz.pages.step_by_step.pictures import pictures_of
+from viz.session import current_theme
+from viz.stages.source import Lines
+from viz.stages.stage import Stage
+from viz.stages.way import Way
+
+
+def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:
+    """Draw a stage."""
+    st.header(stage.title)
+    st.caption(f"Stage {number + 1} of {n_stages}{_where(stage, way)}")
+    stage_view(
+        pictures_of(stage, way),
+        stage=f"{stage.name} {stage.stack} {way.layer} {way.head}",
+        colors=current_theme(),
+        key="stage_pictures",
+        title=f"{stage.title}: the numbers of this stage",
+    )
+    st.markdown(f"**Notice** {stage.notice}")
+    if stage.formula:
+        st.latex(stage.formula)
+    st.markdown(recorded(stage))
+    _code(stage.code)
+
+
+def _where(stage: Stage, way: Way) -> str:
+    """The part of the model that a stage is in."""
+    if stage.stack is None:
+        return "" if way.writer == "encoder" else ", after the last layer"
+    if stage.is_summary or ".layers." not in stage.block:
+        return f", {stage.stack}"
+    return f", {stage.stack}, layer {way.layer}, head {way.head}"
+
+
+def recorded(stage: Stage) -> str:
+    """Say which tensor of the run is shown. Markdown of ours."""
+    if not stage.path:
+        rows, columns = stage.result.values.shape
+        what = "text" if stage.result.kind == "words" else f"{rows:,} × {columns:,}"
+        return f"On the way, not recorded by itself ({what})."
+    shape = f"({', '.join(stage.shape)}) = ({', '.join(f'{size:,}' for size in stage.sizes)})"
+    part = f", of which `[{', '.join(map(_index, stage.part))}]` is shown" if stage.part else ""
+    return f"Recorded as `{stage.path}`, shape {shape}{part}"
+
+
+def _index(index: object) -> str:
+    return str(index) if isinstance(index, int) else ":" if isinstance(index, slice) else "the ids shown"
+
+
+def _code(code: Sequence[Lines]) -> None:
+    """The statements, each with its place, and the functions around them to unfold."""
+    seen: set[tuple[str, int]] = set()
+    for lines in code:
+        st.markdown(f"Computed by `{lines.place}` in `{lines.function}`")
+        st.code(numbered(lines.text, lines.first), language="python", wrap_lines=True)
+        around = (lines.file, lines.around[0])
+        if around not in seen and (lines.first, lines.last) != lines.around:
+            seen.add(around)
+            with st.expander(f"All of `{lines.function}`"):
+                st.code(numbered(lines.source, lines.around[0]), language="python", wrap_lines=True)
+
+
+def numbered(source: str, first: int) -> str:
+    """Lines with the numbers that they have in their file."""
+    lines = source.split("\n")
+    width = len(str(first + len(lines) - 1))
+    return "\n".join(f"{number:>{width}}  {line}" for number, line in enumerate(lines, first))

@@ -1,0 +1,216 @@
+"""From queries and keys to what a head takes in: scores, mask, weights, values (paper, equation 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.model.attention import masked_softmax, scaled_dot_product_attention
+from transformer.model.positions import RelativeBias
+from viz.figures.numbers import number
+from viz.lessons.subject import quoted
+from viz.stages.head import SHAPES, Head
+from viz.stages.source import Lines, assigning, calling, tapping, whole
+from viz.stages.stage import ALL, CELL, COLUMN, ROW, Array, Matrix, Operand, Stage
+from viz.stages.way import numbered, per_token, single
+
+
+def scoring(head: Head) -> Iterator[Stage]:
+    """Queries times keys, scaled and biased as the model does."""
+    way, config = head.way, head.way.config
+    q = way.record(f"{head.path}.q", 0, head.number)
+    k = way.record(f"{head.path}.k", 0, head.shared)
+    scores = way.record(f"{head.path}.scores", 0, head.number)
+    queries = per_token("Q", q, head.queries, f"{head.path}.q")
+    if config.attention_scale:
+        root = math.sqrt(config.d_head)
+        divided = replace(
+            queries, name="Q / √d_head", values=q / np.float32(root), path=f"{head.path}.queries"
+        )
+        size = Matrix("√d_head", np.array([[root]], np.float32), single(), single(), path="√d_head")
+        yield head.stage(
+            "scale",
+            "Divided by the square root of d_head",
+            "",
+            formula=rf"\frac{{Q}}{{\sqrt{{d_\text{{head}}}}}}, \quad \sqrt{{{config.d_head}}} = {root:.4g}",
+            operands=[Operand(queries), Operand(size, ALL, "÷")],
+            result=divided,
+            code=[assigning(scaled_dot_product_attention, "queries")],
+            notice=f"The paper divides the scores. Dividing the queries by {root:.4g} first gives the same "
+            f"scores with fewer divisions. Without it a score, a sum of {config.d_head} products, would grow "
+            "with the width of the head, and softmax would put nearly all weight on one key.",
+        )
+        queries = divided
+    bias = way.record(f"{head.path}.position_bias", 0, head.number) if head.records("position_bias") else None
+    products = scores if bias is None else queries.values @ k.T
+    at = _largest(scores)
+    transposed = Matrix("Kᵀ", k.T, numbered("dimension", config.d_head), head.keys, path=f"{head.path}.k")
+    product = Matrix(
+        "scores S" if bias is None else "products",
+        products,
+        head.queries,
+        head.keys,
+        path=f"{head.path}.scores" if bias is None else f"{head.path}.products",
+    )
+    scaled = r"\frac{Q}{\sqrt{d_\text{head}}} K^\top" if config.attention_scale else r"Q K^\top"
+    unscaled = "" if config.attention_scale else " This model was trained without dividing by √d_head."
+    most = (
+        f" The highest score is {number(float(scores[at]), 2)}, of query "
+        f"{quoted(head.queries.labels[at[0]])} and key {quoted(head.keys.labels[at[1]])}."
+    )
+    yield head.stage(
+        "scores",
+        "Scores",
+        "scores" if bias is None else "",
+        formula=r"S = " + scaled,
+        shape=("B", "H", "Q", "K") if bias is None else (),
+        part=(0, head.number) if bias is None else (),
+        operands=[Operand(queries, ROW), Operand(transposed, COLUMN, "×")],
+        result=product,
+        code=[
+            assigning(scaled_dot_product_attention, "scores"),
+            tapping(scaled_dot_product_attention, "scores"),
+        ],
+        notice="A score is the product of one query with one key, number by number, summed over the "
+        f"{config.d_head} dimensions: how well the key answers. Rows are queries, columns are keys.{unscaled}"
+        + (most if bias is None else ""),
+    )
+    if bias is not None:
+        yield _bias(head, product, bias, scores, most)
+
+
+def _bias(head: Head, product: Matrix, bias: Array, scores: Array, most: str) -> Stage:
+    added = Matrix("bias", bias, head.queries, head.keys, path=f"{head.path}.position_bias")
+    return head.stage(
+        "bias",
+        "A bias by distance",
+        "scores",
+        formula=r"S_{ij} \mathrel{+}= b_{h,\,\text{bucket}(j - i)}",
+        shape=("B", "H", "Q", "K"),
+        part=(0, head.number),
+        operands=[Operand(product), Operand(added, CELL, "+")],
+        result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.scores"),
+        code=[
+            *(tapping(scaled_dot_product_attention, name) for name in ("position_bias", "scores")),
+            whole(RelativeBias.forward),
+        ],
+        notice="Positions come in here. Along each diagonal the distance is the same, and so is the bias: a "
+        f"number for each of {head.way.config.n_position_buckets} ranges of distances, learned, the same in "
+        f"all layers. In this head it lies between {number(float(bias.min()), 2)} and "
+        f"{number(float(bias.max()), 2)}.{most}",
+    )
+
+
+def weighing(head: Head) -> Iterator[Stage]:
+    """The mask and the softmax."""
+    way = head.way
+    scores, weights = (way.record(f"{head.path}.{name}", 0, head.number) for name in ("scores", "weights"))
+    mask = head.mask
+    closed = ~mask
+    before = Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.scores")
+    masked = replace(
+        before,
+        name="masked S",
+        values=np.where(mask, scores, np.float32(-np.inf)),
+        closed=closed,
+        path=f"{head.path}.masked",
+    )
+    yield _masked(head, before, masked, mask)
+    most = _largest(weights)
+    share = float(weights[most])
+    yield head.stage(
+        "weights",
+        "Weights: softmax over the keys",
+        "weights",
+        formula=r"A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}",
+        shape=("B", "H", "Q", "K"),
+        part=(0, head.number),
+        operands=[Operand(masked, ROW, "softmax of")],
+        result=Matrix("weights A", weights, head.queries, head.keys, "share", f"{head.path}.weights", closed),
+        code=[tapping(scaled_dot_product_attention, "weights"), _softmax_line(mask)],
+        notice="Each row becomes shares that sum to 1"
+        + (", and a closed cell gets exactly 0" if closed.any() else "")
+        + f". The largest weight is {number(share, 2)}: {quoted(head.queries.labels[most[0]])} looks at "
+        f"{quoted(head.keys.labels[most[1]])}.",
+    )
+
+
+def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_]) -> Stage:
+    n = int((~mask).sum())
+    is_causal = head.way.stack == "decoder" and head.name == "self_attn"
+    if is_causal:
+        why = "A token may look at itself and at those before it: those after it are what it is to predict."
+    elif head.name == "cross_attn":
+        why = "The source is known as a whole, so every query may look at all of it."
+    else:
+        why = "An encoder may look both ways."
+    closes = (
+        f"{n} of the {mask.size} cells are closed: their score becomes −∞, which softmax makes 0."
+        if n
+        else f"One sentence alone has no padding: all {mask.size} cells are open, and the scores stay."
+    )
+    shown = Matrix("mask", mask.astype(np.float32), before.rows, before.columns, "share", f"{head.path}.mask")
+    return head.stage(
+        "mask",
+        "The mask",
+        "mask",
+        formula=r"S_{ij} = \begin{cases} S_{ij} & \text{where the mask is True: may attend} \\ -\infty & "
+        r"\text{elsewhere} \end{cases}",
+        shape=("B", "1", "1" if head.way.sizes(f"{head.path}.mask")[2] == 1 else "Q", "K"),
+        operands=[Operand(before), Operand(shown, CELL, "where")],
+        result=masked,
+        code=[tapping(scaled_dot_product_attention, "mask"), _softmax_line(mask)],
+        notice=f"{why} {closes}",
+    )
+
+
+def _softmax_line(mask: NDArray[np.bool_]) -> Lines:
+    """The line of `masked_softmax` for such a mask: nothing is closed, or never a whole row, or one is."""
+    if mask.all():
+        return calling(masked_softmax, "softmax")
+    return calling(masked_softmax, "where") if mask.any(-1).all() else assigning(masked_softmax, "weights")
+
+
+def taking_in(head: Head) -> Stage:
+    """Weights times values."""
+    way, config = head.way, head.way.config
+    weights = way.record(f"{head.path}.weights", 0, head.number)
+    v = way.record(f"{head.path}.v", 0, head.shared)
+    z = way.record(f"{head.path}.z", 0, head.number)
+    row, rest = len(weights) - 1, ", and less of the others" if weights.shape[1] > 2 else ""
+    order = np.argsort(-weights[row])[:2]
+    said = " and ".join(
+        f"{number(float(weights[row, key]), 2)} of the value of {quoted(head.keys.labels[key])}"
+        for key in order
+    )
+    return head.stage(
+        "z",
+        "What the head takes in: weights times values",
+        "z",
+        formula=r"Z = A V",
+        shape=SHAPES["q"],
+        part=(0, head.number),
+        operands=[
+            Operand(
+                Matrix(
+                    "weights A", weights, head.queries, head.keys, "share", f"{head.path}.weights", ~head.mask
+                ),
+                ROW,
+            ),
+            Operand(per_token("V", v, head.keys, f"{head.path}.v"), COLUMN, "×"),
+        ],
+        result=per_token("Z", z, head.queries, f"{head.path}.z"),
+        code=[tapping(scaled_dot_product_attention, "z")],
+        notice="A row of Z is an average of the values, by the weights of its row. That of "
+        f"{quoted(head.queries.labels[row])} has {said}{rest}. It has {config.d_head} numbers, the width of "
+        "one head.",
+    )
+
+
+def _largest(values: Array) -> tuple[int, int]:
+    """The row and the column of the largest number; those of broken weights that are not finite are none."""
+    return divmod(int(np.nan_to_num(values, nan=-np.inf, posinf=-np.inf).argmax()), values.shape[1])
