@@ -115,6 +115,14 @@ def _token(subject: Subject, token_id: int) -> str:
     return coder.token(token_id)
 
 
+def _row_of(subject: Subject) -> str:
+    return (
+        "Here is a row of some symbols; your sentence has too few words to take their first letters."
+        if symbols_of(subject) is FALLBACK
+        else "Here is a row made of the first letters of your words."
+    )
+
+
 def _reason_source(subject: Subject) -> str:
     symbols = symbols_of(subject)
     pair = REVERSE.solve(symbols)
@@ -186,9 +194,9 @@ LESSON = Lesson(
             TokenQuestion(
                 name="source",
                 asks=lambda subject: (
-                    "Here is a row made of the first letters of your words. The model is to write it from "
-                    f"its end. When it writes the symbol at position {asked_of(subject)} of the answer "
-                    "(counted from 0), which symbol of the row must it look at?"
+                    f"{_row_of(subject)} The model is to write it from its end. When it writes the symbol "
+                    f"at position {asked_of(subject)} of the answer (counted from 0), which symbol of the "
+                    "row must it look at?"
                 ),
                 tokens=symbols_of,
                 values=aligned,

@@ -96,6 +96,12 @@ def _n(subject: Subject) -> int:
     return len(subject.run.target_ids)
 
 
+def _sum_of_rows(n: int) -> str:
+    """How many cells n rows leave open, in LaTeX."""
+    rows = " + ".join(map(str, range(1, n + 1))) if n < 5 else rf"1 + 2 + \dots + {n}"
+    return rf"${rows} = \frac{{{n} \cdot {n + 1}}}{{2}} = {n * (n + 1) // 2}$"
+
+
 def _closed(subject: Subject) -> NDArray[np.float64]:
     closed: NDArray[np.float64] = (~causal_mask(_n(subject))[0, 0]).double().numpy()
     return closed
@@ -230,10 +236,8 @@ LESSON = Lesson(
                 least=0,
                 most=lambda subject: float(_n(subject) ** 2),
                 reason=lambda subject: (
-                    rf"$1 + 2 + \dots + {_n(subject)} = \frac{{{_n(subject)} \cdot "
-                    rf"{_n(subject) + 1}}}{{2}} = {_n(subject) * (_n(subject) + 1) // 2}$: a little more "
-                    "than half. That is why one forward trains all rows at once: each has its own, shorter "
-                    "past."
+                    f"{_sum_of_rows(_n(subject))}: a little more than half. That is why one forward trains "
+                    "all rows at once: each has its own, shorter past."
                 ),
                 pointless=_no_decoder,
             ),

@@ -153,8 +153,8 @@ def _reason_beam(subject: Subject) -> str:
     if is_greedy_best(subject):
         return (
             f"The same: {_written(subject, best.ids)}, {number(best.log_probability, 2)} nats. Of "
-            f"{BEAM_SIZE} beginnings followed at a time none led to a more probable sentence. Where a model "
-            "is sure, greedy is as good, and faster."
+            f"{BEAM_SIZE} beginnings followed at a time none led to a more probable sentence. Here greedy "
+            "decoding is as good, and it is faster."
         )
     return (
         f"Another: {_written(subject, best.ids)} has {number(best.log_probability, 2)} nats, greedy's "
