@@ -117,7 +117,7 @@ def _token(subject: Subject, token_id: int) -> str:
 
 def _row_of(subject: Subject) -> str:
     return (
-        "Here is a row of some symbols; your sentence has too few words to take their first letters."
+        "Here is a row of symbols; your sentence has too few words whose first letters would make one."
         if symbols_of(subject) is FALLBACK
         else "Here is a row made of the first letters of your words."
     )
