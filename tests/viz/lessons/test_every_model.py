@@ -23,8 +23,8 @@ TYPED = {
     "table": "a|b | c \\| d",
     "heading": "# cat",
 }
-MARKUP = ("<script", "<b>", "$x$", "$$", ":red[", ":material", ":smile:", "![", "example.com", "](")
-"""What of a hostile text would do something outside a span of code."""
+MARKUP = ("<", ">", "▁", "$x$", "$$", ":red", ":material", ":smile", "![", "example.com", "](", "\x1b", "\x07")
+"""What of a hostile text, or of a model's tokens, would do something outside a span of code."""
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 MOST_TOKENS = 40
 """Of longer sentences the page says that they are too long."""
@@ -94,7 +94,7 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
 @pytest.mark.parametrize("name", LESSONS)
 @pytest.mark.parametrize("typed", TYPED)
 def test_what_is_typed_comes_out_as_a_span_of_code_only(name: str, typed: str) -> None:
-    of = small_subject("sub-words", TYPED[typed])
+    of = subject("toy-en-it", TYPED[typed])  # whose tokens are the words as they are typed
     assert len(of.run.trace.src_tokens[0]) <= MOST_TOKENS
     for text in check(name, of):
         outside = CODE.sub("", text)
