@@ -343,6 +343,13 @@ _PATTERN = re.compile(
 )
 
 
+def links(*names: str) -> dict[str, dict[str, str]]:
+    """Terms by their names, for headings of a view: where each leads, and its explanation."""
+    return {
+        name: {"href": f"#lesson-{_BY_FORM[name].lesson}", "title": _BY_FORM[name].text} for name in names
+    }
+
+
 def linked(markdown: str, known: set[str] | None = None) -> str:
     """Markdown of ours with a link at the first mention of each term, beside which its explanation appears.
 

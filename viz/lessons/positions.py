@@ -197,7 +197,7 @@ def _pictures(subject: Subject) -> Shown:
         figures.append(
             Figure(
                 lambda _, theme: encoding_map(encoding_of(subject), theme=theme, marked=middle(subject)),
-                "What is added to each token: one row per position, one column per dimension.",
+                "What is added to each token of the sentence: rows are positions, columns dimensions.",
                 "lesson-encoding",
             )
         )

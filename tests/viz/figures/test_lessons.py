@@ -44,7 +44,7 @@ def test_each_token_has_its_bar_with_its_position() -> None:
     assert list(figure.layout.xaxis2.ticktext) == shown
     assert list(figure.layout.xaxis.ticktext) == [f"{at} {token}" for at, token in enumerate(shown)]
     assert figure.layout.yaxis.title.text == "cosine"
-    assert len(number_table(figure)) == 3, "gaps are left out"
+    assert len(number_table(figure)) == 3, "a gap has no row"
 
 
 def test_a_map_keeps_the_distances_of_a_plane() -> None:

@@ -51,3 +51,15 @@ def test_it_opens_on_every_kind_of_model(example: Lesson, kind: str) -> None:
         isinstance(text, str)
         for text in everything_of(example, subject_of(SMALL[kind](), "the cat saw a dog"))
     )
+
+
+def test_the_docs_name_lessons_and_steps_as_they_are_called() -> None:
+    rows = re.findall(
+        r"^\| ([^|]+\?) \| (\d+) ([^|]+?) \| ([^|]+) \|", DOCS.read_text(encoding="utf-8"), re.M
+    )
+    assert len(rows) == 12
+    for _, number, title, steps in rows:
+        lesson = next(lesson for lesson in lessons().values() if lesson.number == int(number))
+        assert lesson.title == title
+        first, name = steps.split(" ", 1)
+        assert name.startswith(lesson.steps[int(first) - 1].title), steps

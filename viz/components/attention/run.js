@@ -49,6 +49,7 @@
  * @property {string[]} views that are offered; see choice.js
  * @property {boolean} grid whether all heads are shown at a glance
  * @property {boolean} detail whether the arithmetic of a cell is shown
+ * @property {Record<string, import("./cell/step.js").Link>} [terms] those that are explained where they stand
  */
 
 /** Arrays of a head's vectors that have a row for each query; the others have one for each key. */
@@ -70,7 +71,7 @@ export class HeldRun {
 
   /** @param {RunFrame & Record<string, any>} frame */
   constructor(frame) {
-    const { run, unit, whole, pooled, sides, families, others, views, grid, absent } = frame;
+    const { run, unit, whole, pooled, sides, families, others, views, grid, absent, terms } = frame;
     this.id = run;
     this.unit = unit;
     this.whole = whole;
@@ -81,6 +82,7 @@ export class HeldRun {
     this.views = views;
     this.hasGrid = grid;
     this.absent = absent;
+    this.terms = terms ?? {};
     this.add(frame);
   }
 

@@ -14,6 +14,9 @@ const MORE = "Click for the lesson about it.";
 const LEAVING_MILLISECONDS = 200;
 const MARGIN = 8;
 
+/** What an event is about, in a view of its own too. @param {Event} event */
+const targetOf = (event) => event.composedPath()[0];
+
 /** @param {EventTarget | null} target @returns {HTMLAnchorElement | null} */
 const termOf = (target) => (target instanceof Element ? target.closest(TERM) : null);
 
@@ -40,7 +43,8 @@ class Terms {
     if (term.title) term.dataset.term = term.title;
     term.removeAttribute("title");
     this.text.textContent = term.dataset.term ?? "";
-    term.setAttribute("aria-describedby", ID);
+    // No name of the box: in a view of its own there is none.
+    term.ariaDescription = this.text.textContent;
     document.body.append(this.box);
     this.box.showPopover();
     this.place(term);
@@ -60,7 +64,7 @@ class Terms {
   hide() {
     clearTimeout(this.leaving);
     if (!this.shown) return;
-    this.shown.removeAttribute("aria-describedby");
+    this.shown.ariaDescription = null;
     this.shown = null;
     this.box.hidePopover();
   }
@@ -71,17 +75,19 @@ class Terms {
   }
 
   /** @param {PointerEvent} event */
-  onOver({ target, pointerType }) {
+  onOver(event) {
+    const target = targetOf(event);
     const term = termOf(target);
-    if (term && pointerType !== "touch") this.show(term);
+    if (term && event.pointerType !== "touch") this.show(term);
     else if (target instanceof Node && this.box.contains(target)) clearTimeout(this.leaving);
-    else if (this.shown && document.activeElement !== this.shown) this.hideSoon();
+    else if (this.shown && !this.shown.matches(":focus")) this.hideSoon();
   }
 
   /** @param {PointerEvent} event */
-  onDown({ target, pointerType }) {
+  onDown(event) {
+    const target = targetOf(event);
     const term = termOf(target);
-    this.isFirstTap = pointerType === "touch" && term !== this.shown;
+    this.isFirstTap = event.pointerType === "touch" && term !== this.shown;
     if (!term && !(target instanceof Node && this.box.contains(target))) this.hide();
   }
 }
@@ -91,8 +97,8 @@ export function explainTerms(open) {
   const terms = new Terms();
   document.addEventListener("pointerover", (event) => terms.onOver(event));
   document.addEventListener("pointerdown", (event) => terms.onDown(event), true);
-  document.addEventListener("focusin", ({ target }) => {
-    const term = termOf(target);
+  document.addEventListener("focusin", (event) => {
+    const term = termOf(targetOf(event));
     if (term) terms.show(term);
     else terms.hide();
   });
@@ -106,7 +112,7 @@ export function explainTerms(open) {
   document.addEventListener(
     "click",
     (event) => {
-      const term = termOf(event.target);
+      const term = termOf(targetOf(event));
       if (!term) return;
       event.preventDefault();
       if (terms.isFirstTap) {

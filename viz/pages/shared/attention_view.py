@@ -14,6 +14,7 @@ import streamlit as st
 from viz import address
 from viz.components.attention import attention
 from viz.components.shared.client_view import JSON
+from viz.glossary import links
 from viz.session import current_theme
 from viz.viewer.choice import NAMES, VIEWS, Choice, first_choice, read_choice
 from viz.viewer.frames import first_pieces, run_frame, run_id, update_frame
@@ -23,6 +24,8 @@ _COUNTED = ("layer", "head")
 _SUBJECT = "subject of the cell of "
 _OF_SUBJECT = ("cell", "locked")
 """What means nothing for another subject."""
+TERMS = ("query", "key", "score", "mask", "softmax", "weight")
+"""In the headings of a cell's arithmetic."""
 MOST_PIECES = 8
 """Pieces that one answer of the server has: a browser asks for no more at a time."""
 
@@ -66,7 +69,7 @@ def viewer(
         pieces = [*first_pieces(held, choice), *pieces]
         st.session_state[shown] = run_id(held)
     attention(
-        run_frame(held, current_theme(), channel=key, views=list(views), **options),
+        run_frame(held, current_theme(), channel=key, views=list(views), terms=links(*TERMS), **options),
         update_frame(held, choice, pieces, channel=key),
         key=key,
         on_choose=choose,

@@ -139,6 +139,7 @@ export class CellPanel {
     const table = div("hl-scrolls", rowTable(facts));
     steps.softmax.name(hasScores ? SOFTMAX : "The weights of the row");
     steps.softmax.show(hasScores ? weightFormula(facts) : [], [table]);
+    for (const step of Object.values(steps)) step.explain(scene.run.terms);
     for (const step of [steps.vectors, steps.moved, steps.output]) step.box.hidden = !vectors.areKnown;
     if (scene.run.absent && movesThrough && !vectors.has("moved")) steps.output.box.hidden = true;
     steps.score.box.hidden = !hasScores;

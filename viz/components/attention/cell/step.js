@@ -8,6 +8,8 @@ const STOPS = ".hl-number:not(.hl-pending), .hl-copy";
 /** @type {Record<string, number>} */
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
+/** @typedef {{href: string, title: string}} Link */
+
 export class Step {
   /** @param {string} heading */
   constructor(heading) {
@@ -23,6 +25,15 @@ export class Step {
   /** @param {string} heading */
   name(heading) {
     this.heading.textContent = this.box.ariaLabel = heading;
+  }
+
+  /** Make links of the terms in the heading; the page shows their titles. @param {Record<string, Link>} terms */
+  explain(terms) {
+    const names = Object.keys(terms);
+    if (!names.length) return;
+    const parts = this.box.ariaLabel?.split(new RegExp(`\\b(${names.join("|")})\\b`)) ?? [];
+    const nodes = parts.map((part) => (Object.hasOwn(terms, part) ? h("a", { ...terms[part] }, part) : part));
+    this.heading.replaceChildren(h("span", {}, ...nodes));
   }
 
   /** @param {import("../../shared/dom.js").Child[]} content @param {import("../../shared/dom.js").Child[]} [after] */
