@@ -192,7 +192,7 @@ def taking_in(head: Head) -> Stage:
     )
     return head.stage(
         "z",
-        "What the head takes in: weights times values",
+        "Weights times values",
         "z",
         formula=r"Z = A V",
         shape=SHAPES["q"],

@@ -55,12 +55,12 @@ def _pick_row(way: Way) -> int:
     steps = way.run.steps if way.writer == "encoder" else ()
     return pick(
         _list(190),
-        "Row to follow",
+        "Row",
         range(start, len(tokens)),
         key=ROW,
         index=steps[0].position if steps else 0,
         format_func=lambda row: f"{row}: {visible(tokens[row])}",
-        help=f"The row of the {way.writer} whose logits are looked at in the end.",
+        help=f"The row of the {way.writer} that is framed, and whose logits are looked at in the end.",
     )
 
 
