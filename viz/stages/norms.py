@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from transformer.model.trace import Stack
-from viz.figures.numbers import number
-from viz.stages.source import Lines, tapping
+from viz.figures.numbers import span
+from viz.stages.source import tapping
 from viz.stages.stage import COLUMN, ROW, Axis, Matrix, Operand, Stage
 from viz.stages.way import Way, column, numbered, per_token, single
 
@@ -34,7 +34,6 @@ def norm_stage(
     title: str,
     tokens: Axis,
     part: tuple[Any, ...] = (0,),
-    code: tuple[Lines, ...] = (),
     note: str = "",
 ) -> Stage:
     """The stage of a norm; of one inside the heads, `part` says of which.
@@ -58,7 +57,7 @@ def norm_stage(
             matrix = Matrix(letter, values, single(), dimensions, path=f"{path}.{weight}")
             operands.append(Operand(matrix, COLUMN, sign))
     sizes = np.linalg.norm(x, axis=1), np.linalg.norm(result, axis=1)
-    spans = [f"{number(float(size.min()), 2)} to {number(float(size.max()), 2)}" for size in sizes]
+    spans = [span(size) for size in sizes]
     mean_note = "" if kind == "rms" else "less its mean, "
     return Stage(
         name=name,
@@ -73,7 +72,6 @@ def norm_stage(
         operands=operands,
         result=per_token("norm(x)", result, tokens, f"{path}.result"),
         code=[
-            *code,
             tapping(type(norm).forward, "normalized" if kind != "layer" else "mean"),
             tapping(type(norm).forward, "result"),
         ],

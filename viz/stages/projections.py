@@ -47,7 +47,7 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
     weight = f"{head.path}.w_{letter}.weight"
     matrix = Matrix(
         f"W_{letter.upper()}",
-        way.weight(weight)[part].T,
+        way.weight(weight, part).T,
         numbered("dimension", config.d_model),
         numbered("dimension", config.d_head),
         path=weight,

@@ -82,7 +82,7 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
             if special
             else " No special token is added."
         )
-        written = " The last of them the model has written itself." if _has_written(way, stack) else ""
+        written = _written(way) if stack == "decoder" else ""
         notice = (
             f"{len(tokens)} tokens, {coder.unit}s of a vocabulary of {len(coder.vocabulary):,}.{unknown}"
             f"{framed}{written} Each token has a row from here on, up to the end."
@@ -102,8 +102,12 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
     )
 
 
-def _has_written(way: Way, stack: Stack) -> bool:
-    return stack == "decoder" and way.run.generated and bool(way.run.target.ids)
+def _written(way: Way) -> str:
+    """Which tokens follow the prompt of a model without an encoder."""
+    n = len(way.run.target.ids)
+    last = "The last one" if n == 1 else f"The last {n}"
+    by = "the model has written itself" if way.run.generated else "continue the prompt as they were typed"
+    return f" {last} {by}." if n else ""
 
 
 def _ids(way: Way, stack: Stack, block: str) -> Stage:
@@ -131,11 +135,11 @@ def _id_column(way: Way, stack: Stack, block: str) -> Matrix:
 
 def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
     tokens, config, ids = way.axis(stack), way.config, np.array(way.ids(stack))
-    rows = way.weight(f"{path}.weight")[ids]
+    rows = way.weight(f"{path}.weight", ids)
     scaled = way.record(f"{path}.tokens", 0)
     recorded, shape = f"{path}.tokens", ("B", "T", "D")
     size = config.d_model
-    vocabulary = len(way.weight(f"{path}.weight"))
+    vocabulary = way.n_rows(f"{path}.weight")
     looked_up = per_token("E[ids]", rows, tokens, f"{path}.weight")
     at = int(np.argmax(np.linalg.norm(rows, axis=1)))
     shared = ""

@@ -120,8 +120,12 @@ def weighing(head: Head) -> Iterator[Stage]:
         path=f"{head.path}.masked",
     )
     yield _masked(head, before, masked, mask)
-    most = _largest(weights)
+    # A query that may look at one key only has no choice.
+    is_choosing = mask.sum(axis=1, keepdims=True) > 1
+    most = _largest(np.where(is_choosing, weights, np.float32(0)) if is_choosing.any() else weights)
     share = float(weights[most])
+    zeros = ", and a closed cell gets exactly 0" if closed.any() else ""
+    among = " among several open keys" if closed.any() else ""
     yield head.stage(
         "weights",
         "Weights: softmax over the keys",
@@ -132,9 +136,8 @@ def weighing(head: Head) -> Iterator[Stage]:
         operands=[Operand(masked, ROW, "softmax of")],
         result=Matrix("weights A", weights, head.queries, head.keys, "share", f"{head.path}.weights", closed),
         code=[tapping(scaled_dot_product_attention, "weights"), _softmax_line(mask)],
-        notice="Each row becomes shares that sum to 1"
-        + (", and a closed cell gets exactly 0" if closed.any() else "")
-        + f". The largest weight is {number(share, 2)}: {quoted(head.queries.labels[most[0]])} looks at "
+        notice=f"Each row becomes shares that sum to 1{zeros}. The largest weight{among} is "
+        f"{number(share, 2)}: {quoted(head.queries.labels[most[0]])} looks at "
         f"{quoted(head.keys.labels[most[1]])}.",
     )
 
@@ -189,7 +192,7 @@ def taking_in(head: Head) -> Stage:
     )
     return head.stage(
         "z",
-        "What the head takes in: weights times values",
+        "Weights times values",
         "z",
         formula=r"Z = A V",
         shape=SHAPES["q"],

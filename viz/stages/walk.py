@@ -62,7 +62,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
     path = after.path
     n = stop - start
     said = f"layer {start}" if n == 1 else f"layers {start} to {stop - 1}"
-    times, which = ("once", "the layer") if n == 1 else (f"{n} times", "one of the layers")
+    what, which = ("This layer", "it") if n == 1 else (f"Each of these {n} layers", "one")
     sizes = [float(np.linalg.norm(matrix.values, axis=1).mean()) for matrix in (before, after)]
     when = "before" if stack == way.stack and stop <= way.layer else "after"
     name = f"layers-{when}" if stack == way.stack else f"{stack}-layers"
@@ -79,8 +79,9 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
         operands=[Operand(before, ALL)],
         result=after,
         code=[assigning((Encoder if stack == "encoder" else Decoder).forward, "x")],
-        notice=f"The same stages {times} more, with other weights. Choose {which} above to see its stages. "
-        f"On average the rows were {number(sizes[0], 2)} long before, and are {number(sizes[1], 2)} after.",
+        notice=f"{what} goes through the same stages with weights of its own: choose {which} above to walk "
+        f"through it. On average the rows were {number(sizes[0], 2)} long before, and are "
+        f"{number(sizes[1], 2)} after.",
         is_summary=True,
     )
 

@@ -63,10 +63,14 @@ class Way:
         """The shape of a recorded tensor."""
         return tuple(self.run.trace[path].shape)
 
-    def weight(self, path: str) -> Array:
-        """A weight of the model, as torch stores it."""
-        array: Array = self.loaded.model.get_parameter(path).detach().float().cpu().numpy()
+    def weight(self, path: str, *rows: Any) -> Array:
+        """A weight of the model as torch stores it, or some of its rows: only those leave the device."""
+        array: Array = self.loaded.model.get_parameter(path)[rows or ...].detach().float().cpu().numpy()
         return array
+
+    def n_rows(self, path: str) -> int:
+        """How many rows a weight has."""
+        return len(self.loaded.model.get_parameter(path))
 
     def has_weight(self, path: str) -> bool:
         """Whether the model has a weight of this path: biases are optional."""

@@ -153,16 +153,20 @@ def _shrunk(way: Way, x: Matrix) -> Stage:
 def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
     config, coder = way.config, way.coder(way.writer)
     entries = Axis("vocabulary entry", [visible(coder.token(int(index))) for index in ids], has_words=True)
-    weights = way.weight("generator.weight")
+    n_entries = way.n_rows("generator.weight")
     matrix = Matrix(
-        "Wᵀ", weights[ids].T, numbered("dimension", config.d_model), entries, path="generator.weight"
+        "Wᵀ",
+        way.weight("generator.weight", ids).T,
+        numbered("dimension", config.d_model),
+        entries,
+        path="generator.weight",
     )
     values = way.record("logits", 0)[:, ids]
     tokens = way.axis(way.writer)
     biases = way.has_weight("generator.bias")
     operands = [Operand(x, ROW), Operand(matrix, COLUMN, "×")]
     if biases:
-        row = Matrix("b", way.weight("generator.bias")[None, ids], single(), entries, path="generator.bias")
+        row = Matrix("b", way.weight("generator.bias", ids)[None], single(), entries, path="generator.bias")
         operands.append(Operand(row, COLUMN, "+"))
     tied = (
         " The generator's matrix is the embedding's (tied weights): a logit is high where the state points "
@@ -184,7 +188,7 @@ def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
         operands=operands,
         result=Matrix("L", values, tokens, entries, path="logits"),
         code=[tapping(Transformer.propose, "logits")],
-        notice=f"One number for each of the {len(weights):,} entries of the vocabulary, in every row; shown "
+        notice=f"One number for each of the {n_entries:,} entries of the vocabulary, in every row; shown "
         f"are the {len(ids)} that are highest in row {way.position}, {quoted(tokens.labels[way.position])}. "
         f"There they go from {low} up to {high}.{tied}",
     )

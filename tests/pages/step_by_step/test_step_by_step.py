@@ -13,6 +13,7 @@ import viz.pages.step_by_step.session as session
 from tests.pages.app import buttons, open_app, press, texts
 from tests.pages.models.page import opened
 from tests.pages.views import Views
+from tests.support.kinds import MASK
 from tests.viz.mounted import unpack_frame
 from tests.viz.stages.ways import SIDES, TEXTS, way_of
 from transformer.model.trace import Stack
@@ -88,6 +89,13 @@ def test_the_address_says_stage_layer_head_and_row(views: Views) -> None:
     assert "`decoder.layers.1.self_attn.weights`" in texts(app)
     assert "`[0, 2]`" in texts(app)
     assert 'tap("weights"' in app.code[0].value
+
+
+@pytest.mark.usefixtures("kinds")
+def test_a_masked_word_is_the_row_that_is_followed() -> None:
+    app = opened("masked", PAGE, text=f"I {MASK} the dog.", stage="choice")
+    assert app.selectbox(key="row").value == 2
+    assert f"In this place the sentence has `{MASK}`" in texts(app)
 
 
 def test_next_and_back(views: Views) -> None:

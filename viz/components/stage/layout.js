@@ -46,7 +46,7 @@ export const TITLE = 22;
 export const FOOT = 44;
 const LONGEST = 130;
 /** Pictures become narrower, as far as this, to stand in one row. */
-const WIDTHS = [340, 290, 240, 200, 165, 135];
+const WIDTHS = [340, 290, 240, 200, 165, 135, 112];
 const TALLEST = 480;
 /** Of the cells of a picture whose rows are dimensions. */
 const HIGHEST = 220;

@@ -61,7 +61,7 @@ class StagePictures extends CanvasView {
     this.selected = null;
     this.point(null);
     this.note.textContent =
-      "Point at a number, or move to it by arrow keys, to see it and what it is made of.";
+      "Point at a cell, or move to it by arrow keys, to read it in full and to see what it is made of.";
     const isOther = this.shown !== "" && this.shown !== data.stage;
     this.shown = data.stage;
     this.layout();

@@ -51,13 +51,16 @@ def _list(width: int) -> Draw:
 def _pick_row(way: Way) -> int:
     """Draw the list of the rows that a token is chosen by."""
     start, tokens = first_row(way), way.tokens(way.writer)
+    # A masked language model's own row: its first mask or, without one, the first token of the sentence.
+    steps = way.run.steps if way.writer == "encoder" else ()
     return pick(
         _list(190),
-        "Row to follow",
+        "Row",
         range(start, len(tokens)),
         key=ROW,
+        index=steps[0].position if steps else 0,
         format_func=lambda row: f"{row}: {visible(tokens[row])}",
-        help=f"The row of the {way.writer} whose logits are looked at in the end.",
+        help=f"The row of the {way.writer} that is framed, and whose logits are looked at in the end.",
     )
 
 

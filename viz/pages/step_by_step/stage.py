@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import dedent
 
 import streamlit as st
 
@@ -70,7 +71,7 @@ def _code(code: Sequence[Lines]) -> None:
 
 
 def numbered(source: str, first: int) -> str:
-    """Lines with the numbers that they have in their file."""
-    lines = source.split("\n")
+    """Lines with the numbers that they have in their file, as far to the left as they go."""
+    lines = dedent(source).split("\n")
     width = len(str(first + len(lines) - 1))
     return "\n".join(f"{number:>{width}}  {line}" for number, line in enumerate(lines, first))

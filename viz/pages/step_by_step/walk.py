@@ -24,7 +24,7 @@ from viz.pages.step_by_step.session import (
     stop_playing,
 )
 from viz.pages.step_by_step.stage import show_stage
-from viz.session import current_choice, current_model, current_theme
+from viz.session import current_choice, current_model, current_theme, magnification
 from viz.stages.stage import Stage
 from viz.stages.walk import stages_of
 from viz.stages.way import Way
@@ -44,7 +44,9 @@ def walk(run: Run) -> None:
     with bar:
         _buttons(stages, at, subject)
     _slider(stages, at)
-    left, right = st.columns([7, 3], gap="medium")
+    # In large type the pictures need the whole width.
+    is_large = magnification() > 1
+    left, right = (st.container(), st.container()) if is_large else st.columns([7, 3], gap="medium")
     with left:
         show_stage(stages[at], at, len(stages), way)
     with right:

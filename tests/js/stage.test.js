@@ -1,0 +1,85 @@
+// @ts-check
+// The pictures of a stage: where they stand, which cell is where, and how one stage turns into the next.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { cellAt, every, FOOT, layout } from "../../viz/components/stage/layout.js";
+import { moment } from "../../viz/components/stage/motion.js";
+
+/** @param {string[]} labels */
+const axis = (labels, title = "token") => ({ title, labels, has_words: true, count: labels.length });
+const numbers = (/** @type {number} */ n) => ({
+  title: "dimension",
+  labels: Array.from({ length: n }, (_, i) => String(i)),
+  has_words: false,
+  count: n,
+});
+/**
+ * @param {import("../../viz/components/stage/layout.js").Axis} rows
+ * @param {import("../../viz/components/stage/layout.js").Axis} columns
+ * @returns {import("../../viz/components/stage/layout.js").Picture}
+ */
+const picture = (rows, columns, sign = "", path = "") => ({
+  ...{ name: "X", sign, rows, columns, kind: "signed", path },
+  ...{ link: [true, true], range: [-1, 1], words: [], marked: null },
+});
+/** @param {string} text */
+const measure = (text) => 7 * text.length;
+const TOKENS = axis(["I", "saw", "the", "dog"]);
+const SUM = [
+  picture(TOKENS, numbers(64)),
+  picture(TOKENS, numbers(64), "+"),
+  picture(TOKENS, numbers(64), "="),
+];
+
+test("pictures stand in one row where they fit, and their rows line up", () => {
+  const { places } = layout(SUM, 1200, measure);
+  assert.equal(new Set(places.map(({ y }) => y)).size, 1);
+  assert.equal(new Set(places.map(({ tall }) => tall)).size, 1);
+  for (const [i, place] of places.slice(1).entries()) {
+    assert.ok(place.left >= places[i].x + places[i].width);
+    assert.equal(place.labels, 0, "the labels stand before the first of them");
+  }
+});
+
+test("where they do not fit they begin a new row, with labels of its own", () => {
+  const { places, height } = layout(SUM, 260, measure);
+  assert.equal(new Set(places.map(({ y }) => y)).size, 3);
+  for (const place of places) {
+    assert.ok(place.labels > 0);
+    assert.ok(place.x + place.width <= 260);
+  }
+  assert.ok(height >= places[2].y + places[2].height + FOOT);
+});
+
+test("a cell is found where it stands, and none between the pictures", () => {
+  const { places } = layout(SUM, 1200, measure);
+  const { x, y, wide, tall } = places[1];
+  assert.deepEqual(cellAt(places, SUM, [x + 5.5 * wide, y + 2.5 * tall]), [1, 2, 5]);
+  assert.equal(cellAt(places, SUM, [x - 3, y + tall]), null);
+  assert.equal(cellAt(places, SUM, [x + wide, y + 4.5 * tall]), null);
+});
+
+test("of many labels as many are written as have room", () => {
+  assert.equal(every(40, 34), 1);
+  assert.equal(every(10, 34), 4);
+  assert.equal(every(0.5, 34), 100);
+});
+
+test("what was there moves to its new place, and the result grows out of it", () => {
+  const before = [
+    { path: "scores", box: /** @type {[number, number, number, number]} */ ([500, 0, 90, 90]) },
+  ];
+  const now = [
+    { path: "scores", box: /** @type {[number, number, number, number]} */ ([0, 0, 90, 90]) },
+    { path: "weights", box: /** @type {[number, number, number, number]} */ ([500, 0, 90, 90]) },
+  ];
+  const [moving, growing] = moment(now, before, 0);
+  assert.deepEqual([moving.box, moving.alpha], [[500, 0, 90, 90], 1]);
+  assert.deepEqual([growing.box, growing.alpha], [[0, 0, 90, 90], 0]);
+  assert.deepEqual(moment(now, before, 1), [
+    { box: [0, 0, 90, 90], alpha: 1 },
+    { box: [500, 0, 90, 90], alpha: 1 },
+  ]);
+  assert.equal(moment(now, [], 0)[0].alpha, 0, "what was not there appears in its place");
+});
