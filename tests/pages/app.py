@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("explore", "decode", "positions", "masks", "layer_norm")
+PAGES = ("explore", "decode", "positions", "masks", "layer_norm", "lab")
 HOSTILE = {
     "empty": "",
     "blank": "   \t ",

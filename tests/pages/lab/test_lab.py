@@ -80,3 +80,9 @@ def test_a_sentence_without_words_is_refused_in_words() -> None:
     assert not app.exception
     assert app.warning
     assert "What it puts out" not in texts(app)
+
+
+def test_a_sentence_that_is_too_long_to_look_at_is_refused_in_words() -> None:
+    app = opened("toy-en-it", text="the cat " * 40)
+    assert not app.header
+    assert any("at most 60 tokens; this one has" in info.value for info in app.info)
