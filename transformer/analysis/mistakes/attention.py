@@ -213,7 +213,7 @@ UNSCALED = Mistake(
         issue("ethen8181/machine-learning", 13, "The products of query and key were not scaled."),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_leave_unscaled),
+    broken=broken_by(_leave_unscaled, cached=True),
     symptom=undivided_scores,
     unfit=needs_scale,
 )
@@ -246,7 +246,8 @@ SCALED_BY_D_MODEL = Mistake(
     ),
     find=_FIND_SCALE,
     broken=broken_by(
-        stepping(rescale=lambda attention: math.sqrt(attention.d_head / attention.w_q.in_features))
+        stepping(rescale=lambda attention: math.sqrt(attention.d_head / attention.w_q.in_features)),
+        cached=True,
     ),
     symptom=flattened_scores,
     unfit=needs_scaled_heads,

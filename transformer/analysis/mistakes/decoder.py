@@ -217,7 +217,7 @@ KEYS_FOR_VALUES = Mistake(
         ),
     ),
     find="assert torch.equal(v, split_heads(w_v(memory)))",
-    broken=broken_by(_swap_keys_and_values),
+    broken=broken_by(_swap_keys_and_values, cached=True),
     symptom=values_of_the_source,
     unfit=needs_cross_attention,
 )

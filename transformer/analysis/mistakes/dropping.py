@@ -89,7 +89,7 @@ DROPOUT_ON = Mistake(
         ),
     ),
     find="model.eval()\nassert torch.equal(model(src, tgt), model(src, tgt))",
-    broken=broken_by(_leave_on),
+    broken=broken_by(_leave_on, cached=True),
     symptom=repeated,
     unfit=fits_all,
 )

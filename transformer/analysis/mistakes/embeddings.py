@@ -71,7 +71,7 @@ EMBEDDINGS_UNSCALED = Mistake(
         ),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_scaled_by(lambda scale: 1.0)),
+    broken=broken_by(_scaled_by(lambda scale: 1.0), cached=True),
     symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )
@@ -102,7 +102,7 @@ EMBEDDINGS_DIVIDED = Mistake(
         ),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_scaled_by(lambda scale: 1 / scale)),
+    broken=broken_by(_scaled_by(lambda scale: 1 / scale), cached=True),
     symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )

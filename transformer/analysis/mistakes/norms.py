@@ -112,7 +112,7 @@ FINAL_NORM_MISSING = Mistake(
         issue("brightmart/albert_zh", 41, "A reader looks for the final norm of the pre-norm model in vain."),
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
-    broken=broken_by(_remove_final_norms),
+    broken=broken_by(_remove_final_norms, cached=True),
     symptom=final_norms,
     unfit=needs_final_norm,
 )
@@ -144,7 +144,7 @@ FINAL_NORM_DOUBLED = Mistake(
         ),
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
-    broken=broken_by(_double_final_norms),
+    broken=broken_by(_double_final_norms, cached=True),
     symptom=final_norms,
     unfit=needs_final_norm,
 )
@@ -290,7 +290,7 @@ UNBIASED = Mistake(
         "expected = F.layer_norm(x, (d_model,), gamma, beta, eps)\n"
         "assert torch.allclose(norm(x), expected, atol=1e-5)"
     ),
-    broken=broken_by(_take_unbiased),
+    broken=broken_by(_take_unbiased, cached=True),
     symptom=unbiased_scales,
     unfit=needs_layer_norm,
 )
