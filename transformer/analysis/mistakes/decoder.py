@@ -185,7 +185,7 @@ def _distance_from_values(case: Case, run: Run) -> float:
 def values_of_the_source(case: Case, broken: Broken) -> Symptom:
     """Whether the values of cross-attention are W_V times the memory."""
     return Symptom(
-        what="Distance of cross-attention's values from W_V times the encoder's output, over its length",
+        what="Distance between cross-attention's values and W_V times the encoder's output, relative",
         sound=_distance_from_values(case, broken.sound),
         broken=_distance_from_values(case, broken.run),
         limit=0.01,

@@ -82,7 +82,7 @@ def _distance_from_normed(case: Case, run: Run) -> float:
 def final_norms(case: Case, broken: Broken) -> Symptom:
     """Whether each stack ends with its norm, once."""
     return Symptom(
-        what="Distance of what a stack ends with from the norm of its last layer's output, over its length",
+        what="Distance between the end of a stack and the norm of its last layer's output, relative",
         sound=_distance_from_normed(case, broken.sound),
         broken=_distance_from_normed(case, broken.run),
         limit=0.001,
@@ -207,7 +207,7 @@ def _farthest_scale(case: Case, run: Run) -> float:
 
 def _compare_scales(case: Case, broken: Broken, limit: float) -> Symptom:
     return Symptom(
-        what="What a norm divides a token by, compared with the token's own deviation: farthest off",
+        what="How far the divisor of a norm is from the token's own deviation, at most",
         sound=100 * _farthest_scale(case, broken.sound),
         broken=100 * _farthest_scale(case, broken.run),
         limit=100 * limit,

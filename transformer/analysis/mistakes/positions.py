@@ -189,8 +189,8 @@ EXPONENT_DOUBLED = Mistake(
     level=3,
     what=(
         "The formula has 2i for the pair i. In the code i already counts in twos, and is doubled once more. "
-        "Wavelengths then grow to the square of what they should: the upper half of the dimensions does not "
-        "move at all in a sentence, and adds the same numbers to every token."
+        "From one pair to the next the wavelengths then grow by the square of the right factor: the upper "
+        "half of the dimensions hardly moves within a sentence, and adds the same numbers to every token."
     ),
     wrong="for i in range(0, d_model, 2):\n    angle = position / 10000 ** (2 * i / d_model)",
     right="for i in range(0, d_model, 2):\n    angle = position / 10000 ** (i / d_model)",
