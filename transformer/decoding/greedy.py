@@ -20,7 +20,8 @@ class DecodingStep:
         position: of the token in the target, from 0.
         token_id: the token that was chosen.
         probability: of that token.
-        rank: its place among all tokens by probability, from 1.
+        rank: its place among all tokens by probability, from 1; that in `top_ids` where it is one of them, as
+            several can be equally probable.
         top_ids: the k most probable tokens, best first.
         top_probabilities: theirs.
     """
@@ -41,12 +42,14 @@ def next_token_probabilities(logits: Tensor, suppressed_ids: Sequence[int]) -> T
 def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
     """The step at which `token_id` was taken, given the probabilities (V,) of every token."""
     top = probabilities.topk(min(top_k, probabilities.shape[-1]))
+    top_ids = tuple(top.indices.tolist())
+    above = int((probabilities > probabilities[token_id]).sum())
     return DecodingStep(
         position=position,
         token_id=token_id,
         probability=float(probabilities[token_id]),
-        rank=1 + int((probabilities > probabilities[token_id]).sum()),
-        top_ids=tuple(top.indices.tolist()),
+        rank=1 + (top_ids.index(token_id) if token_id in top_ids else max(above, len(top_ids))),
+        top_ids=top_ids,
         top_probabilities=tuple(top.values.tolist()),
     )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from viz.figures._style import color_bar, finish
-from viz.figures.labels import numbered, pixels, set_token_ticks, tick_step
+from viz.figures.labels import escape, numbered, pixels, tick_step
 from viz.theme import Theme, color_range, color_scale
 
 LEAST_HEIGHT = 300
@@ -89,8 +89,10 @@ def token_matrices(
             col=column,
         )
     ticks = list(range(0, len(tokens), tick_step(len(tokens))))
-    set_token_ticks(figure, "y", tokens, title="token")
+    names = [escape(tokens[place]) for place in ticks]
+    figure.update_yaxes(tickvals=ticks, ticktext=names, range=[len(tokens) - 0.5, -0.5], showgrid=False)
+    figure.update_yaxes(title="token", col=1)
     for column in range(2, len(matrices) + 1):
-        figure.update_yaxes(tickvals=ticks, showticklabels=False, range=[len(tokens) - 0.5, -0.5], col=column)
-    figure.update_xaxes(title="dimension")
+        figure.update_yaxes(showticklabels=False, ticks="", col=column)
+    figure.update_xaxes(title="dimension", showgrid=False)
     return finish(figure, theme, title, pixels(len(tokens), per_row=26))

@@ -61,7 +61,7 @@ def training_course(
         chance: the loss of a model that gives every token the same probability, drawn as a line.
         checks: tries on sentences that the training never sees, in a panel of their own: the updates that
             had been made at each, and the shares of the sentences that came out right, 0 to 1.
-        beside: another run's name, updates and checks, drawn thin beside this one's.
+        beside: another run's name, updates and checks: its curves are drawn beside this one's.
         marks: moments to mark, by the updates that had been made. Their place is that of the next update,
             whose loss is that of their weights.
         chosen: the one of them that is looked at.
@@ -90,7 +90,9 @@ def training_course(
     if checks is None:
         return finish(figure, theme, title, 360, legend=True)
     if beside is not None:
-        return finish(figure, theme, title, 480, legend=True)
+        for trace in figure.data:
+            trace.showlegend = trace.name in ("loss", "right", f"loss, {escape(beside[0])}")
+        return finish(figure, theme, title, 520, legend=True)
     figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
     return finish(figure, theme, title, 440)
 

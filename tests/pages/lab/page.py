@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Node
 
 from tests.pages.app import open_app
 from tests.pages.offered import TEXT
@@ -23,8 +26,14 @@ def metrics(app: AppTest) -> list[str]:
 
 
 def everything(app: AppTest) -> str:
-    """All that the server sends, in one text: labels, keys, codes, captions."""
-    return str(app._tree)
+    """All that the server sends, in one text: labels, keys, codes, captions, figures, views' data."""
+    return "\n".join(_sent(app._tree))
+
+
+def _sent(node: Node) -> Iterator[str]:
+    yield str(getattr(node, "proto", ""))
+    for child in getattr(node, "children", {}).values():
+        yield from _sent(child)
 
 
 def in_address(app: AppTest, name: str) -> str:

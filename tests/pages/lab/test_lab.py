@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
-from tests.pages.app import open_app, texts
+from tests.pages.app import open_app, press, texts
 from tests.pages.lab.page import in_address, metrics, opened
 from tests.pages.offered import TEXT
 from tests.support.kinds import KINDS
-from transformer.analysis.mistakes import MISTAKES, Case
+from transformer.analysis.mistakes import MISTAKES, Broken, Case, Mistake
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.run import run_sentence
 from viz.pages.lab.number import written
@@ -80,3 +82,30 @@ def test_a_sentence_without_words_is_refused_in_words() -> None:
     assert not app.exception
     assert app.warning
     assert "What it puts out" not in texts(app)
+
+
+def test_a_sentence_that_is_too_long_to_look_at_is_refused_in_words() -> None:
+    app = opened("toy-en-it", text="the cat " * 40)
+    assert not app.header
+    assert any("at most 60 tokens; this one has" in info.value for info in app.info)
+
+
+def test_a_mistake_is_made_once_and_only_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    names = [name for kind, name in FITTING if kind == "toy-en-it"][:4]
+    for name in names:
+        mistake = MISTAKES[name]
+
+        def broken(case: Case, mistake: Mistake = mistake) -> Broken:
+            made.append(mistake.name)
+            return mistake.broken(case)
+
+        monkeypatch.setitem(cast(dict[str, Mistake], MISTAKES), name, replace(mistake, broken=broken))
+    app = opened("toy-en-it", mistake=names[0])
+    app.run()
+    assert made == names[:1], "another look computes nothing"
+    for _ in names[1:]:
+        press(app, "Next mistake")
+    assert made == names
+    kept = app.session_state["broken in the lab"]
+    assert [key[-1] for key in kept] == names[1:]

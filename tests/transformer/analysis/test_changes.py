@@ -20,7 +20,7 @@ def trace(edits: Recorder | None = None) -> Trace:
 
 
 def flat(head: int) -> Recorder:
-    """A run in which one head of the encoder's layer 1 looks everywhere alike."""
+    """A run in which one head of the encoder's layer 1 is uniform."""
 
     def edit(weights: torch.Tensor) -> torch.Tensor:
         weights[:, head] = 1 / weights.shape[-1]

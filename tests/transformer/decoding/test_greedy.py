@@ -163,6 +163,16 @@ def test_the_rank_of_a_given_token() -> None:
     assert len(decoding_step(0, 0, torch.ones(4) / 4, top_k=9).top_ids) == 4, "no more than there are"
 
 
+def test_the_rank_among_tokens_that_are_equally_probable() -> None:
+    """A model that is sure of one token gives 0 to all others: they stand in the order that is shown."""
+    probabilities = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0])
+    steps = [decoding_step(0, token, probabilities, 3) for token in range(5)]
+    for step in steps:
+        shown = step.top_ids.index(step.token_id) + 1 if step.token_id in step.top_ids else 4
+        assert step.rank == shown
+    assert sorted(step.rank for step in steps) == [1, 2, 3, 4, 4]
+
+
 def test_a_step_too_many_leaves_the_state_as_it_was() -> None:
     model, src, _ = with_pair(tiny_transformer())
     tgt = random_ids(31, 2, 13)

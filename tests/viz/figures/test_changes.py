@@ -27,3 +27,5 @@ def test_matrices_share_one_range_of_colours_and_what_is_no_number_is_empty() ->
     assert broken.z[0][1] == 3
     assert [sound.showscale, broken.showscale] == [False, True]
     assert sound.customdata[0][0] == "0 &lt;b&gt;"
+    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;",)
+    assert figure.layout.yaxis2.showticklabels is False

@@ -50,7 +50,7 @@ def _distance_from_merged(case: Case, trace: Trace) -> float:
 def merged_heads(case: Case, broken: Broken) -> Symptom:
     """Whether what comes out of an attention is made of each token's own heads."""
     return Symptom(
-        what="Distance of an attention's output from its tokens' own heads times W_O, over its length",
+        what="Distance between an attention's output and its tokens' own heads times W_O, relative",
         sound=_distance_from_merged(case, broken.sound.trace),
         broken=_distance_from_merged(case, broken.run.trace),
         limit=0.01,
@@ -108,7 +108,7 @@ def _farthest_row_sum(trace: Trace) -> float:
 def row_sums(case: Case, broken: Broken) -> Symptom:
     """Whether each row of weights sums to 1."""
     return Symptom(
-        what="Sum of a row of attention weights: how far from 1, at most",
+        what="How far the sum of a row of attention weights is from 1, at most",
         sound=_farthest_row_sum(broken.sound.trace),
         broken=_farthest_row_sum(broken.run.trace),
         limit=0.01,
@@ -213,7 +213,7 @@ UNSCALED = Mistake(
         issue("ethen8181/machine-learning", 13, "The products of query and key were not scaled."),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_leave_unscaled),
+    broken=broken_by(_leave_unscaled, cached=True),
     symptom=undivided_scores,
     unfit=needs_scale,
 )
@@ -246,7 +246,8 @@ SCALED_BY_D_MODEL = Mistake(
     ),
     find=_FIND_SCALE,
     broken=broken_by(
-        stepping(rescale=lambda attention: math.sqrt(attention.d_head / attention.w_q.in_features))
+        stepping(rescale=lambda attention: math.sqrt(attention.d_head / attention.w_q.in_features)),
+        cached=True,
     ),
     symptom=flattened_scores,
     unfit=needs_scaled_heads,

@@ -185,7 +185,7 @@ def _distance_from_values(case: Case, run: Run) -> float:
 def values_of_the_source(case: Case, broken: Broken) -> Symptom:
     """Whether the values of cross-attention are W_V times the memory."""
     return Symptom(
-        what="Distance of cross-attention's values from W_V times the encoder's output, over its length",
+        what="Distance between cross-attention's values and W_V times the encoder's output, relative",
         sound=_distance_from_values(case, broken.sound),
         broken=_distance_from_values(case, broken.run),
         limit=0.01,
@@ -217,7 +217,7 @@ KEYS_FOR_VALUES = Mistake(
         ),
     ),
     find="assert torch.equal(v, split_heads(w_v(memory)))",
-    broken=broken_by(_swap_keys_and_values),
+    broken=broken_by(_swap_keys_and_values, cached=True),
     symptom=values_of_the_source,
     unfit=needs_cross_attention,
 )

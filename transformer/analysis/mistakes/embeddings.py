@@ -57,8 +57,8 @@ EMBEDDINGS_UNSCALED = Mistake(
     group="positions and embeddings",
     level=2,
     what=(
-        "Embeddings are added to the positions as they are. Their numbers are about 1/√d_model in size, "
-        "those of the positions up to 1: what a token is drowns in where it stands."
+        "Embeddings are added to the positions as they are. Their numbers are about 1/√d_model in size and "
+        "those of the positions up to 1, so that which token it is gets lost beside where it stands."
     ),
     wrong="x = embedding(tokens) + positions",
     right="x = embedding(tokens) * math.sqrt(d_model) + positions",
@@ -71,7 +71,7 @@ EMBEDDINGS_UNSCALED = Mistake(
         ),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_scaled_by(lambda scale: 1.0)),
+    broken=broken_by(_scaled_by(lambda scale: 1.0), cached=True),
     symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )
@@ -102,7 +102,7 @@ EMBEDDINGS_DIVIDED = Mistake(
         ),
     ),
     find=_FIND_SCALE,
-    broken=broken_by(_scaled_by(lambda scale: 1 / scale)),
+    broken=broken_by(_scaled_by(lambda scale: 1 / scale), cached=True),
     symptom=embedding_scales,
     unfit=needs_embedding_scale,
 )

@@ -39,8 +39,9 @@ NOT_CAUSAL = Mistake(
     level=1,
     what=(
         "The decoder may look at the whole target. In training the token that it must predict is among what "
-        "it reads, so it learns to copy it: the loss falls close to 0. When it writes by itself there is "
-        "nothing to copy from, and what it writes is worthless."
+        "it reads, so it learns to copy it: the loss falls close to 0, and what it writes by itself, with "
+        "nothing to copy from, is worthless. A model that was trained with a mask, as here, is confused by "
+        "tokens that it never saw in training."
     ),
     wrong="mask = (tgt != pad_id)[:, None, None, :]",
     right=(

@@ -83,7 +83,7 @@ ADDED = Mistake(
         issue(
             "huggingface/transformers",
             1935,
-            "A reader takes the sum for this mistake. There it is right: the mask is 0 and -10000 by then.",
+            "A reader takes the sum for this mistake. There it is right: the mask is 0 and −10000 by then.",
         ),
     ),
     find="assert not weights.masked_select(~mask).any()",
@@ -103,27 +103,27 @@ FINITE = Mistake(
     group="masks",
     level=2,
     what=(
-        "Closed cells get a finite score instead of minus infinity. How much leaks depends on the number: "
-        "−1e-12, as it was published, is 0 in practice, an ordinary score, and so the future is seen. −10000 "
-        "hides it until a model learns scores that are lower still."
+        "Closed cells get a finite score instead of minus infinity. How much leaks depends on the number. "
+        "The published −1e−12 is as good as 0, an ordinary score, so the future is seen; −10000 hides it "
+        "until a model learns scores that are lower still."
     ),
     wrong="scores = scores.masked_fill(~mask, -1e-12)",
     right="scores = scores.masked_fill(~mask, -math.inf)",
     seen=(
         issue(
-            "hyunwoongko/transformer", 10, "Masked scores were filled with -1e-12; minus infinity is right."
+            "hyunwoongko/transformer", 10, "Masked scores were filled with −1e−12; minus infinity is right."
         ),
-        issue("awslabs/gluonts", 1401, "A mask of 1e-9 where -1e9 was meant."),
+        issue("awslabs/gluonts", 1401, "A mask of 1e−9 where −1e9 was meant."),
         issue(
             "karpathy/minGPT",
             75,
             "Loss near 0 and useless text: at a high learning rate the model drove its scores below the "
-            "-10000 of the mask, in Hugging Face's GPT-2, and read the future.",
+            "−10000 of the mask, in Hugging Face's GPT-2, and read the future.",
         ),
         issue(
             "TransformerLensOrg/TransformerLens",
             318,
-            "Scores of pythia-70m fall below -1e5, the number that stood for minus infinity.",
+            "Scores of pythia-70m fall below −1e5, the number that stood for minus infinity.",
         ),
     ),
     find="assert not weights.masked_select(~mask).any()",

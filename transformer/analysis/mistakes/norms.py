@@ -82,7 +82,7 @@ def _distance_from_normed(case: Case, run: Run) -> float:
 def final_norms(case: Case, broken: Broken) -> Symptom:
     """Whether each stack ends with its norm, once."""
     return Symptom(
-        what="Distance of what a stack ends with from the norm of its last layer's output, over its length",
+        what="Distance between the end of a stack and the norm of its last layer's output, relative",
         sound=_distance_from_normed(case, broken.sound),
         broken=_distance_from_normed(case, broken.run),
         limit=0.001,
@@ -112,7 +112,7 @@ FINAL_NORM_MISSING = Mistake(
         issue("brightmart/albert_zh", 41, "A reader looks for the final norm of the pre-norm model in vain."),
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
-    broken=broken_by(_remove_final_norms),
+    broken=broken_by(_remove_final_norms, cached=True),
     symptom=final_norms,
     unfit=needs_final_norm,
 )
@@ -144,7 +144,7 @@ FINAL_NORM_DOUBLED = Mistake(
         ),
     ),
     find="assert torch.allclose(memory, encoder.norm(of_last_layer))",
-    broken=broken_by(_double_final_norms),
+    broken=broken_by(_double_final_norms, cached=True),
     symptom=final_norms,
     unfit=needs_final_norm,
 )
@@ -207,7 +207,7 @@ def _farthest_scale(case: Case, run: Run) -> float:
 
 def _compare_scales(case: Case, broken: Broken, limit: float) -> Symptom:
     return Symptom(
-        what="What a norm divides a token by, compared with the token's own deviation: farthest off",
+        what="How far the divisor of a norm is from the token's own deviation, at most",
         sound=100 * _farthest_scale(case, broken.sound),
         broken=100 * _farthest_scale(case, broken.run),
         limit=100 * limit,
@@ -290,7 +290,7 @@ UNBIASED = Mistake(
         "expected = F.layer_norm(x, (d_model,), gamma, beta, eps)\n"
         "assert torch.allclose(norm(x), expected, atol=1e-5)"
     ),
-    broken=broken_by(_take_unbiased),
+    broken=broken_by(_take_unbiased, cached=True),
     symptom=unbiased_scales,
     unfit=needs_layer_norm,
 )

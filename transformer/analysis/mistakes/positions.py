@@ -94,7 +94,7 @@ ALONG_BATCH = Mistake(
         ),
     ),
     find="added = add_positions(x) - x\nassert not torch.allclose(added[:, 0], added[:, 1])",
-    broken=broken_by(_count_sentences),
+    broken=broken_by(_count_sentences, cached=True),
     symptom=position_differences,
     unfit=needs_added_positions,
 )
@@ -189,8 +189,8 @@ EXPONENT_DOUBLED = Mistake(
     level=3,
     what=(
         "The formula has 2i for the pair i. In the code i already counts in twos, and is doubled once more. "
-        "Wavelengths then grow to the square of what they should: the upper half of the dimensions does not "
-        "move at all in a sentence, and adds the same numbers to every token."
+        "From one pair to the next the wavelengths then grow by the square of the right factor: the upper "
+        "half of the dimensions hardly moves within a sentence, and adds the same numbers to every token."
     ),
     wrong="for i in range(0, d_model, 2):\n    angle = position / 10000 ** (2 * i / d_model)",
     right="for i in range(0, d_model, 2):\n    angle = position / 10000 ** (i / d_model)",
@@ -201,7 +201,7 @@ EXPONENT_DOUBLED = Mistake(
         issue("shenweichen/DeepCTR", 379, "The same formula again; to be fixed in the next version."),
     ),
     find=_FIND_WAVELENGTH,
-    broken=broken_by(_other_base(_squared)),
+    broken=broken_by(_other_base(_squared), cached=True),
     symptom=squared_wavelengths,
     unfit=_needs_pairs,
 )
@@ -225,7 +225,7 @@ BASE_1000 = Mistake(
         ),
     ),
     find=_FIND_WAVELENGTH,
-    broken=broken_by(_other_base(_a_tenth)),
+    broken=broken_by(_other_base(_a_tenth), cached=True),
     symptom=shortened_wavelengths,
     unfit=lambda config: needs_base(config) or _needs_pairs(config),
 )

@@ -59,7 +59,7 @@ def hidden_by_the_average(case: Case, broken: Broken) -> Symptom:
     assert broken.reading is not None
     heads = broken.reading.sound.weights
     return Symptom(
-        what="What tells the heads apart and the picture does not show",
+        what="Difference between the heads that the picture hides",
         sound=sum(_hidden_bits(head[None]) for head in heads) / len(heads),
         broken=_hidden_bits(heads),
         limit=0.05,

@@ -14,6 +14,7 @@ from transformer.analysis.mistakes.mistake import Broken, Case
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.greedy import decoding_step, next_token_probabilities
 from transformer.model.transformer import Transformer
+from transformer.model_input import beginning
 from transformer.run import Run, generate, run_again
 
 Change = Callable[[Transformer], None]
@@ -32,37 +33,51 @@ class Recomputing(Transformer):
         return True
 
 
-def altered(model: Transformer, change: Change) -> Transformer:
-    """A variant that shares the model's parameters under the same names, and its buffers too."""
+def altered(model: Transformer, change: Change, *, cached: bool = False) -> Transformer:
+    """A variant that shares the model's parameters under the same names, and its buffers too.
+
+    Args:
+        model: which stays as it is.
+        change: the mistake.
+        cached: whether earlier outputs stay as they are when the target grows, so that a step of a decoding
+            need not compute them again.
+    """
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     variant = copy.deepcopy(model, shared)
-    variant.__class__ = Recomputing
+    if not cached:
+        variant.__class__ = Recomputing
     change(variant)
     return variant
 
 
-def altered_model(loaded: LoadedModel, change: Change) -> LoadedModel:
+def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:
     """The variant with its coders."""
-    return replace(loaded, model=altered(loaded.model, change))
+    return replace(loaded, model=altered(loaded.model, change, cached=cached))
 
 
-def broken_by(change: Change) -> Callable[[Case], Broken]:
-    """What a mistake that lies in the model alone makes of a case."""
+def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broken]:
+    """What a mistake that lies in the model alone makes of a case; see `altered`."""
 
     def broken(case: Case) -> Broken:
-        loaded = altered_model(case.loaded, change)
-        run = run_again(loaded, case.run, top_k=candidates(case.run))
-        return Broken(loaded, with_steps_of(case.run, run, loaded), case.run, written_by(loaded, case))
+        loaded = altered_model(case.loaded, change, cached=cached)
+        run = with_steps_of(case.run, run_again(loaded, case.run, top_k=candidates(case.run)), loaded)
+        return Broken(loaded, run, case.run, _written_by(loaded, run))
 
     return broken
 
 
-def written_by(loaded: LoadedModel, case: Case) -> Run | None:
-    """What a broken model writes by itself for the case's source; None where it does not write."""
+def _written_by(loaded: LoadedModel, run: Run) -> Run | None:
+    """What a broken model writes by itself for the source of its run; None where it does not write.
+
+    Where its scores are NaN it can't choose: one token is enough to show that.
+    """
     config = loaded.model.config
     if not (config.n_decoder_layers and config.has_generator):
         return None
-    return generate(loaded, case.run.source, top_k=candidates(case.run))
+    begin = beginning(loaded, run.source)
+    if not run.has_numbers:
+        begin = replace(begin, limit=1)
+    return generate(loaded, run.source, top_k=candidates(run), begin=begin)
 
 
 def candidates(run: Run) -> int:

@@ -151,15 +151,15 @@ def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
         return
     symptom = other.symptom
     st.markdown(
-        f"With your diagnosis another number would stand out, {escaped(symptom.what)}: "
-        f"{written(symptom.broken, symptom.unit)}, where the model as it should be has "
+        f"With your diagnosis another number would stand out. “{escaped(symptom.what)}” would be "
+        f"{written(symptom.broken, symptom.unit)}; in the model as it should be it is "
         f"{written(symptom.sound, symptom.unit)}."
     )
     first, own = first_parted(broke.changes), first_parted(other.changes)
     if first is not None and own is not None and first.path != own.path:
         st.markdown(
-            f"And it would change the run from another place on: {in_words(own.path)}, where the patient "
-            f"parts from the sound model at {in_words(first.path)}."
+            f"Your mistake would change the run from here on: {in_words(own.path)}. The patient parts from "
+            f"the sound model elsewhere: {in_words(first.path)}."
         )
 
 

@@ -7,6 +7,9 @@ from viz.pages.lab.one import mistake_view
 from viz.pages.lab.picking import GUESS, pick_mode
 from viz.pages.shared.sentence import sentence_box
 
+MOST_TOKENS = 60
+"""A broken model computes its whole target again at each step, and a longer one can't be seen as a whole."""
+
 st.title("Lab")
 st.markdown(
     "Mistakes that published implementations of the Transformer make. Each is made here in the chosen model, "
@@ -15,4 +18,11 @@ st.markdown(
 mode = pick_mode()
 run = sentence_box(with_target=False)
 if run is not None:
-    (guess_view if mode == GUESS else mistake_view)(run)
+    n = max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
+    if n > MOST_TOKENS:
+        st.info(
+            f"The lab is about sentences that one can look at as a whole, of at most {MOST_TOKENS} tokens; "
+            f"this one has {n}. Type a shorter one."
+        )
+    else:
+        (guess_view if mode == GUESS else mistake_view)(run)

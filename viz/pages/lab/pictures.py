@@ -47,9 +47,9 @@ TENSORS = {
 SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
 """How the paths end of what is drawn where it changes most."""
 HEADINGS = ("sound", "broken")
-IN_BOTH = "The same head of both runs, in one range of colours: a row is a query, a column a key."
+IN_BOTH = "The same head of both runs, in one range of colours: a row is a query, a column is a key."
 APART = (
-    "The head as it should be: a row is a query, a column a key.",
+    "The head as it should be: a row is a query, a column is a key.",
     "The same head with the mistake. It reads other tokens, so its rows have other names.",
 )
 MOST, FIRST = "most", "first"
@@ -194,4 +194,9 @@ def _picture(picture: Picture, *, key: str) -> None:
         figure = attention_heatmap(values[0], picture.rows, picture.columns, theme=theme)
     else:
         figure = side_by_side(values, picture.rows, picture.columns, theme=theme)
-    show(figure, name="reading", caption="A row is a query, a column a key, as they are labelled.", key=key)
+    show(
+        figure,
+        name="reading",
+        caption="A row is a query and a column is a key, as they are labelled.",
+        key=key,
+    )

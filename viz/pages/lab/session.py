@@ -19,9 +19,11 @@ from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts
 
 Result = TypeVar("Result")
-_KEPT, _GUESSES = "kept in the lab", "guesses in the lab"
-MOST_KEPT = 8
-"""Results of one user: of the latest mistakes, of which each has two or three."""
+_BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
+MOST_BROKEN = 3
+"""Broken runs that are kept of one user: the one that is looked at, the one guessed, the one before."""
+MOST_COMPLAINTS = 40
+"""Models of which one user's latest complaints are kept: they are small, and a second's work."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def break_it(mistake: Mistake, run: Run) -> Broke:
         broken = mistake.broken(case)
         return Broke(mistake, case, broken, mistake.symptom(case, broken))
 
-    return _kept(("broken", choice, text, mistake.name), compute)
+    return _kept(_BROKEN, MOST_BROKEN, (choice, text, mistake.name), compute)
 
 
 def new_findings(broke: Broke) -> list[Finding]:
@@ -86,15 +88,16 @@ def new_findings(broke: Broke) -> list[Finding]:
 
 def _complaints(choice: ModelChoice, name: str, loaded: LoadedModel) -> tuple[Finding, ...]:
     """Problems and warnings of a model, by the mistake's name; that of the sound one is empty."""
-    return _kept(("doctor", choice, name), lambda: examine_model(loaded).of("problem", "warning"))
+    key = choice, name
+    return _kept(_COMPLAINTS, MOST_COMPLAINTS, key, lambda: examine_model(loaded).of("problem", "warning"))
 
 
-def _kept(key: Hashable, compute: Callable[[], Result]) -> Result:
-    """A result of this user, computed now unless it is one of the latest."""
-    kept: dict[Any, Any] = st.session_state.setdefault(_KEPT, {})
+def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -> Result:
+    """A result of this user, computed now unless it is one of the latest that are kept on its shelf."""
+    kept: dict[Any, Any] = st.session_state.setdefault(shelf, {})
     found: Result = kept.pop(key) if key in kept else compute()
     kept[key] = found
-    while len(kept) > MOST_KEPT:
+    while len(kept) > most:
         del kept[next(iter(kept))]
     return found
 
