@@ -23,25 +23,7 @@ TYPED = {
     "table": "a|b | c \\| d",
     "heading": "# cat",
 }
-<<<<<<< HEAD
-MARKUP = (
-    "<",
-    ">",
-    "▁",
-    "$x$",
-    "$$",
-    ":red",
-    ":material",
-    ":smile",
-    "![",
-    "example.com",
-    "](",
-    "\x1b",
-    "\x07",
-)
-=======
 MARKUP = ("<", ">", "▁", "$x$", "$$", ":red", ":material", ":smile", "example.com", "](", "\x1b", "\x07")
->>>>>>> lessons
 """What of a hostile text, or of a model's tokens, would do something outside a span of code."""
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 MOST_TOKENS = 40
