@@ -238,3 +238,12 @@ def test_play_stops_with_another_layer_or_sentence(clock: Clock) -> None:
     tick(app, clock)
     assert title(app) == here
     assert "Play" in buttons(app)
+
+
+def test_play_is_over_for_who_comes_back_to_the_page(clock: Clock) -> None:
+    app = start(stage="ids")
+    press(app, "Play")
+    here = title(app)
+    tick(app, clock, session.LEFT_SECONDS + 1)
+    assert title(app) == here
+    assert "Play" in buttons(app)

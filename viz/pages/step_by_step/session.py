@@ -24,6 +24,8 @@ STAGE, SIDE, ROW = "stage", "side", "row"
 SLIDER = "stage_slider"
 SECONDS_A_STAGE = 3.0
 """While it plays: long enough to see what has changed, and to read the formula."""
+LEFT_SECONDS = 30.0
+"""So long without a tick of the clock, and the reader has been on another page: nothing plays any more."""
 _PLAYED_AT, _PLAYED = "time of the stage that is played", "what is played"
 
 STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
@@ -121,11 +123,12 @@ def play_on(names: Sequence[str], at: int, subject: Hashable) -> int:
     """
     if not is_playing():
         return at
-    if st.session_state[_PLAYED] != subject:
+    now = time.monotonic()
+    shown_for = now - st.session_state[_PLAYED_AT]
+    if st.session_state[_PLAYED] != subject or shown_for > LEFT_SECONDS:
         stop_playing()
         return at
-    now = time.monotonic()
-    if now - st.session_state[_PLAYED_AT] >= SECONDS_A_STAGE / 2:
+    if shown_for >= SECONDS_A_STAGE / 2:
         at = min(at + 1, len(names) - 1)
         st.session_state[STAGE], st.session_state[_PLAYED_AT] = names[at], now
     if at == len(names) - 1:
