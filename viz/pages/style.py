@@ -20,6 +20,8 @@ STYLE = """
 }}
 /* The first screen is for the pictures: a smaller title, less space above it, the examples in one row. */
 [data-testid="stMainBlockContainer"] {{ padding-top: 1.6rem; }}
+/* There the header lies over the page. */
+@media (max-width: 767px) {{ [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }} }}
 [data-testid="stMainBlockContainer"] h1 {{ font-size: 1.9rem; padding: 0.2rem 0; }}
 .st-key-example [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
 .st-key-example button {{ white-space: nowrap; flex: none; }}

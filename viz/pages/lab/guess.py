@@ -27,6 +27,7 @@ from viz.pages.lab.pictures import (
 )
 from viz.pages.lab.session import Broke, break_it, guess_of, keep_guess
 from viz.pages.shared.attention_view import viewer
+from viz.pages.shared.explain import prose
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model
@@ -133,7 +134,7 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
             if is_right
             else f"**✕ Not quite.** You said {escaped(guessed.title)}; it is **{escaped(mistake.title)}**."
         )
-        st.markdown(escaped(mistake.what))
+        prose(escaped(mistake.what))
         symptom_numbers(broke.symptom)
         if not is_right:
             _against(broke, guessed, run)

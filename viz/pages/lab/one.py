@@ -15,7 +15,7 @@ from viz.pages.lab.picking import pick_mistake
 from viz.pages.lab.pictures import pictures, stage_figure
 from viz.pages.lab.session import Broke, break_it, new_findings
 from viz.pages.lab.training import leak_section
-from viz.pages.shared.explain import computed_by
+from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_model, current_theme
@@ -29,7 +29,7 @@ def mistake_view(run: Run) -> None:
     config = current_model().model.config
     mistake = pick_mistake(config)
     st.header(mistake.title)
-    st.markdown(escaped(mistake.what))
+    prose(escaped(mistake.what))
     _code(mistake)
     if why := mistake.unfit(config):
         st.info(escaped(why))

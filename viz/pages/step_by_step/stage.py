@@ -8,6 +8,7 @@ from textwrap import dedent
 import streamlit as st
 
 from viz.components.stage import stage_view
+from viz.pages.shared.explain import prose
 from viz.pages.step_by_step.pictures import pictures_of
 from viz.session import current_theme
 from viz.stages.source import Lines
@@ -26,7 +27,7 @@ def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:
         key="stage_pictures",
         title=f"{stage.title}: the numbers of this stage",
     )
-    st.markdown(f"**Notice** {stage.notice}")
+    prose(f"**Notice** {stage.notice}")
     if stage.formula:
         st.latex(stage.formula)
     st.markdown(recorded(stage))
