@@ -10,7 +10,6 @@ from tests.pages.offered import TEXT
 from transformer.analysis.mistakes import MISTAKES, Case
 from transformer.run import run_sentence
 
-
 FEW = ("rotary", "relative", "words")
 """Between them they fit every mistake, and have every kind of position that is computed."""
 
