@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import press
+from tests.pages.app import press, texts
 from tests.pages.lab.page import opened
 from tests.pages.training.page import progress, wait
 from transformer.training.live.choices import live_plan
@@ -50,10 +50,12 @@ def test_the_course_without_the_mistake_stands_beside_that_with_it(app: AppTest)
     press(app, "Start")
     wait(app, lambda: "Finished" in progress(app))
     assert "loss" in curves(app)
+    assert "This model is trained with a mistake, as the Lab makes it: Target not shifted." in texts(app)
     assert not any("as it should be" in name for name in curves(app))
     app.segmented_control(key="leak_trained").set_value("without").run()
     press(app, "Restart")
     wait(app, lambda: "Finished" in progress(app))
+    assert "This model is trained with a mistake" not in texts(app)
     assert {"loss, with the mistake", "right, with the mistake"} <= set(curves(app))
 
 

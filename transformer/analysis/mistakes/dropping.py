@@ -28,7 +28,7 @@ class _DropoutLeftOn(Dropout):
     def forward(self, x: Tensor) -> Tensor:
         """(...) -> (...), another one each time."""
         kept = torch.rand(x.shape, generator=self.generator) >= self.p
-        return x * kept.to(x) / (1 - self.p)
+        return x * kept.to(x.device, x.dtype) / (1 - self.p)
 
 
 def _leave_on(model: Transformer) -> None:

@@ -110,7 +110,7 @@ def _other_base(base: Callable[[float], float]) -> Change:
                 old = module.encoding
                 length, d_model = old.shape
                 new = sinusoidal_encoding(length, d_model, config.position_base, config.sinusoid_layout)
-                module.encoding = new.to(old)
+                module.encoding = new.to(old.device, old.dtype)
             elif isinstance(module, Encoder | Decoder) and module.wavelengths is not None:
                 module.wavelengths = rotary_wavelengths(config)
 

@@ -6,9 +6,10 @@ The model itself is never touched, since others use it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+
+from torch import Tensor
 
 from transformer.analysis.mistakes.mistake import Broken, Case
 from transformer.checkpoints.folder import LoadedModel
@@ -42,12 +43,19 @@ def altered(model: Transformer, change: Change, *, cached: bool = False) -> Tran
         cached: whether earlier outputs stay as they are when the target grows, so that a step of a decoding
             need not compute them again.
     """
-    shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
-    variant = copy.deepcopy(model, shared)
+    variant = copy.deepcopy(model, {id(tensor): tensor for tensor in _tensors(model)})
     if not cached:
         variant.__class__ = Recomputing
     change(variant)
     return variant
+
+
+def _tensors(model: Transformer) -> Iterator[Tensor]:
+    """All that a model holds: parameters, buffers, and what its modules keep beside them."""
+    yield from model.parameters()
+    yield from model.buffers()
+    for module in model.modules():
+        yield from (value for value in vars(module).values() if isinstance(value, Tensor))
 
 
 def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:

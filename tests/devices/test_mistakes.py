@@ -1,0 +1,32 @@
+"""The mistakes of the lab in models on CUDA: they can be made there, with the numbers of the CPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.devices.comparing import ATOL, MODELS, RTOL, moved
+from tests.pages.offered import TEXT
+from transformer.analysis.mistakes import MISTAKES, Case
+from transformer.run import run_sentence
+
+FEW = ("rotary", "relative", "words")
+"""Between them they fit every mistake, and have every kind of position that is computed."""
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_every_mistake(name: str, device: torch.device) -> None:
+    loaded = MODELS[name]()
+    there = moved(loaded, device)
+    on_cpu = Case(loaded, run_sentence(loaded, TEXT))
+    on_device = Case(there, run_sentence(there, TEXT))
+    for mistake in MISTAKES.values():
+        if mistake.unfit(loaded.model.config):
+            continue
+        expected, found = mistake.broken(on_cpu), mistake.broken(on_device)
+        assert list(found.run.trace) == list(expected.run.trace)
+        for path, numbers in expected.run.trace.items():
+            same = torch.allclose(found.run.trace[path], numbers, rtol=RTOL, atol=ATOL, equal_nan=True)
+            assert same, (mistake.name, path)
+        symptoms = mistake.symptom(on_cpu, expected), mistake.symptom(on_device, found)
+        assert symptoms[1].broken == pytest.approx(symptoms[0].broken, rel=0.01, abs=1e-3), mistake.name
