@@ -69,6 +69,14 @@ def test_a_presenter_steps_through_a_lesson_and_each_step_is_read_from_its_begin
     expect(heading(page, "Every token asks, every token answers")).to_be_visible()
 
 
+def test_from_a_lesson_to_the_next_one(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/learn?lesson=tokens&step=To+take+away")
+    page.get_by_role("button", name="Lesson 2: Where a token stands").click()
+    expect(heading(page, "2. Where a token stands")).to_be_visible()
+    settle(page)
+    expect(page.get_by_role("radio", name="1", exact=True)).to_be_checked()
+
+
 def test_the_arrow_keys_in_a_box_are_the_boxs_own(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/learn?lesson=tokens")
     page.get_by_label("Your answer: tokens").focus()

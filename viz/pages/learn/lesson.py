@@ -27,7 +27,7 @@ from viz.lessons.subject import Subject
 from viz.pages.learn.files import save_lesson
 from viz.pages.learn.onward import onward_links
 from viz.pages.learn.questions import ask
-from viz.pages.learn.session import STEP, after, note_read, open_lesson
+from viz.pages.learn.session import LESSON, STEP, after, note_read, open_lesson
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.figure import show
 from viz.pages.training.live import watch
@@ -42,6 +42,8 @@ END = "To take away"
 @st.fragment
 def lesson_view(name: str, subject: Subject) -> None:
     """Draw a lesson at the step that the reader is at."""
+    if st.session_state[LESSON] != name:
+        st.rerun()  # the whole page: a button of this fragment has led to another lesson
     lesson = lessons()[name]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(f"{lesson.number}. {lesson.title}", width="stretch")

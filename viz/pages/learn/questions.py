@@ -16,6 +16,9 @@ from viz.lessons.subject import Subject
 from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer, show_answer
 from viz.session import current_theme
 
+WRITTEN = 100
+"""Up to this the largest number that can be typed is told: above it is only what keeps typing errors out."""
+
 
 def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
     """Draw a question, and what was answered beside what is; whether that has been revealed.
@@ -108,7 +111,7 @@ def _number(
     with st.form(f"{key} form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         kept = given if isinstance(given, int | float) else None
         st.number_input(
-            f"Your answer: {question.unit}",
+            f"Your answer: {question.unit}" + (f", from {least:g} to {most:g}" if most <= WRITTEN else ""),
             int(least) if is_whole else least,
             int(most) if is_whole else most,
             (int(kept) if is_whole else float(kept)) if kept is not None else None,
