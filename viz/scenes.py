@@ -5,7 +5,6 @@ A file may come from anybody: it is read strictly, within limits, and what it la
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias
 
 from viz.address import as_typed
 from viz.page_titles import TITLES
+from viz.saved_data import SavedData, SavedDataError
 
 MOST_SCENES = 100
 MOST_CHOICES = 80
@@ -20,12 +20,10 @@ LONGEST_CAPTION = 500
 """Characters."""
 LONGEST_CHOICES = 20_000
 """Characters of what an address says: a sentence that a model reads is much shorter."""
-LARGEST_FILE = 4_000_000
-"""Bytes: MOST_SCENES of the largest scenes fit, and nobody waits for more to be read."""
 FILE = "headlight-scenes.json"
 """The name of a file of scenes."""
-FILE_HEAD = {"kind": "headlight scenes", "version": 1}
-"""What a file of scenes says of itself, beside its "scenes"."""
+FILE_KIND = SavedData("scenes", version=1, largest=4_000_000)
+"""MOST_SCENES of the largest scenes fit, and nobody waits for more to be read."""
 _NAME = re.compile(r"(?!embed)[A-Za-z][\w -]{0,59}")
 """Streamlit's own `embed` and `embed_options`, which would take the page's controls away, are none."""
 _LANDMARK = re.compile(r"#?[\w-]{1,120}")
@@ -40,7 +38,7 @@ Place: TypeAlias = tuple[str, float]
 """What stood nearest to the upper edge of the window, and how far below it, in rem."""
 
 
-class SceneError(ValueError):
+class SceneError(SavedDataError):
     """Scenes that can't be read or kept; the message says why and what to do."""
 
 
@@ -98,24 +96,9 @@ def read_scenes(content: bytes) -> list[Scene]:
     """Read a file of scenes.
 
     Raises:
-        SceneError: for what is none.
+        SavedDataError: for what is none.
     """
-    if len(content) > LARGEST_FILE:
-        raise SceneError(
-            f"The file has {len(content):,} bytes; a file of scenes has at most {LARGEST_FILE:,}. Choose a "
-            "file that Headlight has saved."
-        )
-    try:
-        value = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise SceneError("The file is not JSON. Choose a file that Headlight has saved.") from error
-    if not isinstance(value, dict) or value.get("kind") != FILE_HEAD["kind"]:
-        raise SceneError("The file holds no scenes. Choose a file that Headlight has saved as scenes.")
-    if value.get("version") != FILE_HEAD["version"]:
-        raise SceneError(
-            "The file was saved by another version of Headlight, whose scenes this one can't read."
-        )
-    return scenes_of(value.get("scenes"))
+    return scenes_of(FILE_KIND.read(content).get("scenes"))
 
 
 def scenes_of(value: object) -> list[Scene]:

@@ -44,7 +44,7 @@ IMPORTED_BY = {
 
 # The packages of viz and of transformer: each may import from those before its line, and from itself.
 VIZ_ORDER = (
-    ("page_titles", "theme", "pooling", "address"),
+    ("page_titles", "theme", "pooling", "address", "saved_data"),
     ("figures", "components", "scenes"),
     ("viewer",),
     ("glossary", "lessons"),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.support.scenes import scene_file
 from viz.page_titles import TITLES
+from viz.saved_data import SavedDataError
 from viz.scenes import (
-    FILE_HEAD,
-    LARGEST_FILE,
+    FILE_KIND,
     LONGEST_CAPTION,
     LONGEST_CHOICES,
     MOST_CHOICES,
@@ -39,7 +39,7 @@ MARKUP = "<script>alert(1)</script> **bold** :red[x] ![](http://example.com/x.pn
 
 
 def file(scenes: Any = (), **changes: Any) -> bytes:
-    return json.dumps(FILE_HEAD | {"scenes": scenes} | changes).encode()
+    return json.dumps(FILE_KIND.head | {"scenes": scenes} | changes).encode()
 
 
 @given(st.lists(SCENES, max_size=4))
@@ -49,7 +49,7 @@ def test_what_was_written_is_read(scenes: list[Scene]) -> None:
 
 def test_the_most_and_largest_scenes_fit_into_a_file() -> None:
     scene = Scene("explore", {"text": ("a" * LONGEST_CHOICES,)}, "a" * LONGEST_CAPTION)
-    assert len(scene_file([scene] * MOST_SCENES)) < LARGEST_FILE
+    assert len(scene_file([scene] * MOST_SCENES)) < FILE_KIND.largest
 
 
 def test_any_text_stays_as_it_is() -> None:
@@ -70,7 +70,7 @@ def test_half_a_character_becomes_a_whole_one() -> None:
         (b"{", "not JSON"),
         (b"[" * 200_000, "not JSON"),
         (b'{"kind": ' + b"9" * 10_000 + b"}", "not JSON"),
-        (b" " * (LARGEST_FILE + 1), "4,000,001 bytes"),
+        (b" " * (FILE_KIND.largest + 1), "4,000,001 bytes"),
         (b"null", "holds no scenes"),
         (b"[]", "holds no scenes"),
         (b'{"scenes": []}', "holds no scenes"),
@@ -83,7 +83,7 @@ def test_half_a_character_becomes_a_whole_one() -> None:
     ],
 )
 def test_what_is_no_file_of_scenes_is_refused_with_its_reason(content: bytes, reason: str) -> None:
-    with pytest.raises(SceneError, match=reason):
+    with pytest.raises(SavedDataError, match=reason):
         read_scenes(content)
 
 

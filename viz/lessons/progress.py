@@ -13,20 +13,15 @@ from typing import Any
 
 from viz.address import as_typed
 from viz.lessons.judging import Answer
+from viz.saved_data import SavedData, SavedDataError
 
 FILE = "headlight-answers.json"
 """The name of a file of answers."""
-FILE_HEAD = {"kind": "headlight answers", "version": 1}
-LARGEST_FILE = 1_000_000
-"""Bytes."""
+FILE_KIND = SavedData("answers", version=1, largest=1_000_000)
 MOST = 2_000
 """Answers, and steps, of one file."""
 LONGEST = 10_000
 """Characters of a name or a sentence."""
-
-
-class ProgressError(ValueError):
-    """A file that can't be read; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -74,30 +69,18 @@ def write_progress(progress: Progress) -> bytes:
         for (lesson, question), given in progress.answers.items()
     ]
     read = [[lesson, step] for lesson, step in sorted(progress.read)]
-    return json.dumps(FILE_HEAD | {"answers": answers, "read": read}, ensure_ascii=False, indent=1).encode()
+    return json.dumps(
+        FILE_KIND.head | {"answers": answers, "read": read}, ensure_ascii=False, indent=1
+    ).encode()
 
 
 def read_progress(content: bytes) -> Progress:
     """Read a file.
 
     Raises:
-        ProgressError: for what is none.
+        SavedDataError: for what is none.
     """
-    if len(content) > LARGEST_FILE:
-        raise ProgressError(
-            f"The file has {len(content):,} bytes; a file of answers has at most {LARGEST_FILE:,}. Choose "
-            "one that Headlight has saved."
-        )
-    try:
-        value = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ProgressError("The file is not JSON. Choose one that Headlight has saved.") from error
-    if not isinstance(value, dict) or value.get("kind") != FILE_HEAD["kind"]:
-        raise ProgressError("The file holds no answers. Choose one that Headlight has saved as answers.")
-    if value.get("version") != FILE_HEAD["version"]:
-        raise ProgressError(
-            "The file was saved by another version of Headlight, whose answers this one can't read."
-        )
+    value = FILE_KIND.read(content)
     return Progress(
         {
             (_text(entry, "lesson"), _text(entry, "question")): Given(
@@ -114,7 +97,7 @@ def _entries(value: Mapping[str, Any], name: str, kind: type) -> list[Any]:
     if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
         raise _damaged(name)
     if len(entries) > MOST:
-        raise ProgressError(f"The file has {len(entries):,} {name}; there can be at most {MOST:,}.")
+        raise SavedDataError(f"The file has {len(entries):,} {name}; there can be at most {MOST:,}.")
     return entries
 
 
@@ -140,7 +123,7 @@ def _step(entry: list[Any]) -> tuple[str, int]:
     raise _damaged("read")
 
 
-def _damaged(name: str) -> ProgressError:
-    return ProgressError(
+def _damaged(name: str) -> SavedDataError:
+    return SavedDataError(
         f"The file has been changed or damaged: {name!r} is missing or not what it should be. Choose another."
     )

@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viz.lessons.progress import (
-    FILE_HEAD,
-    LARGEST_FILE,
+    FILE_KIND,
     MOST,
     Given,
     Progress,
-    ProgressError,
     read_progress,
     write_progress,
 )
+from viz.saved_data import SavedDataError
 
 NAMES = st.text(max_size=20)
 ANSWERS = st.one_of(
@@ -62,10 +61,10 @@ ENTRY = {"lesson": "a", "question": "b", "model": "m", "sentence": "s", "answer"
         (b"[" * 100_000, "not JSON"),
         (b"[]", "holds no answers"),
         (json.dumps({"kind": "headlight scenes"}).encode(), "holds no answers"),
-        (json.dumps(FILE_HEAD | {"version": 2}).encode(), "another version"),
-        (b" " * (LARGEST_FILE + 1), "1,000,001 bytes"),
+        (json.dumps(FILE_KIND.head | {"version": 2}).encode(), "another version"),
+        (b" " * (FILE_KIND.largest + 1), "1,000,001 bytes"),
         *(
-            (json.dumps(FILE_HEAD | {"answers": [], "read": []} | changed).encode(), why)
+            (json.dumps(FILE_KIND.head | {"answers": [], "read": []} | changed).encode(), why)
             for changed, why in (
                 ({"answers": None}, "'answers'"),
                 ({"answers": [1]}, "'answers'"),
@@ -82,5 +81,5 @@ ENTRY = {"lesson": "a", "question": "b", "model": "m", "sentence": "s", "answer"
     ],
 )
 def test_what_is_no_such_file_is_refused(content: bytes, why: str) -> None:
-    with pytest.raises(ProgressError, match=why):
+    with pytest.raises(SavedDataError, match=why):
         read_progress(content)

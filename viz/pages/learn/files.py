@@ -11,9 +11,8 @@ from viz.lessons.notebook import notebook
 from viz.lessons.parts import Lesson
 from viz.lessons.progress import (
     FILE,
-    LARGEST_FILE,
+    FILE_KIND,
     Progress,
-    ProgressError,
     read_progress,
     write_progress,
 )
@@ -22,6 +21,7 @@ from viz.lessons.worksheet import worksheet
 from viz.pages.learn.session import progress
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.saved_file import save_button
+from viz.saved_data import SavedDataError
 from viz.session import current_choice, use_next
 from viz.text_session import WORDS, use_sentence
 
@@ -83,7 +83,7 @@ def _open_file() -> None:
     file = st.file_uploader(
         "Open a file of answers",
         type=["json"],
-        max_upload_size=-(-LARGEST_FILE // 1_000_000),
+        max_upload_size=-(-FILE_KIND.largest // 1_000_000),
         key=f"answers_file_{uploads}",
         help=UPLOAD_NOTE,
     )
@@ -91,7 +91,7 @@ def _open_file() -> None:
         return
     try:
         found = read_progress(file.getvalue())
-    except ProgressError as error:
+    except SavedDataError as error:
         refused("This can't be opened.", error)
         return
     st.markdown(

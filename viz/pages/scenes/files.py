@@ -8,7 +8,8 @@ from viz.pages.scenes.saved_page import make_page
 from viz.pages.scenes.session import kept_scenes, put_scenes
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.saved_file import save_button
-from viz.scenes import LARGEST_FILE, MOST_SCENES, Scene, SceneError, read_scenes
+from viz.saved_data import SavedDataError
+from viz.scenes import FILE_KIND, MOST_SCENES, Scene, read_scenes
 
 PAGE = "headlight-scenes.html"
 PAGE_NOTE = (
@@ -51,7 +52,7 @@ def open_file() -> None:
     file = st.file_uploader(
         "Open a file of scenes",
         type=["json"],
-        max_upload_size=-(-LARGEST_FILE // 1_000_000),
+        max_upload_size=-(-FILE_KIND.largest // 1_000_000),
         key=f"scenes_file_{uploads}",
         help="As saved here. Nothing in it is run; your scenes stay until you replace them.",
     )
@@ -59,7 +60,7 @@ def open_file() -> None:
         return
     try:
         found = read_scenes(file.getvalue())
-    except SceneError as error:
+    except SavedDataError as error:
         refused("This can't be opened.", error)
         return
     _offer(found, escaped(file.name))

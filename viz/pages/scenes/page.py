@@ -5,7 +5,7 @@ import streamlit as st
 from viz.components.scene_list import scene_list
 from viz.pages.scenes.files import open_file, save_page
 from viz.pages.scenes.session import kept_scenes, replace_scenes, scene_data
-from viz.scenes import FILE, FILE_HEAD
+from viz.scenes import FILE, FILE_KIND
 from viz.session import current_theme
 
 st.title("Scenes")
@@ -19,7 +19,7 @@ kept = kept_scenes()
 if kept:
     scene_list(
         [scene_data(scene) for scene in kept],
-        file={"name": FILE, "head": FILE_HEAD},
+        file={"name": FILE, "head": FILE_KIND.head},
         colors=current_theme(),
         key="scene_list",
         on_change=replace_scenes,
