@@ -48,9 +48,8 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     box.press("Enter")
     expect(page.get_by_text(f"shown: {asked}", exact=True)).to_be_attached()
     view = page.locator(".hl:not(.earlier)")
-    expect(
-        view.locator("svg, canvas, table, [role=list], [role=listbox], [role=group]").first
-    ).to_be_visible()
+    drawn = "svg, canvas, [role=list], [role=listbox], .board table, .board [role=group]"
+    expect(view.locator(drawn).first).to_be_visible()
     settle(page)
     return view
 

@@ -32,7 +32,9 @@ export class Step {
     const names = Object.keys(terms);
     if (!names.length) return;
     const parts = this.box.ariaLabel?.split(new RegExp(`\\b(${names.join("|")})\\b`)) ?? [];
-    const nodes = parts.map((part) => (Object.hasOwn(terms, part) ? h("a", { ...terms[part] }, part) : part));
+    const isFirst = (/** @type {string} */ part, /** @type {number} */ at) =>
+      Object.hasOwn(terms, part) && parts.indexOf(part) === at;
+    const nodes = parts.map((part, at) => (isFirst(part, at) ? h("a", { ...terms[part] }, part) : part));
     this.heading.replaceChildren(h("span", {}, ...nodes));
   }
 
