@@ -37,6 +37,10 @@ CALLS: dict[str, Callable[[headlight.Run], go.Figure]] = {
     "plot_layer": lambda run: headlight.plot_layer(run, run.attentions[-1], 1, measure="masked"),
     "plot_all_heads": lambda run: headlight.plot_all_heads(run, run.attentions[0], measure="scores"),
     "plot_dot_product": lambda run: headlight.plot_dot_product(run, run.attentions[0], 1, 2, 3, 1),
+    "plot_changes": lambda run: headlight.plot_changes(run, run),
+    "plot_tensors": lambda run: headlight.plot_tensors(
+        {"one": run, "other": run}, f"{stack_of(run)}.layers.1.resid_post"
+    ),
     "plot_batch": lambda run: headlight.plot_batch(run, stack_of(run)),
     "plot_mask": lambda run: headlight.plot_mask(run, run.attentions[0], "causal"),
     "plot_softmax": lambda run: headlight.plot_softmax(run, run.attentions[0], 1, 2, 3),
@@ -105,7 +109,9 @@ def test_every_figure_has_a_plot() -> None:
     }
     used = {
         node.attr if isinstance(node, ast.Attribute) else node.id
-        for path in (ROOT / "headlight" / "plots").glob("*.py")
+        # Those of the lessons are drawn by `headlight.lesson(...).show(...)`.
+        for folder in ("headlight/plots", "viz/lessons")
+        for path in (ROOT / folder).glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name)
     }

@@ -22,6 +22,30 @@ STAGES = (
 """How the paths of the tensors end that are compared: one or more for each module."""
 PARTED = 1e-3
 """A larger change is none of rounding: sums in another order change a run by some 1e-6."""
+MODULES = {
+    "src_embedding": "source embedding",
+    "tgt_embedding": "target embedding",
+    "self_attn": "self-attention",
+    "cross_attn": "cross-attention",
+    "feed_forward": "feed-forward",
+    "self_attn_norm": "norm of self-attention",
+    "cross_attn_norm": "norm of cross-attention",
+    "feed_forward_norm": "norm of feed-forward",
+    "final_norm": "final norm",
+    "q_norm": "norm of the queries",
+    "k_norm": "norm of the keys",
+    "norm": "norm",
+    "generator_transform": "generator",
+}
+"""Modules by their names in a path."""
+TENSORS = {
+    "tokens": "embeddings of the tokens",
+    "positions": "positional encoding",
+    "weights": "weights",
+    "out": "output",
+    "result": "output",
+}
+"""Tensors by theirs."""
 
 
 @dataclass(frozen=True)
@@ -79,3 +103,21 @@ def head_changes(sound: Trace, broken: Trace) -> list[Change]:
 def first_parted(found: list[Change]) -> Change | None:
     """The first stage of two runs that differs; None where none does."""
     return next((change for change in found if change.size > PARTED), None)
+
+
+def in_words(path: str, head: int | None = None) -> str:
+    """The path of a tensor in words: "encoder, layer 0, self-attention, head 2: weights"."""
+    *modules, tensor = path.split(".")
+    parts = [f"layer {part}" if part.isdecimal() else MODULES.get(part, part) for part in modules]
+    place = ", ".join(part for part in parts if part != "layers")
+    if head is not None:
+        place += f", head {head}"
+    return f"{place}: {TENSORS.get(tensor, tensor)}" if place else tensor
+
+
+def part_of(path: str) -> str:
+    """The part of the model that a stage belongs to, for the axis."""
+    stack, *rest = path.split(".")
+    if rest and rest[0] == "layers":
+        return f"{stack} {rest[1]}"
+    return {"src_embedding": "source", "tgt_embedding": "target"}.get(stack, "end")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from transformer.analysis.changes import first_parted
+from transformer.analysis.changes import first_parted, in_words
 from transformer.analysis.mistakes import MISTAKES
 from transformer.analysis.mistakes.drawing import drawn, guessable
 from transformer.analysis.mistakes.mistake import Level, Mistake
@@ -20,7 +20,6 @@ from viz.pages.lab.picking import open_mistake
 from viz.pages.lab.pictures import (
     compared,
     first_changed,
-    in_words,
     most_changed,
     pictures,
     stage_figure,

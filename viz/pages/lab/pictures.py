@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.changes import Change, changes, first_parted
+from transformer.analysis.changes import Change, changes, first_parted, in_words, part_of
 from transformer.analysis.mistakes.mistake import Broken, Picture, Reading
 from transformer.analysis.norms import norm_tokens
 from transformer.model.trace import Trace
@@ -20,30 +20,6 @@ from viz.session import current_theme
 from viz.theme import color_range
 from viz.widgets import in_a_row, pick_button
 
-MODULES = {
-    "src_embedding": "source embedding",
-    "tgt_embedding": "target embedding",
-    "self_attn": "self-attention",
-    "cross_attn": "cross-attention",
-    "feed_forward": "feed-forward",
-    "self_attn_norm": "norm of self-attention",
-    "cross_attn_norm": "norm of cross-attention",
-    "feed_forward_norm": "norm of feed-forward",
-    "final_norm": "final norm",
-    "q_norm": "norm of the queries",
-    "k_norm": "norm of the keys",
-    "norm": "norm",
-    "generator_transform": "generator",
-}
-"""Modules by their names in a path."""
-TENSORS = {
-    "tokens": "embeddings of the tokens",
-    "positions": "positional encoding",
-    "weights": "weights",
-    "out": "output",
-    "result": "output",
-}
-"""Tensors by theirs."""
 SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
 """How the paths end of what is drawn where it changes most."""
 HEADINGS = ("sound", "broken")
@@ -56,16 +32,6 @@ MOST, FIRST = "most", "first"
 WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
 
 
-def in_words(path: str, head: int | None = None) -> str:
-    """The path of a tensor in words: "encoder, layer 0, self-attention, head 2: weights"."""
-    *modules, tensor = path.split(".")
-    parts = [f"layer {part}" if part.isdecimal() else MODULES.get(part, part) for part in modules]
-    place = ", ".join(part for part in parts if part != "layers")
-    if head is not None:
-        place += f", head {head}"
-    return f"{place}: {TENSORS.get(tensor, tensor)}" if place else tensor
-
-
 def stage_figure(broke: Broke) -> None:
     """Draw how far each stage is from the sound one."""
     found = broke.changes
@@ -73,7 +39,7 @@ def stage_figure(broke: Broke) -> None:
         change_by_stage(
             np.array([change.size for change in found]),
             [in_words(change.path) for change in found],
-            [_part(change.path) for change in found],
+            [part_of(change.path) for change in found],
             theme=current_theme(),
         ),
         name="change-by-stage",
@@ -171,14 +137,6 @@ def _attention_tokens(trace: Trace, path: str) -> tuple[Sequence[str], Sequence[
     queries = trace.src_tokens if path.startswith("encoder") else trace.tgt_tokens
     keys = trace.src_tokens if path.startswith("encoder") or "cross_attn" in path else trace.tgt_tokens
     return queries[0], keys[0]
-
-
-def _part(path: str) -> str:
-    """The part of the model that a stage belongs to, for the axis."""
-    stack, *rest = path.split(".")
-    if rest and rest[0] == "layers":
-        return f"{stack} {rest[1]}"
-    return {"src_embedding": "source", "tgt_embedding": "target"}.get(stack, "end")
 
 
 def readings(reading: Reading, *, key: str) -> None:
