@@ -81,7 +81,7 @@ class Shaking:
         page.wait_for_timeout(rng.uniform(0, MOMENT_MILLISECONDS))
         others = [name for name, path in PAGES.items() if path != here]
         title = "Training" if here != TRAINING and rng.random() < 0.5 else rng.choice(others)
-        _click(page.get_by_role("link", name=title, exact=True))
+        _click(page.get_by_test_id("stSidebarNavItems").get_by_role("link", name=title, exact=True))
         if rng.random() < 0.3:
             page.wait_for_timeout(rng.uniform(0, 100))
             self._click_too_late()

@@ -64,6 +64,11 @@ def is_telling(views: Locator) -> bool:
     return told
 
 
+def page_link(page: Page, title: str) -> Locator:
+    """The link to a page in the sidebar: terms of the glossary are links too."""
+    return page.get_by_test_id("stSidebarNavItems").get_by_role("link", name=title, exact=True)
+
+
 def sentence_box(page: Page) -> Locator:
     return page.get_by_role("textbox", name="English sentence")
 

@@ -8,7 +8,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.headlight import settle, visit
+from tests.browser.headlight import page_link, settle, visit
 from tests.support.checkpoints import hostile_file
 from viz.theme import ThemeName, palette
 
@@ -97,7 +97,7 @@ def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
     page, title = kept_page, PAGES[address]
     visit(page, f"{app_url}/{address}")
     expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
-    expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+    expect(page_link(page, title)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Page not found")).to_have_count(0)
     unfold(page)
     check(kept_page)
@@ -110,7 +110,7 @@ def test_nothing_about_kept_scenes_is_out_of_reach(kept_page: Page, app_url: str
         page.get_by_role("textbox", name="Caption of the scene").fill(caption)
         page.get_by_role("button", name="Keep this").click()
         settle(page)
-    page.get_by_role("link", name="Scenes", exact=True).click()
+    page_link(page, "Scenes").click()
     expect(page.get_by_role("heading", name="Scenes", level=1)).to_be_visible()
     settle(page)
     check(page)

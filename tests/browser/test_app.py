@@ -17,6 +17,7 @@ from tests.browser.headlight import (
     expect_picture,
     head_map,
     is_telling,
+    page_link,
     picture,
     sentence_box,
     settle,
@@ -118,7 +119,7 @@ def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None
     type_sentence(page, "the zebra eats apples.")
     expect(source_tokens(page).nth(1)).to_have_text("zebra")
     for title in ("Layer norm", "Masks", "Positions", "Explore"):
-        page.get_by_role("link", name=title).click()
+        page_link(page, title).click()
         expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
         settle(page)
     expect(sentence_box(page)).to_have_value("the zebra eats apples.")

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
-from tests.browser.headlight import ALL_TEXT, settle, visit
+from tests.browser.headlight import ALL_TEXT, page_link, settle, visit
 from tests.support.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
 from transformer.checkpoints.folder import MODELS
 
@@ -73,7 +73,7 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
     press(mine, "Use it on all pages")
     expect(own_model(mine)).to_be_checked()
     for name in ("Explore", "Decode", "Positions", "Masks", "Layer norm"):
-        mine.get_by_role("link", name=name).click()
+        page_link(mine, name).click()
         expect(mine.get_by_role("heading", name=name, level=1)).to_be_visible()
         settle(mine)
         assert mine.get_by_test_id(TROUBLE).all_inner_texts() == [], name
@@ -87,7 +87,7 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
     choose(others, app_url, "Upload")
     upload(others, torch_file(tmp_path / second))
     expect(others.get_by_text(f"Open: {second}")).to_be_visible()
-    mine.get_by_role("link", name="Checkpoint").click()
+    page_link(mine, "Checkpoint").click()
     settle(mine)
     expect(mine.get_by_text(f"Open: {first}")).to_be_visible()
     press(mine, "Close it")
@@ -108,7 +108,7 @@ def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> 
     expect(page.get_by_text("A clean bill")).to_be_visible()
     press(page, "Use it on all pages")
     expect(own_model(page)).to_be_checked()
-    page.get_by_role("link", name="Explore").click()
+    page_link(page, "Explore").click()
     settle(page)
     page.get_by_role("textbox", name="English sentence").fill("I see the cat.")
     page.keyboard.press("Enter")

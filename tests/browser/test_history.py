@@ -13,6 +13,7 @@ from tests.browser.headlight import (
     click_head,
     expect_sentence,
     head_map,
+    page_link,
     sentence_box,
     settle,
     type_sentence,
@@ -27,7 +28,7 @@ def entries(page: Page) -> int:
 
 
 def follow(page: Page, title: str) -> None:
-    page.get_by_role("link", name=title, exact=True).click()
+    page_link(page, title).click()
     expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     settle(page)
 

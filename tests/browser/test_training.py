@@ -10,7 +10,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
-from tests.browser.headlight import attention, expect_other_picture, head_map, picture, settle, visit
+from tests.browser.headlight import (
+    attention,
+    expect_other_picture,
+    head_map,
+    page_link,
+    picture,
+    settle,
+    visit,
+)
 
 PATIENCE_MILLISECONDS = 120_000
 SMALL = "train_layers=1&train_heads=2&train_width=32"
@@ -50,10 +58,10 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
     expect(progress).not_to_have_text(before, timeout=PATIENCE_MILLISECONDS)
     assert workers() - others
 
-    page.get_by_role("link", name="Positions").click()
+    page_link(page, "Positions").click()
     expect(page.get_by_role("heading", name="Positions", level=1)).to_be_visible()
     expect(page.get_by_text("Copy is learning")).to_be_visible()
-    page.get_by_role("link", name="Training").click()
+    page_link(page, "Training").click()
     expect(progress).to_contain_text("It learns", timeout=PATIENCE_MILLISECONDS)
 
     page.get_by_role("button", name="Pause").click()
@@ -71,7 +79,7 @@ def test_another_page_soon_tells_that_the_training_has_ended(page: Page, app_url
     visit(page, f"{app_url}/training?task=Copy&train_steps=200&{SMALL}")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_test_id("stProgress")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
-    page.get_by_role("link", name="Positions").click()
+    page_link(page, "Positions").click()
     expect(page.get_by_role("heading", name="Positions", level=1)).to_be_visible()
     expect(page.get_by_text("Copy has finished learning")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
 
