@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from scripts.browser import wait_until_idle
 from viz.components.shared.client_view import JSON
@@ -42,9 +42,11 @@ MIDDLE_OF_MAP = """
 
 
 def visit(page: Page, address: str) -> None:
-    """Open an address and wait until everything has been drawn, without an exception."""
+    """Open an address and wait until everything has been drawn, without an exception, and the keys work."""
     page.goto(address)
     settle(page)
+    if page.locator(".st-key-page_helpers").count():
+        expect(page.locator("html[data-headlight]")).to_be_attached()
 
 
 def settle(page: Page) -> None:

@@ -83,6 +83,12 @@ class Terms {
     else if (this.shown && !this.shown.matches(":focus")) this.hideSoon();
   }
 
+  /** The Tab key can have scrolled to a term, whose explanation goes along. */
+  onScroll() {
+    if (this.shown?.matches(":focus")) this.place(this.shown);
+    else this.hide();
+  }
+
   /** @param {PointerEvent} event */
   onDown(event) {
     const target = targetOf(event);
@@ -95,6 +101,11 @@ class Terms {
 /** Explain the terms of the document. @param {(lesson: string) => void} open opens a lesson */
 export function explainTerms(open) {
   const terms = new Terms();
+  if (location.hash.startsWith(LINK)) {
+    // Of a click that came before this script did.
+    open(location.hash.slice(LINK.length));
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
   document.addEventListener("pointerover", (event) => terms.onOver(event));
   document.addEventListener("pointerdown", (event) => terms.onDown(event), true);
   document.addEventListener("focusin", (event) => {
@@ -103,7 +114,7 @@ export function explainTerms(open) {
     else terms.hide();
   });
   document.addEventListener("focusout", () => terms.hideSoon());
-  document.addEventListener("scroll", () => terms.hide(), { capture: true, passive: true });
+  document.addEventListener("scroll", () => terms.onScroll(), { capture: true, passive: true });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !terms.shown) return;
     event.stopPropagation();
