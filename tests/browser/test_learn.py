@@ -108,6 +108,9 @@ def test_a_term_is_explained_where_it_stands(page: Page, app_url: str) -> None:
     expect(page.locator(TERM)).not_to_be_visible()
     explained(page, "key").focus()
     expect(page.locator(TERM)).to_contain_text("The vector by which a token is found")
+    # As where the Tab key has scrolled to it.
+    page.evaluate("document.querySelector('main').dispatchEvent(new Event('scroll'))")
+    expect(page.locator(TERM)).to_be_visible()
     heading(page, "3. One head by hand").hover()
     expect(page.locator(TERM)).to_be_visible()
 
