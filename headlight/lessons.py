@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 
 from headlight.widget import AttentionWidget
 from transformer.checkpoints.folder import LoadedModel
-from transformer.checkpoints.random_model import random_model, with_norms
-from transformer.model.config import NormPosition
 from transformer.run import run_sentence
 from viz.lessons import lessons
 from viz.lessons.judging import Verdict, board_values, expected, is_answer, judge
@@ -184,13 +182,7 @@ def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
     """
     if name not in lessons():
         raise ValueError(f"There is no lesson {name!r}: choose one of {', '.join(lessons())}.")
-    device = next(model.model.parameters()).device
-
-    def twin(seed: int, norm_position: NormPosition) -> LoadedModel:
-        config = with_norms(model.model.config, norm_position)
-        return replace(model, name="random", model=random_model(config, seed, device))
-
-    subject = Subject(model, run_sentence(model, text), text, twin)
+    subject = Subject(model, run_sentence(model, text), text)
     if why := lessons()[name].unfit(subject):
         raise ValueError(why)
     return Lesson(name, subject)

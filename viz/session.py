@@ -140,12 +140,6 @@ def _twin(
     return random_model(config, seed, choose_device(device))
 
 
-def random_twin(choice: ModelChoice, seed: int, norm_position: NormPosition | None = None) -> LoadedModel:
-    """A random model of the same configuration and coders, its norms at another place if one is given."""
-    loaded = load_model(choice)
-    return replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
-
-
 def models() -> list[str]:
     """What the model picker offers: the shipped models first, what this user has opened, and `RANDOM`."""
     opened = checkpoint_slot().opened
@@ -240,8 +234,12 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
-    """The same input as in `run_of`, its target forced, in a `random_twin`."""
-    original, twin = run_of(choice, text, target), random_twin(choice, seed, norm_position)
+    """The same input as in `run_of`, its target forced, in a random model of the same configuration.
+
+    Its norms are at another place if one is given.
+    """
+    original, loaded = run_of(choice, text, target), load_model(choice)
+    twin = replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
     return run_cache().get(
         ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )

@@ -153,7 +153,11 @@ def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app
 
 def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(page: Page, app_url: str) -> None:
     held: list[Route] = []
-    page.route("**/page_helpers.js", lambda route: held.append(route))  # noqa: PLW0108 -- Playwright counts
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/page_helpers.js", hold)
     page.goto(f"{app_url}/masks")
     explained(page, "padding").click()
     wait_until(page, lambda: bool(held), "the script was never asked for")

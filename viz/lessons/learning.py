@@ -23,7 +23,7 @@ from viz.lessons.parts import (
     Training,
 )
 from viz.lessons.subject import Subject, quoted
-from viz.lessons.twins import SEED, too_large
+from viz.lessons.twins import random_twin, too_large
 
 FALLBACK = tuple("m7a3k2")
 """The row where the reader's words are too few."""
@@ -86,9 +86,10 @@ def _told(subject: Subject, probabilities: NDArray[np.floating], who: str, name:
 def _before(subject: Subject) -> Shown:
     if why := _no_steps(subject) or too_large(subject, deep=False):
         return Shown(why)
-    twin = subject.twin(SEED, subject.config.norm_position)
-    probabilities = effect_of(twin, subject.run, {}).probabilities.numpy()
-    told = _told(subject, probabilities, "a model with random weights", "before-training")
+    untrained = subject.kept(
+        "before training", lambda: effect_of(random_twin(subject, subject.config), subject.run, {})
+    )
+    told = _told(subject, untrained.probabilities.numpy(), "a model with random weights", "before-training")
     return replace(told, text=f"{told.text} It knows nothing either, but what it prefers by chance differs.")
 
 

@@ -58,7 +58,8 @@ def _reason_where(subject: Subject) -> str:
         f"{best} gets {row.weights[row.first]:.0%} of the attention. Its key answers this head's query "
         f"best: their score is {number(row.scores[row.first], 2)}, the next is "
         f"{number(row.scores[row.second], 2)}, that of {quoted(row.tokens[row.second])}. Nobody told the "
-        "head to look there: W_Q and W_K were learned, together with everything else.\n\n" + _two_ways(row)
+        "head to look there: it follows from the numbers in W_Q and W_K, which begin at random and which "
+        "only training moves.\n\n" + _two_ways(row)
     )
 
 

@@ -307,8 +307,8 @@ LESSON = Lesson(
                     + (
                         "nearly at right angles. So adding costs no width, and loses little."
                         if similarity(subject) < 0.25
-                        else "training has let them share directions here. Adding costs no width, and the "
-                        "layers learn what to read."
+                        else "here they share directions. Adding costs no width, and in training the layers "
+                        "learn what to read."
                     )
                     + " Putting them beside each other would be the same as adding two embeddings of which "
                     "each is zero where the other is not: a special case, which training may choose."

@@ -56,8 +56,8 @@ def _reason_spread(subject: Subject) -> str:
     products, root = _all_products(subject), _root(subject)
     return (
         rf"$\sqrt{{{len(row_of(subject).q)}}} = {root:.2f}$: the variances of unrelated terms add up. The "
-        "products of this run, whose queries and keys were trained and are not unrelated, have a standard "
-        f"deviation of {products.std():.2f}; divided by {root:.2f} it is {products.std() / root:.2f}."
+        "products of this run, whose queries and keys may well be related, have a standard deviation of "
+        f" {products.std():.2f}; divided by {root:.2f} it is {products.std() / root:.2f}."
     )
 
 

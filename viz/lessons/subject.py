@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.checkpoints.folder import LoadedModel
-from transformer.model.config import NormPosition, TransformerConfig
+from transformer.model.config import TransformerConfig
 from transformer.model.trace import Stack
 from transformer.run import Run
 from viz.figures.labels import MAX_LABEL, visible
@@ -29,13 +29,11 @@ class Subject:
         loaded: the model.
         run: of the sentence; its target is the model's own, where it writes one.
         text: the sentence as typed.
-        twin: makes a random model of the same sizes and coders, of a seed and with its norms at a place.
     """
 
     loaded: LoadedModel
     run: Run
     text: str
-    twin: Callable[[int, NormPosition], LoadedModel]
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
-
 from transformer.analysis.parts import parts_of, total
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.model.config import NormPosition, TransformerConfig
-from transformer.model.transformer import Transformer
 from viz.lessons.subject import Subject
 
 SEED = 0
@@ -19,11 +17,15 @@ MOST_PARAMETERS = 100_000_000
 """Larger models would fill the server's memory."""
 
 
+def random_twin(subject: Subject, config: TransformerConfig) -> LoadedModel:
+    """A random model with the reader's coders, of any sizes and on the same device."""
+    device = next(subject.loaded.model.parameters()).device
+    return replace(subject.loaded, model=random_model(config, SEED, device))
+
+
 def deep_twin(subject: Subject, place: NormPosition) -> LoadedModel:
-    """A random model as wide as the reader's, with `DEPTH` layers a stack and norms at a place."""
-    config, device = _deep(subject.config, place), next(subject.loaded.model.parameters()).device
-    model = Transformer(config, torch.Generator().manual_seed(SEED)).to(device)
-    return replace(subject.loaded, model=freeze(model))
+    """One as wide as the reader's, with `DEPTH` layers per stack and norms at a place."""
+    return random_twin(subject, _deep(subject.config, place))
 
 
 def too_large(subject: Subject, *, deep: bool) -> str:
@@ -38,11 +40,8 @@ def too_large(subject: Subject, *, deep: bool) -> str:
 
 
 def _deep(config: TransformerConfig, place: NormPosition) -> TransformerConfig:
-    """Pre-norm gets the final norm that its sum needs."""
     return replace(
-        config,
-        norm_position=place,
-        final_norm=place == "pre",
+        with_norms(config, place),
         n_encoder_layers=DEPTH if config.n_encoder_layers else 0,
         n_decoder_layers=DEPTH if config.n_decoder_layers else 0,
     )

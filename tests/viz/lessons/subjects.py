@@ -7,13 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import torch
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.checkpoints.folder import LoadedModel, freeze, open_model
-from transformer.model.config import NormPosition
-from transformer.model.transformer import Transformer
+from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.run import run_sentence
 from viz.lessons import lessons
 from viz.lessons.judging import board_values
@@ -48,13 +45,8 @@ SMALL: dict[str, Callable[[], LoadedModel]] = {**KINDS, "words": tiny_model, "su
 
 
 def subject_of(loaded: LoadedModel, text: str) -> Subject:
-    """What the lessons are about, with random twins as the page makes them."""
-
-    def twin(seed: int, place: NormPosition) -> LoadedModel:
-        config = replace(loaded.model.config, norm_position=place, final_norm=place == "pre")
-        return replace(loaded, model=freeze(Transformer(config, torch.Generator().manual_seed(seed))))
-
-    return Subject(loaded, run_sentence(loaded, text), text, twin)
+    """What the lessons are about."""
+    return Subject(loaded, run_sentence(loaded, text), text)
 
 
 @cache

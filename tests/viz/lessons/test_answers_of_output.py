@@ -208,5 +208,5 @@ def test_which_token_matters(case: Case) -> None:
 
 
 def test_the_reader_s_own_symbols_are_used_where_there_are_enough(case: Case) -> None:
-    few = Subject(case.subject.loaded, case.subject.run, "hi there", case.subject.twin)
+    few = Subject(case.subject.loaded, case.subject.run, "hi there")
     assert learning.symbols_of(few) == learning.FALLBACK

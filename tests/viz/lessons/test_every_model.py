@@ -10,8 +10,10 @@ import pytest
 from tests.pages.app import HOSTILE
 from tests.viz.lessons.subjects import SENTENCES, SMALL, everything_of, subject, subject_of
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.random_model import with_norms
 from viz.lessons import lessons
 from viz.lessons.subject import Subject
+from viz.lessons.twins import random_twin
 
 LESSONS = lessons()
 TYPED = {
@@ -70,7 +72,7 @@ def test_all_of_a_lesson_is_made_on_the_large_model(name: str) -> None:
 @pytest.mark.parametrize("name", LESSONS)
 def test_all_of_a_lesson_is_made_on_random_weights(name: str) -> None:
     trained = subject("toy-en-it", SENTENCES[0])
-    assert check(name, subject_of(trained.twin(0, "post"), SENTENCES[0]))
+    assert check(name, subject_of(random_twin(trained, with_norms(trained.config, "post")), SENTENCES[0]))
 
 
 def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:

@@ -14,7 +14,7 @@ from viz.lessons.parts import Lesson, Question
 from viz.lessons.progress import Given, Progress
 from viz.lessons.subject import Subject
 from viz.page_titles import PAGES
-from viz.session import ModelChoice, current_choice, current_model, random_twin
+from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
@@ -27,7 +27,7 @@ def subject_of(run: Run) -> Subject:
     choice, (text, _) = current_choice(), current_texts()
     kept: tuple[Any, Subject] | None = st.session_state.get(_SUBJECT)
     if kept is None or kept[0] != (choice, text):
-        subject = Subject(current_model(), run, text, lambda seed, place: random_twin(choice, seed, place))
+        subject = Subject(current_model(), run, text)
         kept = ((choice, text), subject)
         st.session_state[_SUBJECT] = kept
     return kept[1]
