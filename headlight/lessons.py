@@ -12,8 +12,8 @@ from headlight.widget import AttentionWidget
 from transformer.checkpoints.folder import LoadedModel
 from transformer.run import run_sentence
 from viz.lessons import lessons
-from viz.lessons.judging import Verdict, board_values, expected, is_answer, judge
-from viz.lessons.parts import (
+from viz.lessons.format.judging import Verdict, board_values, expected, is_answer, judge
+from viz.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     Contrast,
@@ -30,7 +30,7 @@ from viz.lessons.parts import (
     said,
     seen,
 )
-from viz.lessons.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject, quoted, table
 from viz.theme import palette
 from viz.viewer.held_run import hold
 

@@ -9,7 +9,7 @@ import headlight
 from headlight.lessons import Checked, Lesson
 from headlight.widget import AttentionWidget
 from viz.lessons import lessons
-from viz.lessons.parts import Dial
+from viz.lessons.format.parts import Dial
 
 TEXT = "Yesterday I saw a black cat."
 

@@ -32,7 +32,7 @@ def test_no_two_terms_are_written_alike() -> None:
 
 
 def test_every_term_stands_on_some_page() -> None:
-    files = [*(PRODUCT / "lessons").glob("*.py"), *(PRODUCT / "pages").rglob("*.py")]
+    files = [*(PRODUCT / "lessons").rglob("*.py"), *(PRODUCT / "pages").rglob("*.py")]
     prose = [
         node.value
         for file in files

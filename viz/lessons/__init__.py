@@ -1,4 +1,4 @@
-"""The lessons, a file each: whatever module of this folder has a LESSON is one, ordered by their numbers."""
+"""The lessons, a file each: every module of this folder is one, ordered by their numbers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from viz.lessons.parts import Lesson
+from viz.lessons.format.parts import Lesson
 
 
 @cache
 def lessons() -> Mapping[str, Lesson]:
     """All lessons by the names of their files, with dashes for underscores; in the order of their numbers."""
-    modules = {
-        module.name.replace("_", "-"): import_module(f"{__name__}.{module.name}")
+    found = {
+        module.name.replace("_", "-"): import_module(f"{__name__}.{module.name}").LESSON
         for module in iter_modules(__path__)
+        if not module.ispkg
     }
-    found = {name: module.LESSON for name, module in modules.items() if hasattr(module, "LESSON")}
     return dict(sorted(found.items(), key=lambda item: item[1].number))

@@ -11,7 +11,8 @@ from transformer.analysis.attention_maps import attention_maps
 from transformer.decoding.greedy import next_token_probabilities
 from transformer.run import Run
 from viz.figures.bars import token_bars
-from viz.lessons.parts import (
+from viz.lessons.computed.written import changes_by_last, forced_wrong, later_probabilities, written_of
+from viz.lessons.format.parts import (
     ChoiceQuestion,
     Contrast,
     Figure,
@@ -23,8 +24,7 @@ from viz.lessons.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.subject import Subject, quoted, table
-from viz.lessons.written import changes_by_last, forced_wrong, later_probabilities, written_of
+from viz.lessons.format.subject import Subject, quoted, table
 
 
 def writers(subject: Subject) -> list[float]:

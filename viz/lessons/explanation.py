@@ -10,7 +10,7 @@ from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_maps
 from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.numbers import number
-from viz.lessons.ablation import (
+from viz.lessons.computed.ablation import (
     costliest,
     head_losses,
     key_losses,
@@ -21,7 +21,7 @@ from viz.lessons.ablation import (
     sharpest,
     sharpest_loss,
 )
-from viz.lessons.parts import (
+from viz.lessons.format.parts import (
     CellQuestion,
     Contrast,
     Figure,
@@ -32,7 +32,7 @@ from viz.lessons.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.format.subject import Subject, quoted
 from viz.theme import Theme
 
 

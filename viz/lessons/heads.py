@@ -16,8 +16,8 @@ from transformer.analysis.attention_maps import (
     closed_cells,
 )
 from viz.figures.attention import attention_grid, attention_heatmap
-from viz.lessons.habits import HABITS, Head, clearest_of, habits_of, rows_with
-from viz.lessons.parts import (
+from viz.lessons.computed.habits import HABITS, Head, clearest_of, habits_of, rows_with
+from viz.lessons.format.parts import (
     CellQuestion,
     Contrast,
     Figure,
@@ -29,7 +29,7 @@ from viz.lessons.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.format.subject import Subject, quoted
 from viz.theme import Theme
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from transformer.analysis.edited import effect_of
 from transformer.data.tasks.symbols import REVERSE, SYMBOLS
 from viz.figures.bars import token_bars
-from viz.lessons.parts import (
+from viz.lessons.computed.twins import random_twin, too_large
+from viz.lessons.format.parts import (
     Contrast,
     Figure,
     Lesson,
@@ -22,8 +23,7 @@ from viz.lessons.parts import (
     TokenQuestion,
     Training,
 )
-from viz.lessons.subject import Subject, quoted
-from viz.lessons.twins import random_twin, too_large
+from viz.lessons.format.subject import Subject, quoted
 
 FALLBACK = tuple("m7a3k2")
 """The row where the reader's words are too few."""

@@ -21,7 +21,7 @@ from transformer.analysis.edited import edited_records
 from transformer.model.masks import causal_mask
 from viz.figures.masks import mask_matrix, weights_of_row
 from viz.figures.numbers import number
-from viz.lessons.parts import (
+from viz.lessons.format.parts import (
     CellQuestion,
     Contrast,
     Dial,
@@ -32,7 +32,7 @@ from viz.lessons.parts import (
     Shown,
     Step,
 )
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.format.subject import Subject, quoted
 
 PADDING = 5
 """Tokens that follow the sentence in the lesson's batch."""

@@ -17,9 +17,18 @@ from transformer.run import run_again
 from viz.figures.bars import token_bars
 from viz.figures.norms import growth
 from viz.figures.numbers import number
-from viz.lessons.parts import CellQuestion, Contrast, Figure, Lesson, NumberQuestion, Onward, Shown, Step
-from viz.lessons.subject import Subject
-from viz.lessons.twins import DEPTH, deep_twin, too_large
+from viz.lessons.computed.twins import DEPTH, deep_twin, too_large
+from viz.lessons.format.parts import (
+    CellQuestion,
+    Contrast,
+    Figure,
+    Lesson,
+    NumberQuestion,
+    Onward,
+    Shown,
+    Step,
+)
+from viz.lessons.format.subject import Subject
 from viz.theme import Theme
 
 PLACES: tuple[NormPosition, NormPosition] = ("pre", "post")

@@ -9,7 +9,9 @@ import numpy as np
 
 from transformer.analysis.attention_maps import MODULES
 from viz.figures.numbers import number
-from viz.lessons.parts import (
+from viz.lessons.computed.row import Row, row_of
+from viz.lessons.computed.row_pictures import all_rows, row_bars, score_terms
+from viz.lessons.format.parts import (
     Contrast,
     Figure,
     Lesson,
@@ -21,9 +23,7 @@ from viz.lessons.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.row import Row, row_of
-from viz.lessons.row_pictures import all_rows, row_bars, score_terms
-from viz.lessons.subject import Subject, in_sum, quoted, table
+from viz.lessons.format.subject import Subject, in_sum, quoted, table
 
 WITHIN, SHARE = 0.02, 0.05
 """How exact is what one computes by hand of rounded numbers."""

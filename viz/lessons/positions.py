@@ -15,9 +15,18 @@ from transformer.run import Run, force, read
 from viz.figures.bars import token_bars
 from viz.figures.numbers import number
 from viz.figures.positions import encoding_map
-from viz.lessons.judging import EQUAL
-from viz.lessons.parts import Contrast, Figure, Lesson, NumberQuestion, Onward, Shown, Step, TokenQuestion
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.format.judging import EQUAL
+from viz.lessons.format.parts import (
+    Contrast,
+    Figure,
+    Lesson,
+    NumberQuestion,
+    Onward,
+    Shown,
+    Step,
+    TokenQuestion,
+)
+from viz.lessons.format.subject import Subject, quoted
 
 ADDED = ("sinusoidal", "learned")
 """Positions that are added to the embeddings."""

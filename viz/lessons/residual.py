@@ -17,8 +17,17 @@ from transformer.analysis.residual import stream_lengths
 from transformer.model.trace import NormRecord, Stack
 from viz.figures.norms import growth, value_distribution
 from viz.figures.numbers import number
-from viz.lessons.parts import CellQuestion, Contrast, Figure, Lesson, NumberQuestion, Onward, Shown, Step
-from viz.lessons.subject import Subject, in_sum, quoted
+from viz.lessons.format.parts import (
+    CellQuestion,
+    Contrast,
+    Figure,
+    Lesson,
+    NumberQuestion,
+    Onward,
+    Shown,
+    Step,
+)
+from viz.lessons.format.subject import Subject, in_sum, quoted
 from viz.theme import Theme
 
 SUBLAYERS = {

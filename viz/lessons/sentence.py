@@ -14,7 +14,7 @@ from transformer.run import draw_target, search
 from viz.figures.bars import token_bars
 from viz.figures.decoding import next_words
 from viz.figures.numbers import number
-from viz.lessons.parts import (
+from viz.lessons.format.parts import (
     ChoiceQuestion,
     Contrast,
     Dial,
@@ -26,7 +26,7 @@ from viz.lessons.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject, quoted, table
 from viz.theme import Theme
 
 BEAM_SIZE = 4

@@ -13,7 +13,7 @@ from transformer.text.coder import Coder
 from viz.figures.bars import token_bars
 from viz.figures.embeddings import embedding_map
 from viz.figures.numbers import number
-from viz.lessons.parts import (
+from viz.lessons.format.parts import (
     Contrast,
     Figure,
     Lesson,
@@ -23,7 +23,7 @@ from viz.lessons.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject, quoted, table
 from viz.theme import Theme
 
 N_CANDIDATES = 6

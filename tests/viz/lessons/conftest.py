@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tests.viz.lessons.by_hand import ByHand, Changed
 from tests.viz.lessons.subjects import SENTENCES, SHIPPED, subject
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 
 
 class Case(NamedTuple):

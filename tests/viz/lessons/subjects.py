@@ -13,8 +13,8 @@ from tests.support.models import tiny_model, tiny_subword_model
 from transformer.checkpoints.folder import LoadedModel, open_model
 from transformer.run import run_sentence
 from viz.lessons import lessons
-from viz.lessons.judging import board_values
-from viz.lessons.parts import (
+from viz.lessons.format.judging import board_values
+from viz.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     Contrast,
@@ -33,7 +33,7 @@ from viz.lessons.parts import (
     said,
     seen,
 )
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 from viz.theme import palette
 from viz.viewer.choice import first_choice, read_choice
 from viz.viewer.held_run import hold

@@ -10,10 +10,10 @@ import pytest
 from tests.viz.lessons.conftest import Case
 from tests.viz.lessons.subjects import SMALL, question_of, subject_of
 from viz.lessons import heads
-from viz.lessons.habits import HABITS
-from viz.lessons.judging import board_values, right_places
-from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
-from viz.lessons.row import row_of
+from viz.lessons.computed.habits import HABITS
+from viz.lessons.computed.row import row_of
+from viz.lessons.format.judging import board_values, right_places
+from viz.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
 
 Q = "encoder.layers.0.self_attn"
 

@@ -10,8 +10,8 @@ from tests.viz.lessons.by_hand import ByHand, Changed, encoding
 from tests.viz.lessons.conftest import Case
 from tests.viz.lessons.subjects import question_of
 from viz.lessons import positions, tokens
-from viz.lessons.judging import board_values, right_places
-from viz.lessons.parts import NumberQuestion, TokenQuestion
+from viz.lessons.format.judging import board_values, right_places
+from viz.lessons.format.parts import NumberQuestion, TokenQuestion
 
 
 def asked(case: Case, lesson: str, name: str) -> NumberQuestion | TokenQuestion:

@@ -11,11 +11,12 @@ import torch
 from tests.viz.lessons.by_hand import ByHand
 from tests.viz.lessons.conftest import Case
 from tests.viz.lessons.subjects import question_of
-from viz.lessons import ablation, learning, sentence, written
+from viz.lessons import learning, sentence
+from viz.lessons.computed import ablation, written
 from viz.lessons.decoder import look_of
-from viz.lessons.judging import board_values, right_places
-from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
-from viz.lessons.subject import Subject
+from viz.lessons.format.judging import board_values, right_places
+from viz.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
+from viz.lessons.format.subject import Subject
 
 EOS = 2
 Asked = NumberQuestion | ChoiceQuestion

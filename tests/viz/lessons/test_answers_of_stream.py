@@ -11,9 +11,9 @@ from tests.viz.lessons.by_hand import ByHand
 from tests.viz.lessons.conftest import Case
 from tests.viz.lessons.subjects import question_of
 from viz.lessons import masks, norms
-from viz.lessons.judging import board_values, right_places
-from viz.lessons.parts import CellQuestion, NumberQuestion
-from viz.lessons.twins import DEPTH, deep_twin
+from viz.lessons.computed.twins import DEPTH, deep_twin
+from viz.lessons.format.judging import board_values, right_places
+from viz.lessons.format.parts import CellQuestion, NumberQuestion
 
 
 def number(case: Case, lesson: str, name: str) -> float:

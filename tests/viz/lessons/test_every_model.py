@@ -12,8 +12,8 @@ from tests.viz.lessons.subjects import SENTENCES, SMALL, everything_of, subject,
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.random_model import with_norms
 from viz.lessons import lessons
-from viz.lessons.subject import Subject
-from viz.lessons.twins import random_twin
+from viz.lessons.computed.twins import random_twin
+from viz.lessons.format.subject import Subject
 
 LESSONS = lessons()
 TYPED = {

@@ -13,8 +13,8 @@ import pytest
 from tests.viz.lessons.subjects import SENTENCES, SHIPPED, SMALL, everything_of, subject, subject_of
 from tests.viz.lessons.test_sound import check_sound
 from viz.lessons import lessons
-from viz.lessons.judging import solution
-from viz.lessons.parts import Lesson
+from viz.lessons.format.judging import solution
+from viz.lessons.format.parts import Lesson
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "lessons.md"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.viz.lessons.subjects import SENTENCES, subject
-from viz.lessons.judging import is_answer, judge, right_places, solution
-from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion
+from viz.lessons.format.judging import is_answer, judge, right_places, solution
+from viz.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion
 
 OF = subject("toy-en-it", SENTENCES[0])
 

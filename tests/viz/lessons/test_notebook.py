@@ -12,9 +12,9 @@ import pytest
 from headlight.lessons import Checked, Output
 from tests.viz.lessons.subjects import SENTENCES, open_question, subject
 from viz.lessons import lessons
-from viz.lessons.judging import solution
-from viz.lessons.notebook import notebook
-from viz.lessons.parts import NumberQuestion
+from viz.lessons.files.notebook import notebook
+from viz.lessons.format.judging import solution
+from viz.lessons.format.parts import NumberQuestion
 
 LESSONS = lessons()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz.lessons.progress import (
+from viz.lessons.files.progress import (
     FILE_KIND,
     MOST,
     Given,

@@ -9,8 +9,8 @@ import pytest
 
 from tests.viz.lessons.subjects import SENTENCES, open_question, subject
 from viz.lessons import lessons
-from viz.lessons.judging import is_answer, judge, right_places, solution
-from viz.lessons.parts import (
+from viz.lessons.format.judging import is_answer, judge, right_places, solution
+from viz.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     Figure,

@@ -13,9 +13,9 @@ from tests.viz.lessons.subjects import SENTENCES, open_question, shipped, subjec
 from transformer.errors import SentenceError
 from viz.figures.labels import visible
 from viz.lessons import lessons
-from viz.lessons.judging import solution
-from viz.lessons.parts import CellQuestion, TokenQuestion
-from viz.lessons.worksheet import worksheet
+from viz.lessons.files.worksheet import worksheet
+from viz.lessons.format.judging import solution
+from viz.lessons.format.parts import CellQuestion, TokenQuestion
 
 LESSONS = lessons()
 

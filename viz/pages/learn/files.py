@@ -7,17 +7,17 @@ from collections import Counter
 import streamlit as st
 
 from transformer.checkpoints.folder import shipped_models
-from viz.lessons.notebook import notebook
-from viz.lessons.parts import Lesson
-from viz.lessons.progress import (
+from viz.lessons.files.notebook import notebook
+from viz.lessons.files.progress import (
     FILE,
     FILE_KIND,
     Progress,
     read_progress,
     write_progress,
 )
-from viz.lessons.subject import Subject
-from viz.lessons.worksheet import worksheet
+from viz.lessons.files.worksheet import worksheet
+from viz.lessons.format.parts import Lesson
+from viz.lessons.format.subject import Subject
 from viz.pages.learn.session import progress
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.saved_file import save_button

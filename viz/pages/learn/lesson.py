@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.training.live.choices import live_plan
 from viz.glossary import linked
 from viz.lessons import lessons
-from viz.lessons.parts import (
+from viz.lessons.format.parts import (
     Contrast,
     Dial,
     Figure,
@@ -23,7 +23,7 @@ from viz.lessons.parts import (
     said,
     seen,
 )
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 from viz.pages.learn.files import save_lesson
 from viz.pages.learn.onward import onward_links
 from viz.pages.learn.questions import ask

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.lessons.parts import Onward
-from viz.lessons.subject import Subject
+from viz.lessons.format.parts import Onward
+from viz.lessons.format.subject import Subject
 from viz.page_titles import PAGES
 from viz.pages.shared.attention_view import keep
 from viz.viewer.choice import read_choice

@@ -10,9 +10,16 @@ import streamlit as st
 from viz.components.prediction import Board, Place, prediction
 from viz.figures.labels import visible
 from viz.glossary import linked
-from viz.lessons.judging import Answer, Verdict, board_values, judge, right_places, solution
-from viz.lessons.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion, said
-from viz.lessons.subject import Subject
+from viz.lessons.format.judging import Answer, Verdict, board_values, judge, right_places, solution
+from viz.lessons.format.parts import (
+    CellQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    Question,
+    TokenQuestion,
+    said,
+)
+from viz.lessons.format.subject import Subject
 from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer, show_answer
 from viz.session import current_theme
 

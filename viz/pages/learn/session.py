@@ -9,10 +9,10 @@ import streamlit as st
 from transformer.run import Run
 from viz.address import remember
 from viz.lessons import lessons
-from viz.lessons.judging import Answer, is_answer
-from viz.lessons.parts import Lesson, Question
-from viz.lessons.progress import Given, Progress
-from viz.lessons.subject import Subject
+from viz.lessons.files.progress import Given, Progress
+from viz.lessons.format.judging import Answer, is_answer
+from viz.lessons.format.parts import Lesson, Question
+from viz.lessons.format.subject import Subject
 from viz.page_titles import PAGES
 from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts

@@ -13,8 +13,8 @@ from torch import Tensor
 from transformer.analysis.attention_maps import MODULES, Attention, attention_maps, attentions
 from transformer.analysis.edited import edited_records, effect_of
 from transformer.model.trace import Edit
-from viz.lessons.subject import Subject
-from viz.lessons.written import written_of
+from viz.lessons.computed.written import written_of
+from viz.lessons.format.subject import Subject
 
 MOST_HEADS = 64
 """More are not switched off one by one: each takes a run of the whole model. The last layers are."""

@@ -15,7 +15,7 @@ from transformer.analysis.attention_maps import (
     attention_record,
     attentions,
 )
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 
 Array = NDArray[np.float32]
 

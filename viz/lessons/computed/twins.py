@@ -8,7 +8,7 @@ from transformer.analysis.parts import parts_of, total
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.model.config import NormPosition, TransformerConfig
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 
 SEED = 0
 DEPTH = 12

@@ -9,9 +9,9 @@ from transformer.analysis.attention_maps import attention_maps, closed_cells
 from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.dot_product import dot_product_terms
-from viz.lessons.parts import Figure, Shown
-from viz.lessons.row import row_of
-from viz.lessons.subject import Subject
+from viz.lessons.computed.row import row_of
+from viz.lessons.format.parts import Figure, Shown
+from viz.lessons.format.subject import Subject
 from viz.theme import Theme
 
 

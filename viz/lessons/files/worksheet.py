@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from viz.figures.labels import visible
-from viz.lessons.judging import board_values, solution
-from viz.lessons.parts import (
+from viz.lessons.format.judging import board_values, solution
+from viz.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     Lesson,
@@ -24,7 +24,7 @@ from viz.lessons.parts import (
     asked,
     said,
 )
-from viz.lessons.subject import Subject, quoted
+from viz.lessons.format.subject import Subject, quoted
 
 LONGEST = 400
 """Characters of the sentence."""
@@ -59,7 +59,7 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
     if answers:
         parts.append(f'<section class="answers"><h2>Answers</h2><ol>{"".join(answers)}</ol>')
         parts.append(_html(f"**To take away:** {said(lesson.takeaway, subject)}") + "</section>")
-    template = Template((files("viz.lessons") / "worksheet.html").read_text(encoding="utf-8"))
+    template = Template((files("viz.lessons.files") / "worksheet.html").read_text(encoding="utf-8"))
     page = template.substitute(title=escape(title), body="\n".join(parts))
     return page.encode("utf-8", "replace")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from transformer.model_input import padded
 from transformer.run import Run, force
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 
 
 class Written(NamedTuple):

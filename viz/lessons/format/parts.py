@@ -1,6 +1,6 @@
 """What a lesson is made of: prose, questions that the reader answers first, pictures and contrasts.
 
-A lesson is a file of this folder with a `LESSON` in it; docs/lessons.md shows how one is written. Whatever a
+A lesson is a file of viz/lessons with a `LESSON` in it; docs/lessons.md shows how one is written. Whatever a
 question asks is computed from the reader's own run: a lesson holds functions, and no answers.
 """
 
@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from transformer.training.plan import TaskName
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 from viz.theme import Theme
 
 Text: TypeAlias = str | Callable[[Subject], str]

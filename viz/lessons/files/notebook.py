@@ -7,15 +7,15 @@ import math
 from typing import Any
 
 from transformer.checkpoints.folder import shipped_models
-from viz.lessons.judging import expected
-from viz.lessons.parts import (
+from viz.lessons.format.judging import expected
+from viz.lessons.format.parts import (
     Contrast,
     Dial,
     Lesson,
     asked,
     said,
 )
-from viz.lessons.subject import Subject
+from viz.lessons.format.subject import Subject
 
 
 def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:

@@ -1,0 +1,1 @@
+"""What lessons compute of a run, a subject per file."""
