@@ -30,7 +30,8 @@ from viz.lessons.format.parts import (
     said,
     seen,
 )
-from viz.lessons.format.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted, table
 from viz.theme import palette
 from viz.viewer.held_run import hold
 

@@ -46,7 +46,7 @@ IMPORTED_BY = {
 VIZ_ORDER = (
     ("page_titles", "theme", "pooling", "address", "saved_data"),
     ("figures", "components", "scenes"),
-    ("viewer",),
+    ("viewer", "markdown"),
     ("glossary", "lessons"),
     ("stages",),
     ("opened_checkpoint", "run_cache"),

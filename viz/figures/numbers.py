@@ -19,6 +19,12 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", MINUS)
 
 
+def in_sum(value: float) -> str:
+    """A number after a sign of addition, subtraction or multiplication: in brackets where it is negative."""
+    text = number(value)
+    return f"({text})" if text.startswith(MINUS) else text
+
+
 def span(values: NDArray[np.floating], digits: int = 2) -> str:
     """Write what the values span: "0.71 to 0.78", or one number where all are written the same."""
     low, high = number(float(values.min()), digits), number(float(values.max()), digits)

@@ -24,7 +24,8 @@ from viz.lessons.format.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.format.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted, table
 
 
 def writers(subject: Subject) -> list[float]:

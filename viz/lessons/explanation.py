@@ -32,7 +32,8 @@ from viz.lessons.format.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 from viz.theme import Theme
 
 

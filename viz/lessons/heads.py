@@ -29,7 +29,8 @@ from viz.lessons.format.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 from viz.theme import Theme
 
 

@@ -23,7 +23,8 @@ from viz.lessons.format.parts import (
     TokenQuestion,
     Training,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 FALLBACK = tuple("m7a3k2")
 """The row where the reader's words are too few."""

@@ -32,7 +32,8 @@ from viz.lessons.format.parts import (
     Shown,
     Step,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 PADDING = 5
 """Tokens that follow the sentence in the lesson's batch."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from transformer.analysis.attention_maps import MODULES
-from viz.figures.numbers import number
+from viz.figures.numbers import in_sum, number
 from viz.lessons.computed.row import Row, row_of
 from viz.lessons.computed.row_pictures import all_rows, row_bars, score_terms
 from viz.lessons.format.parts import (
@@ -23,7 +23,8 @@ from viz.lessons.format.parts import (
     TokenQuestion,
     Viewing,
 )
-from viz.lessons.format.subject import Subject, in_sum, quoted, table
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted, table
 
 WITHIN, SHARE = 0.02, 0.05
 """How exact is what one computes by hand of rounded numbers."""

@@ -26,7 +26,8 @@ from viz.lessons.format.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 ADDED = ("sinusoidal", "learned")
 """Positions that are added to the embeddings."""

@@ -16,7 +16,7 @@ from transformer.analysis.parts import Part, parts_of, total
 from transformer.analysis.residual import stream_lengths
 from transformer.model.trace import NormRecord, Stack
 from viz.figures.norms import growth, value_distribution
-from viz.figures.numbers import number
+from viz.figures.numbers import in_sum, number
 from viz.lessons.format.parts import (
     CellQuestion,
     Contrast,
@@ -27,7 +27,8 @@ from viz.lessons.format.parts import (
     Shown,
     Step,
 )
-from viz.lessons.format.subject import Subject, in_sum, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 from viz.theme import Theme
 
 SUBLAYERS = {

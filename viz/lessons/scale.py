@@ -13,7 +13,8 @@ from viz.figures.numbers import number
 from viz.figures.scale import softmax_by_divisor
 from viz.lessons.computed.row import Row, row_of
 from viz.lessons.format.parts import ChoiceQuestion, Dial, Figure, Lesson, NumberQuestion, Onward, Shown, Step
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
 """Of √d_head, beside 1: what products are divided by on the dial."""

@@ -26,7 +26,8 @@ from viz.lessons.format.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.format.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted, table
 from viz.theme import Theme
 
 BEAM_SIZE = 4

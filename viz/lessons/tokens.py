@@ -23,7 +23,8 @@ from viz.lessons.format.parts import (
     Step,
     TokenQuestion,
 )
-from viz.lessons.format.subject import Subject, quoted, table
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted, table
 from viz.theme import Theme
 
 N_CANDIDATES = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer import run as running
 from transformer.decoding.greedy import DecodingStep, greedy
 from viz.figures.labels import visible
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.source import assigning, calling
 from viz.stages.stage import ALL, Matrix, Operand, Stage
 from viz.stages.way import Way, numbered, words_of

@@ -11,7 +11,7 @@ from transformer.model.feed_forward import FeedForward
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.trace import AttentionName, Stack
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.attention import attention
 from viz.stages.norms import norm_stage
 from viz.stages.source import Lines, assigning, calling, returning, tapping

@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.model.attention import MultiHeadAttention
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.source import calling, tapping
 from viz.stages.source import whole as whole_function
 from viz.stages.stage import ALL, COLUMN, ROW, Axis, Matrix, Operand, Stage

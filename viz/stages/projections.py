@@ -10,7 +10,7 @@ import numpy as np
 from transformer.model.attention import MultiHeadAttention, scaled_dot_product_attention
 from transformer.model.positions import rotate, rotation
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.head import SHAPES, Head
 from viz.stages.norms import norm_stage
 from viz.stages.source import assigning, calling, tapping

@@ -13,7 +13,7 @@ from transformer.model.trace import Stack
 from transformer.model_input import beginning
 from viz.figures.labels import visible
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.norms import norm_stage
 from viz.stages.source import assigning, calling, tapping, whole
 from viz.stages.stage import CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformer.model.attention import masked_softmax, scaled_dot_product_attention
 from transformer.model.positions import RelativeBias
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.head import SHAPES, Head
 from viz.stages.source import Lines, assigning, calling, tapping, whole
 from viz.stages.stage import ALL, CELL, COLUMN, ROW, Array, Matrix, Operand, Stage

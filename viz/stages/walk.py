@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from transformer.analysis.attention_maps import stacks
 from transformer.model.stacks import Decoder, Encoder
 from transformer.model.trace import Stack
 from transformer.model.transformer import Transformer
@@ -32,16 +33,13 @@ def first_row(way: Way) -> int:
 
 
 def _stages(way: Way) -> Iterator[Stage]:
-    for stack, n_layers in (
-        ("encoder", way.config.n_encoder_layers),
-        ("decoder", way.config.n_decoder_layers),
-    ):
-        if n_layers:
-            yield from _through(way, "encoder" if stack == "encoder" else "decoder", n_layers)
+    for stack in stacks(way.run.trace):
+        yield from _through(way, stack)
     yield from writing(way)
 
 
-def _through(way: Way, stack: Stack, n_layers: int) -> Iterator[Stage]:
+def _through(way: Way, stack: Stack) -> Iterator[Stage]:
+    n_layers = way.n_layers(stack)
     yield from reading(way, stack)
     if stack == way.stack:
         if way.layer:

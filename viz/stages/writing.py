@@ -12,7 +12,7 @@ from transformer.model.trace import Stack
 from transformer.model.transformer import GeneratorTransform, Transformer
 from viz.figures.labels import visible
 from viz.figures.numbers import number
-from viz.lessons.format.subject import quoted
+from viz.markdown import quoted
 from viz.stages.choosing import choice, round_again
 from viz.stages.layer import ACTIVATIONS, memory_of, stream
 from viz.stages.norms import norm_stage

@@ -145,7 +145,7 @@ def test_an_address_that_names_no_lesson_shows_the_list() -> None:
 
 def test_a_sentence_too_long_to_look_at_is_refused() -> None:
     app = open_lesson("tokens", text="the cat " * 30)
-    assert "of at most 40 tokens" in "".join(info.value for info in app.info)
+    assert "at most 40 tokens" in "".join(info.value for info in app.info)
 
 
 @pytest.mark.usefixtures("kinds")

@@ -24,7 +24,8 @@ from viz.lessons.format.parts import (
     asked,
     said,
 )
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 LONGEST = 400
 """Characters of the sentence."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from viz.figures.numbers import number
 from viz.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, Question, TokenQuestion
-from viz.lessons.format.subject import Subject, quoted
+from viz.lessons.format.subject import Subject
+from viz.markdown import quoted
 
 Answer: TypeAlias = int | float | list[int]
 """A token or an option by its index, a number, a cell as [row, column]: as JSON has it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -14,11 +13,8 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Stack
 from transformer.run import Run
-from viz.figures.labels import MAX_LABEL, visible
-from viz.figures.numbers import MINUS, number
 
 Value = TypeVar("Value")
-_TICKS = re.compile("`+")
 
 
 @dataclass(frozen=True)
@@ -59,24 +55,3 @@ class Subject:
             self._kept[name] = compute()
         value: Value = self._kept[name]
         return value
-
-
-def in_sum(value: float) -> str:
-    """A number after a sign of addition, subtraction or multiplication: in brackets where it is negative."""
-    text = number(value)
-    return f"({text})" if text.startswith(MINUS) else text
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown: the first column is text, the others are numbers."""
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    # A bar divides cells even in a span of code.
-    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
-
-
-def quoted(text: str, limit: int = MAX_LABEL) -> str:
-    """A token or sentence in Markdown: a span of code, in which nothing is a sign of Markdown's."""
-    shown = visible(text, limit)
-    fence = "`" * (1 + max((len(ticks) for ticks in _TICKS.findall(shown)), default=0))
-    space = " " if "`" in shown else ""
-    return f"{fence}{space}{shown}{space}{fence}"

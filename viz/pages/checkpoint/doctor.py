@@ -7,22 +7,19 @@ import json
 import streamlit as st
 
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examine
-from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis, Finding
+from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
 from transformer.errors import SentenceError
 from viz.address import as_typed
-from viz.components.findings import ListedFinding, findings_list
-from viz.figures.labels import visible
 from viz.pages.checkpoint.session import keep_diagnosis, kept_diagnosis
 from viz.pages.shared.explain import computed_by
+from viz.pages.shared.findings import show_findings
 from viz.pages.shared.literal_text import refused
 from viz.pages.shared.saved_file import save_button
-from viz.session import current_theme
 
 SMALL = 1_000_000_000
 """Bytes of weights up to which they are looked at unasked."""
-_LONGEST = 2_000
 
 
 def doctor(name: str, imported: Imported) -> None:
@@ -49,8 +46,7 @@ def doctor(name: str, imported: Imported) -> None:
             return
         keep_diagnosis(name, text, diagnosis)
     _summary(diagnosis)
-    listed = [_listed(finding) for finding in diagnosis.of(*SEVERITIES)]
-    findings_list(listed, colors=current_theme(), key="findings")
+    show_findings(diagnosis.of(*SEVERITIES), key="findings")
     computed_by(examine)
     save_button(
         "Save everything as JSON",
@@ -87,8 +83,3 @@ def _not_made(diagnosis: Diagnosis) -> str:
     if noted:
         named.append("those of the notes below" if named else "see the notes below")
     return f" Not made: {'; '.join(named)}." if named else ""
-
-
-def _listed(finding: Finding) -> ListedFinding:
-    texts = (finding.title, finding.number, finding.meaning, finding.advice, finding.where)
-    return ListedFinding(finding.severity, *(visible(text, _LONGEST) if text else "" for text in texts))

@@ -7,8 +7,6 @@ import streamlit as st
 from transformer.analysis.doctor.examine import examine_model
 from transformer.analysis.mistakes.mistake import Mistake
 from transformer.run import Run
-from viz.components.findings import ListedFinding, findings_list
-from viz.figures.labels import visible
 from viz.pages.lab.number import symptom_numbers
 from viz.pages.lab.outputs import BROKEN, SOUND, outputs
 from viz.pages.lab.picking import pick_mistake
@@ -16,11 +14,10 @@ from viz.pages.lab.pictures import pictures, stage_figure
 from viz.pages.lab.session import Broke, break_it, new_findings
 from viz.pages.lab.training import leak_section
 from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.findings import show_findings
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.sentence import run_or_warn
-from viz.session import current_model, current_theme
-
-_LONGEST = 2_000
+from viz.session import current_model
 
 
 @st.fragment
@@ -77,23 +74,7 @@ def _doctor(broke: Broke) -> None:
         findings = new_findings(broke)
     if findings:
         st.markdown("Of the broken model, and not of the sound one:")
-        listed = [
-            ListedFinding(
-                finding.severity,
-                *(
-                    visible(text, _LONGEST) if text else ""
-                    for text in (
-                        finding.title,
-                        finding.number,
-                        finding.meaning,
-                        finding.advice,
-                        finding.where,
-                    )
-                ),
-            )
-            for finding in findings
-        ]
-        findings_list(listed, colors=current_theme(), key="lab_findings")
+        show_findings(findings, key="lab_findings")
     else:
         st.markdown(
             "Nothing that it does not say of the sound model too. The weights are the same and the "

@@ -16,13 +16,6 @@ st.markdown(
     "with its own weights and on your sentence, beside the model as it should be."
 )
 mode = pick_mode()
-run = sentence_box(with_target=False)
+run = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
 if run is not None:
-    n = max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
-    if n > MOST_TOKENS:
-        st.info(
-            f"The lab is about sentences that one can look at as a whole, of at most {MOST_TOKENS} tokens; "
-            f"this one has {n}. Type a shorter one."
-        )
-    else:
-        (guess_view if mode == GUESS else mistake_view)(run)
+    (guess_view if mode == GUESS else mistake_view)(run)

@@ -37,16 +37,9 @@ if not name:
     glossary()
     come_back()
 else:
-    run = sentence_box(with_target=False)
+    run = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
     with st.container(horizontal=True):
         st.toggle("Show all answers", key=ALL, bind="query-params", help=ALL_NOTE)
         st.toggle("For a class", key=CLASS, bind="query-params", help=CLASS_NOTE, on_change=_enlarge)
     if run is not None:
-        n = max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
-        if n > MOST_TOKENS:
-            st.info(
-                f"The lessons are about sentences that one can look at as a whole, of at most {MOST_TOKENS} "
-                f"tokens; this one has {n}. Type a shorter one."
-            )
-        else:
-            lesson_view(name, subject_of(run))
+        lesson_view(name, subject_of(run))

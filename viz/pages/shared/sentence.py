@@ -34,10 +34,14 @@ PATIENCE_SECONDS = 0.3
 """A wait longer than this is shown."""
 
 
-def sentence_box(*, with_target: bool = True) -> Run | None:
+def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) -> Run | None:
     """Draw the box, run what is in it, and return the run; without a target box the model writes its own.
 
-    None, with a sentence on the page that says why, if it can't be run.
+    None, with a sentence on the page that says why, if it can't be run, or has too many tokens for the page.
+
+    Args:
+        with_target: whether there is a box for the target.
+        most_tokens: of the source and of the target, of a page on which one looks at all of them at once.
     """
     loaded = current_model()
     if with_target and loaded.model.config.n_decoder_layers:
@@ -50,7 +54,15 @@ def sentence_box(*, with_target: bool = True) -> Run | None:
         source_input(loaded)
     example_pills(examples_of(current_choice().name) or kind_examples(loaded), boxes_of(loaded))
     source, target = current_texts()
-    return _run(source, target if with_target else "")
+    run = _run(source, target if with_target else "")
+    n = 0 if run is None else max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
+    if most_tokens is not None and n > most_tokens:
+        st.info(
+            "This page is for sentences that one can look at as a whole, of source and target at most "
+            f"{most_tokens} tokens each; this one has {n}. Type a shorter one."
+        )
+        return None
+    return run
 
 
 def run_or_warn(compute: Callable[[], Result], waiting: str = "Running the model …") -> Result | None:

@@ -11,13 +11,6 @@ st.title("Step by step")
 st.markdown(
     "The way of your sentence through the model, one stage after the other, in the numbers of this run."
 )
-run = sentence_box()
+run = sentence_box(most_tokens=MOST_TOKENS)
 if run is not None:
-    n = max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
-    if n > MOST_TOKENS:
-        st.info(
-            f"The stages are drawn for sentences of at most {MOST_TOKENS} tokens, source and target each; "
-            f"this one has {n}. Type a shorter one."
-        )
-    else:
-        walk(run)
+    walk(run)

@@ -1,0 +1,25 @@
+"""Text that may hold anything, and tables, in Markdown of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viz.figures.labels import MAX_LABEL, visible
+
+_TICKS = re.compile("`+")
+
+
+def quoted(text: str, limit: int = MAX_LABEL) -> str:
+    """A token or sentence in Markdown: a span of code, in which nothing is a sign of Markdown's."""
+    shown = visible(text, limit)
+    fence = "`" * (1 + max((len(ticks) for ticks in _TICKS.findall(shown)), default=0))
+    space = " " if "`" in shown else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown: the first column is text, the others are numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    # A bar divides cells even in a span of code.
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
