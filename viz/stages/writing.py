@@ -197,9 +197,7 @@ def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
 def log_total(way: Way) -> float:
     """The logarithm of what softmax divides by: of the sum of e^logit over all that may come next."""
     logits = way.record("logits", 0, way.position).astype(np.float64)
-    allowed = np.delete(logits, list(suppressed(way)))
-    top = allowed.max()
-    return float(top + np.log(np.exp(allowed - top).sum()))
+    return float(np.logaddexp.reduce(np.delete(logits, list(suppressed(way)))))
 
 
 def _probabilities(way: Way, ids: NDArray[np.int64]) -> Stage:
