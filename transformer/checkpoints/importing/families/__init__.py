@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face import (
-    bart,
-    bert,
-    distilbert,
-    gpt2,
-    llama,
-    marian,
-    t5,
-)
+from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, llama
+from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,

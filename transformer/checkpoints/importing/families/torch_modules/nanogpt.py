@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
-from transformer.checkpoints.importing.families.hugging_face import gpt2
+from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2
 from transformer.checkpoints.importing.family import Family, StandIn
 from transformer.checkpoints.reading.raw import RawCheckpoint
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_embedding_scale
-from transformer.checkpoints.importing.families.hugging_face._common import note_on_lookalikes
-from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
+from transformer.checkpoints.importing.families.hugging_face.common import note_on_lookalikes
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
     LAYERS_AND_WORDS,
     UNUSED,
     arrange,

@@ -7,7 +7,7 @@ A decoder with norms before the sublayers, learned positions, and linear layers 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     CLASSIFIER,
     classifiers,
     is_for_words,

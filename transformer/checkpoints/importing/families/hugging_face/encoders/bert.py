@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     POSITION_IDS,
     classifiers,
     note_on_lookalikes,

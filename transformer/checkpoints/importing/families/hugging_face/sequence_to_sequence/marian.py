@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import SINUSOIDS, ask_embedding_scale
-from transformer.checkpoints.importing.families.hugging_face._fairseq_layout import (
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
     LAYERS_AND_WORDS,
     UNUSED,
     arrange,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
     put_no_generator,
     read_activation,

@@ -8,7 +8,7 @@ decoder by sqrt(d_model), as its generator is the embedding; 1.1 has a generator
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     ACTIVATIONS,
     ask_usual_activation,
     classifiers,

@@ -11,14 +11,14 @@ import math
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
     is_for_words,
     note_on_lookalikes,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.families.hugging_face._rotary import put_rotary
+from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import put_rotary
 from transformer.checkpoints.importing.family import (
     Family,
     Into,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face._common import (
+from transformer.checkpoints.importing.families.hugging_face.common import (
     POSITION_IDS,
     classifiers,
     read_activation,

@@ -1,0 +1,1 @@
+"""GPT-2, Llama and their kin: decoders alone."""

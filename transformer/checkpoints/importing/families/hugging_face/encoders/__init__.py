@@ -1,0 +1,1 @@
+"""BERT and its kin: encoders alone."""

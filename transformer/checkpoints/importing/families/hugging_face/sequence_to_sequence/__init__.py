@@ -1,0 +1,1 @@
+"""Translators and other models with both stacks."""
