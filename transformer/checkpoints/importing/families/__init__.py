@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.families.torch_modules import (
     nanogpt,
     torch_transformer,
 )
+from transformer.checkpoints.importing.families.tutorials import hkproj
 from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
@@ -28,5 +29,6 @@ FAMILIES: tuple[Family, ...] = (
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
+    hkproj.FAMILY,
     torch_transformer.FAMILY,
 )
