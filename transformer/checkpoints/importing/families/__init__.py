@@ -12,7 +12,15 @@ from transformer.checkpoints.importing.families.torch_modules import (
     nanogpt,
     torch_transformer,
 )
-from transformer.checkpoints.importing.families.tutorials import hkproj
+from transformer.checkpoints.importing.families.tutorials import (
+    bentrevett,
+    gordicaleksa,
+    graykode,
+    hkproj,
+    hyunwoongko,
+    jadore801120,
+    samlynnevans,
+)
 from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
@@ -30,5 +38,11 @@ FAMILIES: tuple[Family, ...] = (
     annotated.FAMILY,
     fused_tutorial.FAMILY,
     hkproj.FAMILY,
+    hyunwoongko.FAMILY,
+    bentrevett.FAMILY,
+    gordicaleksa.FAMILY,
+    samlynnevans.FAMILY,
+    jadore801120.FAMILY,
+    graykode.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -69,7 +69,7 @@ def compared(
     src_length: int = S,
     **answers: Any,
 ) -> Compared:
-    """Import a module and compare it on a padded batch: logits and every attention matrix, at all real tokens.
+    """Compare a module with ours on a padded batch: logits and every attention matrix, at all real tokens.
 
     Args:
         folder: for its file.
