@@ -166,7 +166,7 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(out, in, 1), a convolution over single tokens, -> (out, in), the linear layer that it is; others stay."""
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
     return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
 
 

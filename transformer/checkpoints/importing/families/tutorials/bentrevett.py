@@ -35,8 +35,14 @@ def for_three(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 _ATTENTION: Renames = {
-    **{"fc_q": "w_q", "fc_k": "w_k", "fc_v": "w_v", "fc_o": "w_o"},
-    **{"w_q": "w_q", "w_k": "w_k", "w_v": "w_v", "fc": "w_o"},
+    "fc_q": "w_q",
+    "fc_k": "w_k",
+    "fc_v": "w_v",
+    "fc_o": "w_o",
+    "w_q": "w_q",
+    "w_k": "w_k",
+    "w_v": "w_v",
+    "fc": "w_o",
 }
 _FEED_FORWARD: Renames = {"fc_1": Into(pointwise, "w_1"), "fc_2": Into(pointwise, "w_2")}
 _SUBLAYERS: Renames = {
@@ -105,9 +111,7 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=True,
     )
     if f"{_FIRST}layer_norm.weight" in draft.raw.tensors or f"{_FIRST}ln.weight" in draft.raw.tensors:
-        draft.note(
-            "All sublayers of a layer share one norm: here each has its numbers under a name of its own."
-        )
+        draft.note("All sublayers of a layer share one norm: here each of them shows its numbers as its own.")
     put_outside(draft, pad_id=1)
 
 

@@ -1,12 +1,12 @@
 """graykode/nlp-tutorial, "5-1.Transformer", and the many copies of it that are called wmathor's.
 
-Norms come after the sublayers. In most copies, and in the first versions, they are made anew at each call, so
-that gamma is 1, beta 0 and neither is stored; in the first versions the layer after the heads is made so, too,
-and its numbers were never kept. The feed-forward is made of convolutions over single tokens, in the copies of
-linear layers without biases.
+Norms come after the sublayers. In most copies, and in the first versions, they are made anew at each call,
+so that gamma is 1, beta 0 and neither is stored; in the first versions the layer after the heads is made so,
+too, and its numbers were never kept. The feed-forward is made of convolutions over single tokens, in the
+copies of linear layers without biases.
 
-Positions are a table of sinusoids. Which rows are added to a sentence is written down in the code, for the one
-sentence of the example; copies count from 0, and some look up the row by the word.
+Positions are a table of sinusoids. Which rows are added to a sentence is written down in the code, for the
+one sentence of the example; copies count from 0, and some look up the row by the word.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (length, D): the rows 1, 2, ..., and for the last token, padding there, row 0."""
-    return (tensor.roll(-1, 0)[[*range(len(tensor) - 2), -1]],)
+    """(1 + length, D) -> (max_len, D): the rows 1, 2, ..., and for the last token, padding there, row 0."""
+    return (tensor[[*range(1, len(tensor) - 1), 0]][: config.max_len],)
 
 
 def first_from_last_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (length, D): the last row for the first token, and then 1, 2, ..."""
-    return (tensor[[-1, *range(1, len(tensor) - 1)]],)
+    """(1 + length, D) -> (max_len, D): the last row for the first token, and then 1, 2, ..."""
+    return (tensor[[-1, *range(1, len(tensor) - 1)]][: config.max_len],)
 
 
 _ATTENTION: Renames = {"W_Q": "w_q", "W_K": "w_k", "W_V": "w_v", "linear": "w_o", "fc": "w_o"}
@@ -138,8 +138,8 @@ def _read_positions(draft: ConfigDraft) -> None:
     rows = _ask_rows(draft, [draft.length(name, 0) for name in tables])
     if rows == "word":
         raise CheckpointError(
-            "The table of positions is looked up by the word instead of its place, so the model knows no order, "
-            "which Headlight does not compute: give pos_emb the numbers 0, 1, 2, ... and train again."
+            "The table of positions is looked up by the word and not by its place: the model knows no order. "
+            "Headlight does not compute that: give pos_emb the numbers 0, 1, 2, ... and train again."
         )
     if rows == "from_0":
         ask_positions(draft, tables)

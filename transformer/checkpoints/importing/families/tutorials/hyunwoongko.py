@@ -1,15 +1,19 @@
 """hyunwoongko/transformer: separate projections, norms after the sublayers, sinusoids that are not stored.
 
-The norms of its first versions divide by the unbiased deviation plus eps, later ones by the root of the biased
-variance plus eps. Early copies cut the heads without transposing, so that a head gets other tokens' numbers.
-Both are saved alike: they are asked for.
+The norms of its first versions divide by the unbiased deviation plus eps, later ones by the root of the
+biased variance plus eps. Early copies cut the heads without transposing, so that a head gets other tokens'
+numbers. Neither can be seen in the files: both are asked for.
 """
 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ASSUMED_LENGTH, ask_pad_id, ask_positions
-from transformer.checkpoints.importing.families._questions import put_vocabularies
+from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
+    ask_pad_id,
+    ask_positions,
+    put_vocabularies,
+)
 from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
@@ -107,8 +111,8 @@ def _ask_split(draft: ConfigDraft) -> None:
     )
     if split == "untransposed":
         raise CheckpointError(
-            "Heads that are split without transposing get pieces of other tokens as queries and keys, which "
-            "Headlight does not compute: add .transpose(1, 2), as the current version has it, and train again."
+            "Heads that are split without transposing get pieces of other tokens as queries and keys. "
+            "Headlight does not compute that: add .transpose(1, 2), as the code has today, and train again."
         )
 
 

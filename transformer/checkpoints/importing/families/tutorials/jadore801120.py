@@ -1,10 +1,10 @@
 """jadore801120/attention-is-all-you-need-pytorch, in the versions since 2018.
 
-Today a norm stands after the embeddings, sublayers have their norms after them, and where the generator is the
-embedding's matrix, logits are divided by sqrt(d_model). For a while in 2020 the norms stood before the
-sublayers, and the one outside of the layers after the last layer: it is saved alike. Before 2020 there was none
-outside of the layers, attention had biases, the feed-forward was made of convolutions over single tokens, and
-positions counted from 1.
+Today a norm stands after the embeddings, sublayers have their norms after them, and where the generator is
+the embedding's matrix, logits are divided by sqrt(d_model). For a while in 2020 the norms stood before the
+sublayers, and the one outside of the layers after the last layer: it is saved alike. Before, there was none
+outside of the layers, attention had biases, the feed-forward was made of convolutions over single tokens,
+and positions counted from 1.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def _ask_scale(draft: ConfigDraft) -> None:
         scaled = draft.ask(
             "scale_emb_or_prj",
             "Is something scaled because embedding and generator are one matrix?",
-            "It is an argument of Transformer in this code, and not stored. Versions without it do what the first "
-            "answer says.",
+            "It is an argument of Transformer in this code, and not stored. Versions without it do what the "
+            "first answer says.",
             {
                 "prj": "logits are divided by the square root of d_model (scale_emb_or_prj='prj')",
                 "emb": "embeddings are multiplied by the square root of d_model (scale_emb_or_prj='emb')",

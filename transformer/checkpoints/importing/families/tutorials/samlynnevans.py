@@ -1,5 +1,4 @@
-"""SamLynnEvans/Transformer: norms before the sublayers and after each stack, which divide by the unbiased
-deviation plus eps.
+"""SamLynnEvans/Transformer: norms before the sublayers, by the unbiased deviation, and after each stack.
 
 Its sines and cosines are stored. Their exponents are doubled, and each cosine has one of its own, so they are
 no sinusoids of the paper: the table is used as it is. Copies that corrected them are read, too.
@@ -74,8 +73,8 @@ def read_config(draft: ConfigDraft) -> None:
     put_outside(draft, pad_id=1)
     if draft["positions"] == "learned":
         draft.note(
-            "The table of positions is used as it is stored. This code computes it with the paper's exponents "
-            "doubled, so most of its waves are much longer than the paper's."
+            "The table of positions is used as it is stored: this code doubles the paper's exponents, so "
+            "most of its waves are much longer."
         )
 
 

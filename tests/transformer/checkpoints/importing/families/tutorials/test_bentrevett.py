@@ -100,15 +100,13 @@ class Layer(nn.Module):
             self.add_module(name, nn.LayerNorm(D_MODEL))
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        norms = [
-            self.get_submodule(name) for name in self.version.norms if name in dict(self.named_children())
-        ]
-        attentions = [self.get_submodule(name) for name in self.version.attention[: 1 + self.cross]]
-        norms = norms if len(norms) > len(attentions) else norms * 3
-        x = norms[0](x + attentions[0](x, x, mask))
+        part = self.get_submodule
+        self_attention, cross_attention = self.version.attention
+        first, second, third = self.version.norms
+        x = part(first)(x + part(self_attention)(x, x, mask))
         if self.cross:
-            x = norms[1](x + attentions[1](x, memory, memory_mask))
-        return norms[1 + self.cross](x + self.get_submodule(self.version.feed_forward)(x))
+            x = part(second)(x + part(cross_attention)(x, memory, memory_mask))
+        return part(third)(x + part(self.version.feed_forward)(x))
 
 
 class Stack(nn.Module):

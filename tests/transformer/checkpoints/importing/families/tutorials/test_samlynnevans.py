@@ -148,4 +148,4 @@ def test_parity(tmp_path: Path, positions: str) -> None:
     assert found.report.family == "samlynnevans"
     assert found.asked == ["n_heads", "pad_id"]
     assert (found.model.config.positions, found.model.config.max_len) == (positions, MAX_LEN)
-    assert any("exponents doubled" in note for note in found.report.notes) == (positions == "learned")
+    assert any("doubles" in note for note in found.report.notes) == (positions == "learned")
