@@ -22,6 +22,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     OUTSIDE,
     arranged,
     ask_heads,
+    from_row_1,
     has,
     put_sizes,
     stored_positions,
@@ -38,11 +39,6 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig
-
-
-def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): the rows 1, 2, 3, ..."""
-    return (tensor[1 : config.max_len + 1],)
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
