@@ -117,7 +117,12 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
     Args:
         draft: with d_model.
         tables: names of stored tables of positions.
+
+    Raises:
+        CheckpointError: for a table that is a single row or number.
     """
+    for name in tables:
+        draft.length(name, 1)  # refuses one that has no such axis
     lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
