@@ -5,7 +5,14 @@ from __future__ import annotations
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, llama
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    bart,
+    blenderbot,
+    marian,
+    pegasus,
+    t5,
+    whisper,
+)
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -22,9 +29,12 @@ FAMILIES: tuple[Family, ...] = (
     nanogpt.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
+    whisper.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    pegasus.FAMILY,
+    blenderbot.FAMILY,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
