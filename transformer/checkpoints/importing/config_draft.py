@@ -10,7 +10,13 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import (
+    LAYOUT,
+    Option,
+    Question,
+    Setting,
+    SettingSource,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -22,6 +28,7 @@ TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
 
 HINTS: Mapping[str, tuple[str, ...]] = {
+    LAYOUT: ("model_type",),
     "n_heads": (
         "nhead",
         "n_head",

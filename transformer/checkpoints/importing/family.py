@@ -90,6 +90,12 @@ class Family:
             anything else is looked at.
         arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
         stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
+        kin: what families share whose tensors may have the same names, such as "llama". Where several of them
+            match a checkpoint because no config.json tells which it is, the user is asked: the question is
+            called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
+        trait: what such a family computes differently, in words that follow its label in the question.
+        hinted: whether sizes or numbers make this one likely among its kin; such families are offered first,
+            then those that stand first in FAMILIES.
     """
 
     name: str
@@ -101,6 +107,9 @@ class Family:
     prefixes: tuple[str, ...] = ()
     arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
     stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
+    kin: str = ""
+    trait: str = ""
+    hinted: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, llama
+from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
@@ -29,6 +29,7 @@ FAMILIES: tuple[Family, ...] = (
     nanogpt.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
+    gemma.FAMILY,
     whisper.FAMILY,
     marian.FAMILY,
     bart.BART,
