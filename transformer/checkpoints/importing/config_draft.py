@@ -56,7 +56,7 @@ class ConfigDraft:
 
     Attributes:
         raw: the checkpoint, its tensors under the names that the family knows.
-        config: the checkpoint's own config.json, None without one.
+        config: the checkpoint's own config.json, or what a family finds in its place; None without one.
         answers: of the user, by the names of questions.
         settings: what was filled in, by name.
         questions: that were asked, by name.
@@ -81,7 +81,8 @@ class ConfigDraft:
 
     def told(self, name: str, value: Any, attribute: str) -> Any:
         """Fill in what an attribute of config.json says; after its name there may be more words."""
-        return self.put(name, value, "config", f"config.json: {attribute}")
+        source = "config.json" if self.config is None else self.config.source
+        return self.put(name, value, "config", f"{source}: {attribute}")
 
     def layout(self, why: str, **values: Any) -> None:
         """Fill in what is the same in every model of a family."""

@@ -32,15 +32,18 @@ class Into:
     Args:
         by: what makes ours of it.
         names: ours, with {} for a layer's number, in the order in which `by` gives them.
+        joined: whether it is one of several parts, counted by the last {} of their name; all of them, the
+            rows of each below those of the one before, are what `by` gets. Heads are often stored so.
     """
 
-    def __init__(self, by: Transform, *names: str) -> None:
+    def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
         self.by = by
         self.names = names
+        self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
         """The same with something before and after each name."""
-        return Into(self.by, *(before + name + after for name in self.names))
+        return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
