@@ -6,6 +6,7 @@ from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, llama
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
+from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -20,6 +21,10 @@ FAMILIES: tuple[Family, ...] = (
     bert.ROBERTA,
     distilbert.FAMILY,
     nanogpt.FAMILY,
+    video_lecture.FAMILY,
+    raschka.GPT,
+    raschka.ROTARY,
+    meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
     marian.FAMILY,
