@@ -212,8 +212,9 @@ def _weights(
 def _no_weights(found: list[str], names: set[str]) -> str:
     if {"consolidated.00.pth", "consolidated.01.pth"} <= names:
         return (
-            "holds a model of Meta's cut into parts for several accelerators (consolidated.00.pth, ...), each "
-            "with a piece of every matrix: convert it with transformers' convert_llama_weights_to_hf.py."
+            "holds a model of Meta's cut into parts for several accelerators (consolidated.00.pth, ...), a "
+            "piece of each matrix in every file: convert it first with transformers' "
+            "convert_llama_weights_to_hf.py."
         )
     if found:
         listed = ", ".join(map(shown, found[:5])) + (", ..." if len(found) > 5 else "")

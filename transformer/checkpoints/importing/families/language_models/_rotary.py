@@ -5,7 +5,8 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
 from transformer.errors import CheckpointError, shown
 
-STRETCHES = {1.0: "not at all", 8.0: "8 times (Llama 3.1)", 32.0: "32 times (Llama 3.2)"}
+NORM_EPS = "What is added to the mean square in a norm?"
+_STRETCHES = {1.0: "not at all", 8.0: "8 times (Llama 3.1)", 32.0: "32 times (Llama 3.2)"}
 _TRAINED, _RARE, _OFTEN = 8_192, 1, 4
 _BASES = {10_000.0: "10,000 (Llama 2)", 500_000.0: "500,000 (Llama 3)", 1_000_000.0: "1,000,000 (Qwen 3)"}
 _LENGTHS = (2048, 4096, 8192)
@@ -87,7 +88,7 @@ def ask_stretch(draft: ConfigDraft) -> None:
         "rotary_stretch",
         "How many times are the long wavelengths of the rotary positions stretched?",
         "It is computed and not stored; versions of Llama 3 differ in it.",
-        STRETCHES,
+        _STRETCHES,
         likely=likely,
     )
     put_stretched_range(draft)

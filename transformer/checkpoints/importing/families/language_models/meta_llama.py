@@ -7,8 +7,8 @@ ties the generator to the embedding; Meta's files have both. What neither tells 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_norm_eps
 from transformer.checkpoints.importing.families.language_models._rotary import (
+    NORM_EPS,
     ask_base,
     ask_grouped_heads,
     ask_length,
@@ -76,9 +76,9 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout(why, activation="silu", bias=False, generator_bias=False, embedding_scale=False, pad_id=-1)
     tied = _OUT not in raw.tensors or raw.same_numbers(_OUT, _WORDS)
     draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.number("norm_eps", "norm_eps", (1e-5, 1e-6), NORM_EPS)
     if told is None:
         ask_grouped_heads(draft, _QUERIES, _KEYS)
-        ask_norm_eps(draft, 1e-5, 1e-6)
         shared = draft["n_kv_heads"] < draft["n_heads"]
         ask_base(draft, 500_000.0 if shared and not tied else 10_000.0)
         ask_length(draft)
@@ -97,7 +97,6 @@ def _told(raw: RawCheckpoint) -> ForeignConfig | None:
 def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     n_heads = draft.heads("n_heads")
     put_grouped_heads(draft, n_heads, _QUERIES, _KEYS)
-    draft.told("norm_eps", told.number("norm_eps", 1e-5), "norm_eps")
     draft.told("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
     if told.flag("use_scaled_rope", False):
         if "rope_scaling_factor" in told:
@@ -111,7 +110,8 @@ def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
         ask_length(draft)
     if told.get("moe") or told.get("vision_chunk_size"):
         raise CheckpointError(
-            f"{told.source} describes a model with experts or pictures, which Headlight's model does not have."
+            f"{told.source} describes a model with experts or for pictures: Headlight's model has neither. "
+            "Choose a model for texts alone."
         )
     if told.get("quantization_args"):
         raise CheckpointError(

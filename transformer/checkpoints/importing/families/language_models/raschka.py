@@ -1,4 +1,4 @@
-"""The models of Raschka's book "Build a Large Language Model (From Scratch)" (github.com/rasbt/LLMs-from-scratch).
+"""The models of Raschka's book "Build a Large Language Model (From Scratch)" (rasbt/LLMs-from-scratch).
 
 The book's GPT is GPT-2 with a generator of its own; whether queries, keys and values have biases is a choice.
 The Llama and Qwen 3 that follow in its chapter 5 have the same names of modules, with a gated feed-forward
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_activation, ask_norm_eps
+from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.language_models._rotary import (
+    NORM_EPS,
     ask_base,
     ask_grouped_heads,
     ask_length,
@@ -133,7 +134,7 @@ def read_rotary(draft: ConfigDraft) -> None:
     ask_base(draft, 1_000_000.0 if is_qwen else 500_000.0 if is_third else 10_000.0)
     if is_third:
         ask_stretch(draft)
-    ask_norm_eps(draft, *((1e-6, 1e-5) if is_qwen else (1e-5, 1e-6)))
+    draft.number("norm_eps", "norm_eps", (1e-6, 1e-5) if is_qwen else (1e-5, 1e-6), NORM_EPS)
     ask_length(draft)
 
 

@@ -46,7 +46,7 @@ _HEAD = "blocks.0.sa.heads.0.query"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is the table of tokens under its name, alone (the bigram model) or with layers of heads."""
+    """Whether there is the lecture's table of tokens, alone (its bigram model) or with layers of heads."""
     return _WORDS in raw.tensors and (f"{_HEAD}.weight" in raw.tensors or _is_bigram(raw))
 
 
@@ -76,8 +76,8 @@ def read_config(draft: ConfigDraft) -> None:
     width = draft.ask(
         "scores_divided_by",
         "By the square root of which width are the scores divided?",
-        "It is written in the program and not stored: look for **-0.5 in Head.forward. With the wrong one all "
-        "attention is sharper or flatter than it was trained.",
+        "It is written in the program and not stored: look for **-0.5 in Head.forward. With the wrong one "
+        "all attention is sharper or flatter than it was trained.",
         {
             "head": f"that of a head, {draft['d_head']}: k.shape[-1]**-0.5, as gpt.py has it now",
             "model": f"that of the model, {d_model}: C**-0.5, as in the lecture and its notebook",
