@@ -13,6 +13,7 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
     t5,
     whisper,
 )
+from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -27,6 +28,10 @@ FAMILIES: tuple[Family, ...] = (
     bert.ROBERTA,
     distilbert.FAMILY,
     nanogpt.FAMILY,
+    video_lecture.FAMILY,
+    raschka.GPT,
+    raschka.ROTARY,
+    meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
