@@ -20,6 +20,15 @@ from transformer.checkpoints.importing.families.torch_modules import (
     nanogpt,
     torch_transformer,
 )
+from transformer.checkpoints.importing.families.tutorials import (
+    bentrevett,
+    gordicaleksa,
+    graykode,
+    hkproj,
+    hyunwoongko,
+    jadore801120,
+    samlynnevans,
+)
 from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
@@ -44,5 +53,12 @@ FAMILIES: tuple[Family, ...] = (
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
+    hkproj.FAMILY,
+    hyunwoongko.FAMILY,
+    bentrevett.FAMILY,
+    gordicaleksa.FAMILY,
+    samlynnevans.FAMILY,
+    jadore801120.FAMILY,
+    graykode.FAMILY,
     torch_transformer.FAMILY,
 )
