@@ -7,6 +7,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import gpt
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
+from transformer.checkpoints.importing.families.toolkits import fairseq
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -27,6 +28,7 @@ FAMILIES: tuple[Family, ...] = (
     meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
+    fairseq.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
