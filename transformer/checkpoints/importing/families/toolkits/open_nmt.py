@@ -52,8 +52,12 @@ _DECODER_LAYER: Renames = {
     **inside(_ATTENTION, "context_attn.", "cross_attn."),
     **_FEED_FORWARD,
 }
-_SOURCE, _TARGET = (f"{stack}.embeddings.make_embedding.emb_luts.0.weight" for stack in ("encoder", "decoder"))
-_SOURCE_TABLE, _TARGET_TABLE = (f"{stack}.embeddings.make_embedding.pe.pe" for stack in ("encoder", "decoder"))
+_SOURCE, _TARGET = (
+    f"{stack}.embeddings.make_embedding.emb_luts.0.weight" for stack in ("encoder", "decoder")
+)
+_SOURCE_TABLE, _TARGET_TABLE = (
+    f"{stack}.embeddings.make_embedding.pe.pe" for stack in ("encoder", "decoder")
+)
 
 RENAMES: Renames = {
     _SOURCE: "src_embedding.weight",
@@ -195,7 +199,11 @@ def _read_positions(draft: ConfigDraft) -> None:
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Version 3 may leave out the biases of queries, keys and values alone."""
     has_bias = f"{_LAYER}.self_attn.linear_query.bias" in raw.tensors
-    attentions = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "decoder.layers.{}.cross_attn")
+    attentions = (
+        "encoder.layers.{}.self_attn",
+        "decoder.layers.{}.self_attn",
+        "decoder.layers.{}.cross_attn",
+    )
     return {} if has_bias else {f"{name}.w_{m}.bias": "zeros" for name in attentions for m in "qkv"}
 
 
