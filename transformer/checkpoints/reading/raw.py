@@ -118,7 +118,7 @@ class RawCheckpoint:
     texts: Texts
     n_bytes: int
     files: tuple[Path, ...]
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = field(default=(), kw_only=True)
 
     def json(self, name: str) -> dict[str, Any]:
         """The JSON object in one of `texts`; empty when there is no such file.
