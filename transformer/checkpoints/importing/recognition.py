@@ -21,6 +21,9 @@ from transformer.model.transformer import Transformer
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
 
+WEIGHTS = "weights"
+"""The question which of several weights are taken; its answer is needed when a file is read."""
+
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
 """Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
@@ -51,6 +54,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     """
     family, arranged = recognise(raw)
     draft = ConfigDraft(arranged, answers)
+    _ask_weights(draft)
     family.read_config(draft)
     config = draft.finish()
     _check_cost(config)
@@ -66,6 +70,18 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
         notes=(*_notes_on_config(raw), *draft.notes, *_notes_on_stand_ins(weights)),
     )
     return ImportPlan(report, weights, model)
+
+
+def _ask_weights(draft: ConfigDraft) -> None:
+    """Which weights are wanted where a trainer saved several of one model; they have been read already."""
+    if draft.raw.choices:
+        draft.ask(
+            WEIGHTS,
+            "Which of the weights in the file do you want?",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an average "
+            "of them (EMA), which makes the better predictions.",
+            {key: f"those under {shown(key)}" for key in draft.raw.choices},
+        )
 
 
 def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:

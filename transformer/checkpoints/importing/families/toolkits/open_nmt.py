@@ -1,7 +1,8 @@
 """OpenNMT-py's Transformers (Klein et al. 2017), versions 2 and 3: translators and language models.
 
-Norms before the sublayers and one after each stack; the feed-forward keeps its own norm. Embeddings are scaled
-where sinusoids are added, which lie in the file. The trainer keeps its options beside the weights, as `opt`.
+Norms before the sublayers and one after each stack; the feed-forward keeps its own norm. Embeddings are
+scaled where sinusoids are added, which lie in the file. The trainer keeps its options beside the weights, as
+`opt`.
 """
 
 from __future__ import annotations
