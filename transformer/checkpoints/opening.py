@@ -18,7 +18,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
-from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
+from transformer.checkpoints.importing.recognition import WEIGHTS, ImportPlan, plan_import
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -56,7 +56,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(path, limits, folder)
+        raw = read_checkpoint(path, limits, folder, wanted=_wanted(answers))
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -102,8 +102,14 @@ def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = N
     Raises:
         CheckpointError: as `open_checkpoint` does.
     """
-    raw = read_checkpoint(at_home(path))
+    raw = read_checkpoint(at_home(path), wanted=_wanted(answers))
     return Imported(None, plan_import(raw, answers or {}).report, raw)
+
+
+def _wanted(answers: Mapping[str, Any] | None) -> str:
+    """Which weights of a file are to be read, where a trainer saved several."""
+    wanted = (answers or {}).get(WEIGHTS)
+    return wanted if isinstance(wanted, str) else ""
 
 
 def import_raw(

@@ -21,6 +21,9 @@ from transformer.model.transformer import Transformer
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
 
+WEIGHTS = "weights"
+"""The question which of several weights are taken; its answer is needed when a file is read."""
+
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
 """Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
@@ -67,6 +70,18 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     return ImportPlan(report, weights, model)
 
 
+def _ask_weights(draft: ConfigDraft) -> None:
+    """Which weights are wanted where a trainer saved several of one model; they have been read already."""
+    if draft.raw.choices:
+        draft.ask(
+            WEIGHTS,
+            "Which of the weights in the file do you want?",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an average "
+            "of them (EMA), which makes the better predictions.",
+            {key: f"those under {shown(key)}" for key in draft.raw.choices},
+        )
+
+
 Candidate = tuple[Family, RawCheckpoint]
 """A family, and the checkpoint with its tensors under the names that the family knows."""
 
@@ -110,6 +125,7 @@ def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Fami
     by_name = {family.name: (family, view) for family, view in found}
     family, view = found[0]
     draft = ConfigDraft(view, answers)
+    _ask_weights(draft)
     if len(found) > 1:
         chosen = draft.ask(
             LAYOUT,

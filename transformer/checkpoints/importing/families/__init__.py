@@ -14,6 +14,7 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
     whisper,
 )
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
+from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -45,6 +46,8 @@ FAMILIES: tuple[Family, ...] = (
     llama.FAMILY,
     gemma.FAMILY,
     whisper.FAMILY,
+    fairseq.FAMILY,
+    open_nmt.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
