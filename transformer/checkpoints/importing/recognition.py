@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from transformer.checkpoints.importing.mapping import WeightPlan
+    from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
@@ -49,11 +51,10 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     Raises:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
-    family, arranged = recognise(raw)
-    draft = ConfigDraft(arranged, answers)
-    family.read_config(draft)
-    config = draft.finish()
-    _check_cost(config)
+    family, draft, config = described(raw, answers)
+    # Only here, for it imports torch: what is refused is refused before.
+    from transformer.checkpoints.importing.mapping import plan_weights, skeleton
+
     model = skeleton(config)
     weights = plan_weights(draft.raw, family, model)
     report = ImportReport(
@@ -66,6 +67,22 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
         notes=(*_notes_on_config(raw), *draft.notes, *_notes_on_stand_ins(weights)),
     )
     return ImportPlan(report, weights, model)
+
+
+def described(
+    raw: RawCheckpoint, answers: Mapping[str, Any]
+) -> tuple[Family, ConfigDraft, TransformerConfig]:
+    """Find out which layout a checkpoint has and which model it describes, without torch.
+
+    Raises:
+        CheckpointError: as `plan_import` does.
+    """
+    family, arranged = recognise(raw)
+    draft = ConfigDraft(arranged, answers)
+    family.read_config(draft)
+    config = draft.finish()
+    _check_cost(config)
+    return family, draft, config
 
 
 def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
