@@ -50,8 +50,8 @@ def place_of(name_or_path: str | Path) -> Path:
 
 
 def is_own(path: Path) -> bool:
-    """Whether it is a folder that Headlight saved."""
-    return (path / VOCABULARY).is_file()
+    """Whether it is a folder that Headlight saved: a shipped one, or one with its vocabulary.json."""
+    return path.parent == MODELS or (path / VOCABULARY).is_file()
 
 
 def at_home(path: Path | str) -> Path:
