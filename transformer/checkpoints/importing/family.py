@@ -36,15 +36,18 @@ class Into:
     Args:
         by: what makes ours of it.
         names: ours, with {} for a layer's number, in the order in which `by` gives them.
+        joined: whether it is one of several parts, counted by the last {} of their name; all of them, the
+            rows of each below those of the one before, are what `by` gets. Heads are often stored so.
     """
 
-    def __init__(self, by: Transform, *names: str) -> None:
+    def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
         self.by = by
         self.names = names
+        self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
         """The same with something before and after each name."""
-        return Into(self.by, *(before + name + after for name in self.names))
+        return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
@@ -94,6 +97,12 @@ class Family:
             anything else is looked at.
         arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
         stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
+        kin: what families share whose tensors may have the same names, such as "llama". Where several of them
+            match a checkpoint because no config.json tells which it is, the user is asked: the question is
+            called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
+        trait: what such a family computes differently, in words that follow its label in the question.
+        hinted: whether sizes or numbers make this one likely among its kin; such families are offered first,
+            then those that stand first in FAMILIES.
     """
 
     name: str
@@ -105,6 +114,9 @@ class Family:
     prefixes: tuple[str, ...] = ()
     arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
     stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
+    kin: str = ""
+    trait: str = ""
+    hinted: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""
@@ -167,6 +179,11 @@ def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(in, out) -> (out, in)."""
     return (tensor.transpose(0, 1),)
+
+
+def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
 
 
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

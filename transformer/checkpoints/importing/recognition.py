@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigD
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
@@ -77,19 +77,22 @@ def described(
     Raises:
         CheckpointError: as `plan_import` does.
     """
-    family, arranged = recognise(raw)
-    draft = ConfigDraft(arranged, answers)
+    family, draft = _begin(recognise(raw), answers)
     family.read_config(draft)
     config = draft.finish()
     _check_cost(config)
     return family, draft, config
 
 
-def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
-    """Find the family of a checkpoint, looking at its names without what wraps the model.
+Candidate = tuple[Family, RawCheckpoint]
+"""A family, and the checkpoint with its tensors under the names that the family knows."""
+
+
+def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
+    """Find the families that a checkpoint may be of, looking at its names without what wraps the model.
 
     Returns:
-        The family, and the checkpoint with its tensors under the names that the family knows.
+        One, or where nothing tells them apart several of one kin, the likely one first.
 
     Raises:
         CheckpointError: when there is none.
@@ -101,11 +104,43 @@ def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
         if len(tensors) < len(plain):
             continue
-        for family in FAMILIES:
-            view = family.arranged(replace(raw, tensors=tensors))
-            if family.matches(view):
-                return family, view
+        found = _matching(replace(raw, tensors=tensors))
+        if found:
+            return found
     raise CheckpointError(_unknown(raw))
+
+
+def _matching(raw: RawCheckpoint) -> list[Candidate]:
+    """The first family that matches, and those of its kin that match as well; the likely one first."""
+    found: list[Candidate] = []
+    for family in FAMILIES:
+        if found and (not family.kin or family.kin != found[0][0].kin):
+            continue
+        view = family.arranged(raw)
+        if family.matches(view):
+            found.append((family, view))
+    return sorted(found, key=lambda candidate: not candidate[0].hinted(candidate[1]))
+
+
+def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:
+    """The family and a draft to be filled in by it; the user is asked which one where there are several."""
+    by_name = {family.name: (family, view) for family, view in found}
+    family, view = found[0]
+    draft = ConfigDraft(view, answers)
+    if len(found) > 1:
+        chosen = draft.ask(
+            LAYOUT,
+            "Which kind of model is it?",
+            "All of these have tensors of the same names and compute different things with them. The "
+            "model_type of a config.json would tell.",
+            {family.name: _with_trait(family) for family, _ in found},
+        )
+        family, draft.raw = by_name[chosen]
+    return family, draft
+
+
+def _with_trait(family: Family) -> str:
+    return f"{family.label}: {family.trait}" if family.trait else family.label
 
 
 def unwrapped(name: str) -> str:

@@ -16,6 +16,10 @@ SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
 guess that nobody confirmed, or the same in every model of the family."""
 
 
+LAYOUT = "layout"
+"""Name of the question which of several families a checkpoint is of; the others are that family's."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """One value of the configuration and where it came from."""

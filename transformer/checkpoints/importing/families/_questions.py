@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def sinusoid_layout(table: StoredTensor) -> str | None:
         return None
     from transformer.model.positions import sinusoidal_encoding  # imports torch
 
-    stored = _numbers(table).reshape(-1, d_model)[:_COMPARED_ROWS].float()
+    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].float()
     if _is_close(stored, sinusoidal_encoding(len(stored), d_model)):
         return "interleaved"
     halves = sinusoidal_encoding(len(stored), d_model, layout="halves")
@@ -159,14 +160,8 @@ def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
 
 
 def _zero_rows(embedding: StoredTensor) -> list[int]:
-    rows = _numbers(embedding)[:_FIRST_IDS]
+    rows = map_tensor(embedding)[:_FIRST_IDS]
     return [index for index, row in enumerate(rows) if not bool(row.any())]
-
-
-def _numbers(stored: StoredTensor) -> Tensor:
-    from transformer.checkpoints.reading.memory_map import map_tensor  # imports torch
-
-    return map_tensor(stored)
 
 
 def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:

@@ -12,14 +12,14 @@ UNSTRETCHED = ("default", "dynamic")
 """Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""
 
 
-def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
+def put_rotary(draft: ConfigDraft, config: ForeignConfig, usual_base: float = 10_000.0) -> None:
     """Fill in position_base, and how wavelengths are stretched where they are.
 
     Raises:
         CheckpointError: for a way of stretching that Headlight's model does not have.
     """
     rope = _rope(config)
-    draft.told("position_base", rope.number("rope_theta", 10_000.0), "rope_theta")
+    draft.told("position_base", rope.number("rope_theta", usual_base), "rope_theta")
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
         return
