@@ -18,7 +18,7 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
 from transformer.checkpoints.importing.family import StandIn
-from transformer.checkpoints.importing.mapping import WeightPlan, joined, ties
+from transformer.checkpoints.importing.mapping import WeightPlan, joined
 from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.places import at_home, is_own, place_of
@@ -27,6 +27,7 @@ from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
+from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer
 
