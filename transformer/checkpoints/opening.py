@@ -19,7 +19,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
-from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
+from transformer.checkpoints.importing.recognition import ImportPlan, plan_import, wanted_weights
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.places import at_home, is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
@@ -58,7 +58,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(path, limits, folder)
+        raw = read_checkpoint(path, limits, folder, wanted=wanted_weights(answers))
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.importing.recognition import described, plan_import
+from transformer.checkpoints.importing.recognition import described, plan_import, wanted_weights
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.places import at_home, is_own, place_of
 from transformer.checkpoints.reading.process import read_checkpoint
@@ -18,7 +18,7 @@ def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = N
     Raises:
         CheckpointError: as `opening.open_checkpoint` does.
     """
-    raw = read_checkpoint(at_home(path))
+    raw = read_checkpoint(at_home(path), wanted=wanted_weights(answers))
     return Imported(None, plan_import(raw, answers or {}).report, raw)
 
 
@@ -32,4 +32,4 @@ def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any]) -> No
     """
     path = place_of(name_or_path)
     if not is_own(path):
-        described(read_checkpoint(path), answers)
+        described(read_checkpoint(path, wanted=wanted_weights(answers)), answers)

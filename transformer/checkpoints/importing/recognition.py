@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
 
+WEIGHTS = "weights"
+"""The question which of several weights are taken; its answer is needed when a file is read."""
+
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
 """Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
@@ -78,10 +81,29 @@ def described(
         CheckpointError: as `plan_import` does.
     """
     family, draft = _begin(recognise(raw), answers)
+    _ask_weights(draft)
     family.read_config(draft)
     config = draft.finish()
     _check_cost(config)
     return family, draft, config
+
+
+def wanted_weights(answers: Mapping[str, Any] | None) -> str:
+    """Which weights of a file are to be read, where a trainer saved several."""
+    wanted = (answers or {}).get(WEIGHTS)
+    return wanted if isinstance(wanted, str) else ""
+
+
+def _ask_weights(draft: ConfigDraft) -> None:
+    """Which weights are wanted where a trainer saved several of one model; they have been read already."""
+    if draft.raw.choices:
+        draft.ask(
+            WEIGHTS,
+            "Which of the weights in the file do you want?",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an "
+            "average of them (EMA), which makes the better predictions.",
+            {key: f"those under {shown(key)}" for key in draft.raw.choices},
+        )
 
 
 Candidate = tuple[Family, RawCheckpoint]
