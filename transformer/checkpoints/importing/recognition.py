@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from transformer.checkpoints.importing.mapping import WeightPlan
+    from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
@@ -52,10 +54,10 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     Raises:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
-    family, draft = _begin(recognise(raw), answers)
-    family.read_config(draft)
-    config = draft.finish()
-    _check_cost(config)
+    family, draft, config = described(raw, answers)
+    # Only here, for it imports torch: what is refused is refused before.
+    from transformer.checkpoints.importing.mapping import plan_weights, skeleton
+
     model = skeleton(config)
     weights = plan_weights(draft.raw, family, model)
     report = ImportReport(
@@ -70,14 +72,36 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     return ImportPlan(report, weights, model)
 
 
+def described(
+    raw: RawCheckpoint, answers: Mapping[str, Any]
+) -> tuple[Family, ConfigDraft, TransformerConfig]:
+    """Find out which layout a checkpoint has and which model it describes, without torch.
+
+    Raises:
+        CheckpointError: as `plan_import` does.
+    """
+    family, draft = _begin(recognise(raw), answers)
+    _ask_weights(draft)
+    family.read_config(draft)
+    config = draft.finish()
+    _check_cost(config)
+    return family, draft, config
+
+
+def wanted_weights(answers: Mapping[str, Any] | None) -> str:
+    """Which weights of a file are to be read, where a trainer saved several."""
+    wanted = (answers or {}).get(WEIGHTS)
+    return wanted if isinstance(wanted, str) else ""
+
+
 def _ask_weights(draft: ConfigDraft) -> None:
     """Which weights are wanted where a trainer saved several of one model; they have been read already."""
     if draft.raw.choices:
         draft.ask(
             WEIGHTS,
             "Which of the weights in the file do you want?",
-            "A trainer saved several of the same names and shapes: those that it trained, and often an average "
-            "of them (EMA), which makes the better predictions.",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an "
+            "average of them (EMA), which makes the better predictions.",
             {key: f"those under {shown(key)}" for key in draft.raw.choices},
         )
 
@@ -125,7 +149,6 @@ def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Fami
     by_name = {family.name: (family, view) for family, view in found}
     family, view = found[0]
     draft = ConfigDraft(view, answers)
-    _ask_weights(draft)
     if len(found) > 1:
         chosen = draft.ask(
             LAYOUT,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.analysis.doctor.findings import Diagnosis
-from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.places import MODELS
 from viz.session import checkpoint_slot
 
 _DIAGNOSIS = "what the doctor said"

@@ -10,8 +10,7 @@ and positions counted from 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -30,6 +29,9 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -7,9 +7,7 @@ feed-forward, and the embedding for a generator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import ACTIVATIONS
@@ -19,10 +17,13 @@ from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def from_zero(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """w -> 1 + w: the norms' weights are stored as what they differ from 1 by."""
-    return (1 + tensor.to(torch.float32),)
+    return (1 + tensor.float(),)
 
 
 _NORMS: Renames = {
@@ -42,7 +43,7 @@ _VOCABULARIES = ((256_000,), (256_128,))
 """Rows of published embeddings."""
 _BELOW_ZERO = 0.01
 """A share of the norms' weights that no model has whose weights are the factors themselves."""
-_EXACT = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
+_EXACT = ("F32", "BF16", "F16")
 
 
 def matches(raw: RawCheckpoint) -> bool:

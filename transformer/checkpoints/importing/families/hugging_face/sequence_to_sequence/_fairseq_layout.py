@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -26,6 +25,9 @@ from transformer.checkpoints.importing.family import Into, Renames, inside, of_m
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
