@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
+from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert, ernie
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
@@ -23,6 +23,7 @@ from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
@@ -36,6 +37,7 @@ FAMILIES: tuple[Family, ...] = (
     bart.MBART,
     pegasus.FAMILY,
     blenderbot.FAMILY,
+    blenderbot.SMALL,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,

@@ -21,6 +21,9 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     saved,
     tiny,
 )
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import LAYOUT
+from transformer.errors import CheckpointError
 
 VOCAB, TGT_VOCAB, HEADS = 41, 43, 3
 SIZES = {
@@ -125,12 +128,39 @@ def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any
     raw = raw_of(tmp_path, theirs.state_dict())
     ours, report = imported(raw, answers)
     assert report.family == family_of(case)
-    assert {question.name for question in report.questions} == answers.keys() | {"activation"}
+    asked = {question.name for question in report.questions}
+    assert asked - {LAYOUT} == answers.keys() | {"activation"}
+    assert (LAYOUT in asked) == (report.family == "bart"), "Blenderbot-small has the same names"
     assert ours.config.max_len == 19
-    assert any("Blenderbot" in note for note in report.notes) == ("bart" in case)
     if case.startswith("marian"):  # the files say nothing of padding: the last id is the usual one
         assert ours.config.pad_id == VOCAB - 1
     assert_parity(ours, theirs, start_id=start_of(case))
+
+
+def test_a_blenderbot_small_is_asked_for_and_refused_by_what_is_missing(tmp_path: Path) -> None:
+    theirs = tiny(transformers.BlenderbotSmallForConditionalGeneration, SIZES)
+    raw = raw_of(tmp_path, theirs.state_dict())
+    [question] = [question for question in plan_import(raw, {}).report.questions if question.name == LAYOUT]
+    assert [option.value for option in question.options] == ["bart", "blenderbot-small"]
+    with pytest.raises(CheckpointError, match="before it adds the positions"):
+        plan_import(raw, {LAYOUT: "blenderbot-small"})
+    assert_refused(tmp_path, theirs, {}, "before it adds the positions")
+
+
+@pytest.mark.parametrize("bias", ["final_logits_bias", "lm_head.bias"])
+def test_a_bias_of_the_logits_is_used_under_either_name(tmp_path: Path, bias: str) -> None:
+    theirs = model_of("bart")
+    weights = theirs.state_dict()
+    weights[bias] = weights.pop("final_logits_bias").reshape((1, -1) if bias.startswith("final") else (-1,))
+    ours, _ = imported(raw_of(tmp_path, weights, theirs.config.to_dict()))
+    assert_parity(ours, theirs, start_id=2)
+
+
+def test_a_plbart_is_a_bart(tmp_path: Path) -> None:
+    theirs = with_logits_bias(tiny(transformers.PLBartForConditionalGeneration, SIZES))
+    ours, report = imported(saved(tmp_path, theirs))
+    assert report.family == "bart"
+    assert_parity(ours, theirs, start_id=2)
 
 
 def test_a_model_alone_has_its_embedding_for_a_generator_and_no_bias(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ LAYERS_AND_WORDS: Renames = {
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
 UNUSED_WORDS = "unused.shared.weight"
+KIN = "fairseq"
 TABLE = "encoder.embed_positions.weight"
 TABLES_OF_SINUSOIDS = dict.fromkeys((TABLE, "decoder.embed_positions.weight"), SINUSOIDS)
 UNUSED = {
