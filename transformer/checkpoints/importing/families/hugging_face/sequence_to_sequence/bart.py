@@ -67,7 +67,7 @@ def is_mbart(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="gelu")
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=PAD_ID)
     read_learned_positions(draft, unused_rows=UNUSED_ROWS)
     scaled = draft["norm_position"] == "pre"

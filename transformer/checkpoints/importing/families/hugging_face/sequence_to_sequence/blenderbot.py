@@ -45,7 +45,7 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="gelu")
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=0)
     read_learned_positions(draft)
     read_embedding_scale(draft, likely=True)
