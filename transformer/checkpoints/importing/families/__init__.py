@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert, ernie
+from transformer.checkpoints.importing.families.hugging_face.encoders import (
+    albert,
+    bert,
+    distilbert,
+    electra,
+    ernie,
+)
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
@@ -25,6 +31,8 @@ from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    albert.FAMILY,
+    electra.FAMILY,
     ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,

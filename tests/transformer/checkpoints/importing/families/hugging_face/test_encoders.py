@@ -43,6 +43,8 @@ BERT = {
 }
 ROBERTA = BERT | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
 ERNIE = BERT | {"type_vocab_size": 4, "use_task_id": True, "task_type_vocab_size": 3}
+NARROW = BERT | {"embedding_size": 14}
+ALBERT = NARROW | {"num_hidden_layers": 5}
 DISTILBERT = {
     "vocab_size": VOCAB,
     "dim": D_MODEL,
@@ -61,6 +63,12 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "ernie": (transformers.ErnieForMaskedLM, ERNIE),
     "ernie without tasks": (transformers.ErnieForMaskedLM, BERT),
     "ernie before training": (transformers.ErnieForPreTraining, ERNIE | {"tie_word_embeddings": False}),
+    "electra": (transformers.ElectraForMaskedLM, NARROW),
+    "electra, wide": (transformers.ElectraForMaskedLM, BERT | {"embedding_size": D_MODEL}),
+    "electra, untied": (transformers.ElectraForMaskedLM, NARROW | {"tie_word_embeddings": False}),
+    "albert": (transformers.AlbertForMaskedLM, ALBERT),
+    "albert, untied": (transformers.AlbertForMaskedLM, ALBERT | {"tie_word_embeddings": False}),
+    "albert before training": (transformers.AlbertForPreTraining, ALBERT | {"hidden_act": "relu"}),
     "distilbert": (transformers.DistilBertForMaskedLM, DISTILBERT),
     "distilbert with relu": (transformers.DistilBertForMaskedLM, DISTILBERT | {"activation": "relu"}),
 }
@@ -70,6 +78,9 @@ HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
     "roberta": (RobertaModel, ROBERTA),
     "roberta with relu": (RobertaModel, ROBERTA | {"hidden_act": "relu"}),
     "ernie": (transformers.ErnieModel, ERNIE),
+    "electra": (transformers.ElectraModel, NARROW),
+    "electra, discriminator": (transformers.ElectraForPreTraining, NARROW | {"hidden_act": "relu"}),
+    "albert": (transformers.AlbertModel, ALBERT),
     "roberta, tokens": (transformers.RobertaForTokenClassification, ROBERTA),
     "distilbert": (transformers.DistilBertModel, DISTILBERT),
 }
@@ -104,6 +115,9 @@ def test_parity(tmp_path: Path, case: str) -> None:
         ("bert with relu", {"n_heads": HEADS, "activation": "relu", "norm_eps": 1e-3}),
         ("roberta", {"n_heads": HEADS, "norm_eps": 1e-5}),
         ("ernie", {"n_heads": HEADS}),
+        ("electra", {"n_heads": HEADS}),
+        ("electra, wide", {"n_heads": HEADS}),
+        ("albert", {"n_heads": HEADS, "n_encoder_layers": 5}),
         ("ernie without tasks", {"n_heads": HEADS}),
         ("distilbert", {"n_heads": HEADS}),
         ("distilbert with relu", {"n_heads": HEADS, "activation": "relu"}),
@@ -179,6 +193,31 @@ def test_vectors_of_tasks_are_used_as_config_json_says(tmp_path: Path) -> None:
     assert_refused(tmp_path, tiny(transformers.ErnieForMaskedLM, BERT), {"use_task_id": True}, "use_task_id")
 
 
+def test_the_discriminators_head_is_told_with_its_reason(tmp_path: Path) -> None:
+    theirs = tiny(*HEADLESS["electra, discriminator"])
+    _, report = imported(saved(tmp_path, theirs))
+    reasons = {key.name: key.reason for key in report.keys.unused}
+    assert "replaced" in reasons["discriminator_predictions.dense_prediction.weight"]
+
+
+@pytest.mark.parametrize("told", [{"num_hidden_groups": 5}, {"inner_group_num": 2}])
+def test_an_albert_of_several_layers_is_refused(tmp_path: Path, told: dict[str, Any]) -> None:
+    raw = saved(tmp_path, tiny(transformers.AlbertForMaskedLM, ALBERT | told), with_config=False)
+    with pytest.raises(CheckpointError, match="several groups of layers, or several layers in a group"):
+        plan_import(raw, {})
+    assert_refused(tmp_path, tiny(*CASES["albert"]), told, next(iter(told)))
+
+
+def test_the_number_of_alberts_layers_is_asked_for_by_its_width(tmp_path: Path) -> None:
+    wide = ALBERT | {"hidden_size": 1024, "num_attention_heads": 16}
+    for config, likely in ((ALBERT, 12), (wide, 24)):
+        theirs = tiny(transformers.AlbertForMaskedLM, config)
+        report = plan_import(saved(tmp_path, theirs, with_config=False), {}).report
+        asked = {question.name: question for question in report.questions}
+        assert asked["n_encoder_layers"].value == report.config.n_encoder_layers == likely
+        assert asked["activation"].value == "gelu_tanh"
+
+
 def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> None:
     theirs = tiny(*CASES["bert"])
     raw = saved(tmp_path, theirs)
@@ -215,8 +254,9 @@ def test_what_an_untied_head_does_not_use_is_no_copy(tmp_path: Path, case: str, 
     assert "a bias of its own" in {key.name: key.reason for key in report.keys.unused}[bias]
 
 
-def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) -> None:
-    theirs = tiny(RobertaForMaskedLM, ROBERTA | {"hidden_act": "relu"})
+@pytest.mark.parametrize("case", ["roberta", "electra"])
+def test_a_head_with_another_activation_than_the_layers_is_refused(tmp_path: Path, case: str) -> None:
+    theirs = tiny(CASES[case][0], CASES[case][1] | {"hidden_act": "relu"})
     with pytest.raises(CheckpointError, match="hidden_act 'relu'"):
         plan_import(saved(tmp_path, theirs), {})
 

@@ -118,6 +118,11 @@ def read_layers(draft: ConfigDraft) -> None:
     draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
 
 
+def read_d_embedding(draft: ConfigDraft) -> None:
+    """The width of the embeddings, which a projection widens where they are narrower than the model."""
+    draft.size("d_embedding", "embedding_size", WORDS, 1)
+
+
 def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
     """Whether there is a masked-language-model head, and whether its matrix is the embedding's.
 
@@ -161,5 +166,6 @@ def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
     )
     config.only("is_decoder", False, why="a BERT whose later words are hidden from earlier ones")
     config.only("add_cross_attention", False, why="BERT layers that look at another model's memory")
-    config.only("embedding_size", draft["d_model"], why="embeddings that are not as wide as the model")
+    if "d_embedding" not in draft.settings:
+        config.only("embedding_size", draft["d_model"], why="embeddings that are not as wide as the model")
     config.refuse_unknown({"output_past", *harmless})
