@@ -177,6 +177,11 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return (tensor.transpose(0, 1),)
 
 
+def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
+
+
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
     return tensor.chunk(3)

@@ -21,11 +21,21 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
     t5,
     whisper,
 )
+from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
     nanogpt,
     torch_transformer,
+)
+from transformer.checkpoints.importing.families.tutorials import (
+    bentrevett,
+    gordicaleksa,
+    graykode,
+    hkproj,
+    hyunwoongko,
+    jadore801120,
+    samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
 
@@ -38,6 +48,10 @@ FAMILIES: tuple[Family, ...] = (
     bert.ROBERTA,
     distilbert.FAMILY,
     nanogpt.FAMILY,
+    video_lecture.FAMILY,
+    raschka.GPT,
+    raschka.ROTARY,
+    meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
@@ -53,5 +67,12 @@ FAMILIES: tuple[Family, ...] = (
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
+    hkproj.FAMILY,
+    hyunwoongko.FAMILY,
+    bentrevett.FAMILY,
+    gordicaleksa.FAMILY,
+    samlynnevans.FAMILY,
+    jadore801120.FAMILY,
+    graykode.FAMILY,
     torch_transformer.FAMILY,
 )
