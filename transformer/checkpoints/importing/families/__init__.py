@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
+from transformer.checkpoints.importing.families.hugging_face.encoders import (
+    albert,
+    bert,
+    distilbert,
+    electra,
+    ernie,
+)
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
+    fsmt,
+    m2m_100,
     marian,
     pegasus,
     t5,
@@ -34,6 +42,9 @@ from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    albert.FAMILY,
+    electra.FAMILY,
+    ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
@@ -48,11 +59,14 @@ FAMILIES: tuple[Family, ...] = (
     whisper.FAMILY,
     fairseq.FAMILY,
     open_nmt.FAMILY,
+    fsmt.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    m2m_100.FAMILY,
     pegasus.FAMILY,
     blenderbot.FAMILY,
+    blenderbot.SMALL,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
