@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
+from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama, opt, phi3
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
 from transformer.checkpoints.importing.families.torch_modules import (
@@ -23,6 +23,8 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
+    phi3.FAMILY,
+    opt.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,

@@ -12,6 +12,8 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaForCausalLM,
     MistralForCausalLM,
+    OPTForCausalLM,
+    Phi3ForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
 )
@@ -96,6 +98,30 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "mistral": (MistralForCausalLM, LLAMA | {"sliding_window": None, "head_dim": 10}),
     "gemma": (GemmaForCausalLM, LLAMA | {"head_dim": 14}),
     "gemma, one head of keys": (GemmaForCausalLM, LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
+}
+
+
+OPT = {
+    "vocab_size": VOCAB,
+    "hidden_size": 33,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 3,
+    "ffn_dim": 23,
+    "max_position_embeddings": LENGTH,
+    "pad_token_id": PAD,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+}
+PLAIN = {"layer_norm_elementwise_affine": False, "enable_bias": False, "activation_function": "gelu"}
+CASES |= {
+    "opt": (OPTForCausalLM, OPT),
+    "opt, norms after": (OPTForCausalLM, OPT | {"do_layer_norm_before": False}),
+    "opt, without a final norm": (OPTForCausalLM, OPT | {"_remove_final_layer_norm": True}),
+    "opt, untied": (OPTForCausalLM, OPT | {"tie_word_embeddings": False}),
+    "galactica": (OPTForCausalLM, OPT | PLAIN),
+    "phi3": (Phi3ForCausalLM, LLAMA),
+    "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
+    "phi3, tied": (Phi3ForCausalLM, LLAMA | {"tie_word_embeddings": True}),
 }
 
 

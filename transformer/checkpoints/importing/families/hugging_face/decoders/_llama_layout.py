@@ -61,6 +61,7 @@ IGNORED = {
 KIN = "llama"
 _OTHERS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight", "input_layernorm.bias")
 """Of layers that hold more than Llama's: Gemma 2's, OLMo 2's, StableLM's."""
+_FUSED = "layers.0.self_attn.qkv_proj.weight"
 _Q_NORM = "layers.0.self_attn.q_norm.weight"
 _WORDS = "embed_tokens.weight"
 _WIDEST = 2**28
@@ -110,12 +111,12 @@ def read_layers(draft: ConfigDraft, usual: Usual) -> None:
     """All but the activation and a family's peculiarities: from config.json, or from shapes and answers."""
     draft.size("d_model", "hidden_size", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
-    draft.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
+    draft.size("d_ff", "intermediate_size", "layers.0.mlp.down_proj.weight", 1)
     draft.layers("n_decoder_layers", "num_hidden_layers", "layers.")
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout(usual.of, norm="rms", norm_position="pre", final_norm=True, positions="rotary")
     draft.layout(usual.of, gated=True, embedding_scale=False)
-    for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
+    for name, tensor in (("bias", "mlp.down_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
         draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
     has_norms = _Q_NORM in draft.raw.tensors
     draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
@@ -199,12 +200,15 @@ def _put_heads(draft: ConfigDraft) -> None:
     Raises:
         CheckpointError: when they can't be cut so.
     """
-    q_rows = draft.length("layers.0.self_attn.q_proj.weight", 0)
-    k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
+    q_rows = draft.length("layers.0.self_attn.o_proj.weight", 1)
+    if _FUSED in draft.raw.tensors:
+        k_rows = (draft.length(_FUSED, 0) - q_rows) // 2
+    else:
+        k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
     possible = _possible_heads(q_rows, k_rows)
     if draft["query_key_norm"]:
         n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
-        draft.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
+        draft.put("n_heads", n_heads, "shapes", "width of all heads over the length of q_norm")
     else:
         n_heads = draft.ask(
             "n_heads",
@@ -218,8 +222,8 @@ def _put_heads(draft: ConfigDraft) -> None:
             f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
             f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
         )
-    draft.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
+    draft.put("d_head", d_head, "shapes", "width of all heads over their number")
+    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
