@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
 from transformer.checkpoints.importing.family import StandIn
-from transformer.checkpoints.importing.mapping import WeightPlan, ties
+from transformer.checkpoints.importing.mapping import WeightPlan, joined, ties
 from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
@@ -164,7 +164,7 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
 
 def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
     for assignment in plan.assignments:
-        numbers = map_tensor(assignment.stored).to(torch.float32)
+        numbers = joined([map_tensor(part).to(torch.float32) for part in assignment.parts])
         yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
 
 

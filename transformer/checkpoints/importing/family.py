@@ -32,15 +32,18 @@ class Into:
     Args:
         by: what makes ours of it.
         names: ours, with {} for a layer's number, in the order in which `by` gives them.
+        joined: whether it is one of several parts, counted by the last {} of their name; all of them, the
+            rows of each below those of the one before, are what `by` gets. Heads are often stored so.
     """
 
-    def __init__(self, by: Transform, *names: str) -> None:
+    def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
         self.by = by
         self.names = names
+        self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
         """The same with something before and after each name."""
-        return Into(self.by, *(before + name + after for name in self.names))
+        return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
@@ -172,6 +175,11 @@ def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(in, out) -> (out, in)."""
     return (tensor.transpose(0, 1),)
+
+
+def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
 
 
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

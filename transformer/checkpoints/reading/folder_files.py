@@ -26,7 +26,7 @@ TOKENIZER_TEXTS = (
     "target_vocab.json",
     "merges.txt",
 )
-TEXTS = ("config.json", "generation_config.json", *TOKENIZER_TEXTS, "vocabulary.json", CARD)
+TEXTS = ("config.json", "params.json", "generation_config.json", *TOKENIZER_TEXTS, "vocabulary.json", CARD)
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
@@ -40,7 +40,7 @@ SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
 _MAX_NAMES = 10_000
-_LARGEST_TEXTS = {"config.json": 2**20, "generation_config.json": 2**20}
+_LARGEST_TEXTS = dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20)
 """Bytes of those that hold settings alone; vocabularies may take what is left for all small files."""
 _LONGEST_REVISION = 1_000
 
@@ -210,6 +210,12 @@ def _weights(
 
 
 def _no_weights(found: list[str], names: set[str]) -> str:
+    if {"consolidated.00.pth", "consolidated.01.pth"} <= names:
+        return (
+            "holds a model of Meta's cut into parts for several accelerators (consolidated.00.pth, ...), a "
+            "piece of each matrix in every file: convert it first with transformers' "
+            "convert_llama_weights_to_hf.py."
+        )
     if found:
         listed = ", ".join(map(shown, found[:5])) + (", ..." if len(found) > 5 else "")
         return f"holds several files of weights ({listed}): choose one of them."

@@ -5,12 +5,29 @@ from __future__ import annotations
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama, opt, phi3
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    bart,
+    blenderbot,
+    marian,
+    pegasus,
+    t5,
+    whisper,
+)
+from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
     nanogpt,
     torch_transformer,
+)
+from transformer.checkpoints.importing.families.tutorials import (
+    bentrevett,
+    gordicaleksa,
+    graykode,
+    hkproj,
+    hyunwoongko,
+    jadore801120,
+    samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
 
@@ -20,16 +37,30 @@ FAMILIES: tuple[Family, ...] = (
     bert.ROBERTA,
     distilbert.FAMILY,
     nanogpt.FAMILY,
+    video_lecture.FAMILY,
+    raschka.GPT,
+    raschka.ROTARY,
+    meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
     phi3.FAMILY,
     opt.FAMILY,
+    whisper.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    pegasus.FAMILY,
+    blenderbot.FAMILY,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
+    hkproj.FAMILY,
+    hyunwoongko.FAMILY,
+    bentrevett.FAMILY,
+    gordicaleksa.FAMILY,
+    samlynnevans.FAMILY,
+    jadore801120.FAMILY,
+    graykode.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -1,4 +1,4 @@
-"""Marian, BART and mBART: all numbers and all greedy targets are those of Hugging Face's models."""
+"""Marian, BART and their kin: all numbers and all greedy targets are those of Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ CLASSES: dict[str, tuple[Any, int]] = {
     "marian": (transformers.MarianMTModel, 2),
     "bart": (transformers.BartForConditionalGeneration, 2),
     "mbart": (transformers.MBartForConditionalGeneration, 5),
+    "pegasus": (transformers.PegasusForConditionalGeneration, 0),
+    "blenderbot": (transformers.BlenderbotForConditionalGeneration, 1),
 }
 """Of each family the class, and what a target begins with."""
 CASES: dict[str, dict[str, Any]] = {
@@ -61,6 +63,10 @@ CASES: dict[str, dict[str, Any]] = {
     "mbart": SIZES | {"scale_embedding": True},
     "mbart, untied": SIZES | UNTIED,
     "mbart, relu": SIZES | {"activation_function": "relu"},
+    "pegasus": SIZES | {"scale_embedding": True, "activation_function": "relu"},
+    "pegasus, untied": SIZES | UNTIED,
+    "blenderbot": SIZES | {"scale_embedding": True},
+    "blenderbot, untied": SIZES | UNTIED,
 }
 ANY_CASE = pytest.mark.parametrize("case", CASES)
 
@@ -75,14 +81,14 @@ def start_of(case: str) -> int:
 
 def model_of(case: str, seed: int = 0) -> Any:
     theirs = with_logits_bias(tiny(CLASSES[family_of(case)][0], CASES[case], seed))
-    return with_sinusoids(theirs) if case.startswith("marian") else theirs
+    return with_sinusoids(theirs) if family_of(case) in ("marian", "pegasus") else theirs
 
 
-def with_sinusoids(marian: Any) -> Any:
+def with_sinusoids(theirs: Any) -> Any:
     """The model with its positions as they were before they were drawn or rounded."""
-    for stack in (marian.model.encoder, marian.model.decoder):
+    for stack in (theirs.model.encoder, theirs.model.decoder):
         stack.embed_positions.weight.data = stack.embed_positions.create_weight()
-    return marian
+    return theirs
 
 
 @ANY_CASE
@@ -110,6 +116,8 @@ def test_greedy_targets_are_the_same_token_for_token(tmp_path: Path, case: str) 
         ("bart, untied", {"n_heads": HEADS, "embedding_scale": False}),
         ("mbart", {"n_heads": HEADS, "embedding_scale": True}),
         ("mbart, relu", {"n_heads": HEADS, "embedding_scale": False, "activation": "relu"}),
+        ("pegasus", {"n_heads": HEADS, "embedding_scale": True}),
+        ("blenderbot", {"n_heads": HEADS, "embedding_scale": True}),
     ],
 )
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
@@ -176,6 +184,9 @@ def test_the_oldest_files_have_marians_sinusoids(tmp_path: Path) -> None:
         ("bart", {"is_decoder": True}, "is_decoder"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("mbart", {"some_new_gate": 0.5}, "some_new_gate"),
+        ("pegasus", {"normalize_before": False}, "normalize_before"),
+        ("blenderbot", {"layernorm_variant": "xlm"}, "layernorm_variant"),
+        ("blenderbot", {"extra_pos_embeddings": 2}, "extra_pos_embeddings"),
     ],
 )
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(

@@ -119,12 +119,12 @@ def test_unanswered_questions_take_their_likely_value_and_say_so(tmp_path: Path)
     report = plan_import(raw_of(tmp_path, Seq2Seq().state_dict()), {}).report
     taken = {question.name: (question.value, question.answered) for question in report.questions}
     assert taken["norm_position"] == ("post", False)
-    assert taken["n_heads"] == (1, False)  # 22 numbers are less than one usual head
+    assert taken["n_heads"] == (2, False)  # neither 4 nor 8 splits 22 numbers
     sources = {setting.name: setting.source for setting in report.settings}
     assert (sources["n_heads"], sources["d_model"]) == ("assumed", "shapes")
 
 
-@pytest.mark.parametrize("d_model,likely", [(128, 8), (512, 8), (768, 12), (1024, 16)])
+@pytest.mark.parametrize("d_model,likely", [(44, 4), (128, 8), (512, 8), (768, 12), (1024, 16)])
 def test_likely_heads_are_eight_or_of_usual_width(tmp_path: Path, d_model: int, likely: int) -> None:
     layer = nn.TransformerEncoderLayer(d_model, 1, 3)
     report = plan_import(raw_of(tmp_path, nn.TransformerEncoder(layer, 1).state_dict()), {}).report

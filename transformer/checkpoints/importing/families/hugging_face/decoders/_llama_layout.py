@@ -6,7 +6,6 @@ and values than of queries. The files keep the two halves of each rotated pair h
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -65,7 +64,7 @@ _FUSED = "layers.0.self_attn.qkv_proj.weight"
 _Q_NORM = "layers.0.self_attn.q_norm.weight"
 _WORDS = "embed_tokens.weight"
 _WIDEST = 2**28
-"""Rows of queries or keys."""
+"""Rows of queries."""
 
 _HARMLESS = {
     "attention_bias",
@@ -232,9 +231,11 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
     Raises:
         CheckpointError: when there is none.
     """
-    widest = math.gcd(q_rows, k_rows)
-    likely = likely_heads(widest) if 0 < widest <= _WIDEST else []
-    possible = [q_rows // widest * n for n in likely if widest // n % 2 == 0]
+
+    def fits(d_head: int) -> bool:
+        return d_head % 2 == 0 and k_rows % d_head == 0
+
+    possible = likely_heads(q_rows, fits) if q_rows <= _WIDEST else []
     if not possible:
         raise CheckpointError(
             f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width: "

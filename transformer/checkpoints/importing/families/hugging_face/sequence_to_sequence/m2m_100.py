@@ -1,0 +1,56 @@
+"""M2M-100 (Fan et al. 2020) and NLLB (NLLB Team 2022) as Hugging Face's transformers saves them.
+
+Norms before the sublayers and at the end of both stacks; sinusoids as in tensor2tensor, computed and not
+stored, whose first position is the one after the padding token's id.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import SINUSOIDS
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    LAYERS_AND_WORDS,
+    UNUSED,
+    arrange,
+    has_both_stacks,
+    has_embedding_norm,
+    is_pre_norm,
+    read_embedding_scale,
+    read_sinusoids,
+    read_stacks,
+    read_words,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, may_be
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+PAD_ID = 1
+_OLD_TABLES = ("encoder.embed_positions.weights", "decoder.embed_positions.weights")
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether both stacks end with a norm, none follows the embeddings, and no positions are stored."""
+    alike = has_both_stacks(raw) and is_pre_norm(raw) and not has_embedding_norm(raw)
+    return alike and "encoder.embed_positions.weight" not in raw.tensors and may_be(raw, "m2m_100")
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From config.json, or from the shapes and answers."""
+    read_stacks(draft, activation="relu")
+    read_words(draft, one_vocabulary=True)
+    draft.pad_id(usual=PAD_ID)
+    pad_id = PAD_ID if draft.config is None else draft.config.integer("pad_token_id", PAD_ID)
+    read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
+    read_embedding_scale(draft, likely=True, default=True)
+    refuse_other_computations(draft)
+
+
+FAMILY = Family(
+    name="m2m_100",
+    label="M2M-100 or NLLB",
+    matches=matches,
+    read_config=read_config,
+    renames=LAYERS_AND_WORDS,
+    ignored={**UNUSED, **dict.fromkeys(_OLD_TABLES, SINUSOIDS)},
+    arrange=arrange,
+)

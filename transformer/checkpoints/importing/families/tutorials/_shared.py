@@ -1,0 +1,79 @@
+"""What all these encoder-decoders have alike: the names that `arranged` gives, sizes and vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    SINUSOIDS,
+    ask_pad_id,
+    ask_positions,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.family import Into, Renames, of_modules, table_of_positions
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+USUAL_HEADS = 8
+"""Of the paper, and of every one of these repositories."""
+POSITIONS = ("src_positions", "tgt_positions")
+
+OUTSIDE: Renames = {
+    "src_embedding": "src_embedding.weight",
+    "tgt_embedding": "tgt_embedding.weight",
+    "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
+    "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
+    **of_modules({"generator": "generator"}),
+}
+"""What stands outside of the stacks, under the names that the questions go by."""
+
+IGNORED = dict.fromkeys(POSITIONS, SINUSOIDS)
+
+
+def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoint]:
+    """What renames parts outside of the stacks: foreign name -> the one that the questions go by."""
+
+    def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+        return replace(raw, tensors={parts.get(name, name): stored for name, stored in raw.tensors.items()})
+
+    return arrange
+
+
+def has(*names: str) -> Callable[[RawCheckpoint], bool]:
+    """Whether a checkpoint has both embeddings and all of these names."""
+    needed = {"src_embedding", "tgt_embedding", *names}
+    return lambda raw: needed <= raw.tensors.keys()
+
+
+def put_sizes(draft: ConfigDraft, *, queries: str, hidden: str, layers: str = "layers") -> None:
+    """Depths, widths and heads.
+
+    Args:
+        draft: to be filled in.
+        queries: the matrix that makes queries, in the encoder's first layer.
+        hidden: the first matrix of the feed-forward there.
+        layers: what the lists of layers are called, with {} for the side.
+    """
+    for side in ("encoder", "decoder"):
+        count = draft.raw.layer_count(f"{side}.{layers.format(side)}.")
+        draft.put(f"n_{side}_layers", count, "shapes", f"layers of the {side}")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "d_ff", hidden, 0)
+    width = draft.length(queries, 0)
+    n_heads = draft.ask_heads(USUAL_HEADS, width)
+    if width != draft["d_model"]:
+        why = f"axis 0 of {draft.stored_name(queries)}, shared by {n_heads} heads"
+        draft.put("d_head", width // n_heads, "shapes", why)
+
+
+def put_outside(draft: ConfigDraft, *, pad_id: int) -> None:
+    """Vocabularies, positions and padding; `pad_id` is the repository's."""
+    put_vocabularies(draft)
+    ask_positions(draft, stored_positions(draft.raw))
+    ask_pad_id(draft, "src_embedding", usual=pad_id)
+
+
+def stored_positions(raw: RawCheckpoint) -> list[str]:
+    """The tables of positions that the files have."""
+    return [name for name in POSITIONS if name in raw.tensors]
