@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama, opt, phi3
+from transformer.checkpoints.importing.families.hugging_face.decoders import (
+    gemma,
+    gpt2,
+    gpt_j,
+    gpt_neox,
+    llama,
+    opt,
+    phi,
+    phi3,
+)
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
@@ -45,6 +54,9 @@ FAMILIES: tuple[Family, ...] = (
     llama.FAMILY,
     gemma.FAMILY,
     phi3.FAMILY,
+    phi.FAMILY,
+    gpt_neox.FAMILY,
+    gpt_j.FAMILY,
     opt.FAMILY,
     whisper.FAMILY,
     marian.FAMILY,

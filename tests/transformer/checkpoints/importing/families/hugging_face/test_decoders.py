@@ -10,10 +10,13 @@ import torch
 from transformers import (
     GemmaForCausalLM,
     GPT2LMHeadModel,
+    GPTJForCausalLM,
+    GPTNeoXForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
     OPTForCausalLM,
     Phi3ForCausalLM,
+    PhiForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
 )
@@ -112,6 +115,14 @@ OPT = {
     "bos_token_id": 0,
     "eos_token_id": 1,
 }
+WIDE = LLAMA | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_heads": 3}
+NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_heads"}
+
+
+def part(share: float) -> dict[str, Any]:
+    return rope("default", partial_rotary_factor=share)
+
+
 PLAIN = {"layer_norm_elementwise_affine": False, "enable_bias": False, "activation_function": "gelu"}
 CASES |= {
     "opt": (OPTForCausalLM, OPT),
@@ -121,6 +132,16 @@ CASES |= {
     "galactica": (OPTForCausalLM, OPT | PLAIN),
     "phi3": (Phi3ForCausalLM, LLAMA),
     "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
+    "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),
+    "gpt-neox": (GPTNeoXForCausalLM, NEOX),
+    "gpt-neox, whole heads": (GPTNeoXForCausalLM, NEOX | part(1.0)),
+    "gpt-neox, one after the other": (GPTNeoXForCausalLM, NEOX | {"use_parallel_residual": False}),
+    "gpt-neox, no biases": (GPTNeoXForCausalLM, NEOX | part(0.5) | {"attention_bias": False}),
+    "gpt-neox, tied": (GPTNeoXForCausalLM, NEOX | {"tie_word_embeddings": True}),
+    "phi": (PhiForCausalLM, WIDE),
+    "phi, fewer keys": (PhiForCausalLM, WIDE | part(0.75) | {"num_key_value_heads": 1}),
+    "gpt-j": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 4}),
+    "gpt-j, tied": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 8, "tie_word_embeddings": True}),
     "phi3, tied": (Phi3ForCausalLM, LLAMA | {"tie_word_embeddings": True}),
 }
 

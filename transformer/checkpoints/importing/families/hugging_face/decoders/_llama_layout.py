@@ -14,7 +14,12 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
 )
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
-from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import put_rotary
+from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
+    Names,
+    ask_length,
+    ask_rotary_dims,
+    put_rotary,
+)
 from transformer.checkpoints.importing.family import (
     Into,
     Renames,
@@ -89,6 +94,7 @@ class Usual:
         norm_eps: the likely ones, that of a config.json without it first; a single one is not asked for.
         bases: of the rotation, each with what the user reads; first and single ones as for norm_eps.
         lengths: of the longest text; the first as for norm_eps.
+        rotated_part: the share of each head that is turned; 0 for a family that always turns whole heads.
     """
 
     of: str
@@ -98,6 +104,7 @@ class Usual:
     norm_eps: tuple[float, ...] = (1e-6, 1e-5)
     bases: Mapping[float, str] = field(default_factory=lambda: {10_000.0: "10,000"})
     lengths: tuple[int, ...] = (2048, 4096, 8192)
+    rotated_part: float = 0.0
 
 
 def has_names(raw: RawCheckpoint) -> bool:
@@ -156,7 +163,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
     draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config, usual)
-    put_rotary(draft, config, next(iter(usual.bases)))
+    put_rotary(draft, config, Names(next(iter(usual.bases)), usual.rotated_part))
 
 
 def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
@@ -185,12 +192,9 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
             "The angles are computed and not stored.",
             usual.bases,
         )
-    draft.ask(
-        "max_len",
-        "How many tokens may a text have?",
-        "Rotary positions have no table whose length could be read.",
-        {length: f"{length:,}" for length in usual.lengths},
-    )
+    if usual.rotated_part:
+        ask_rotary_dims(draft, round(1 / usual.rotated_part))
+    ask_length(draft, *usual.lengths)
 
 
 def _put_heads(draft: ConfigDraft) -> None:

@@ -45,7 +45,11 @@ _FUSED: Renames = {
 RENAMES: Renames = {**llama_layout.RENAMES, **inside(_FUSED, "layers.{}.", "decoder.layers.{}.")}
 
 _USUAL = llama_layout.Usual(
-    of="every Phi-3", bare=("Phi3Model",), norm_eps=(1e-5,), lengths=(4096, 8192, 131_072)
+    of="every Phi-3",
+    bare=("Phi3Model",),
+    norm_eps=(1e-5,),
+    lengths=(4096, 8192, 131_072),
+    rotated_part=1.0,
 )
 
 
