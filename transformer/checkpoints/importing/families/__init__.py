@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
+from transformer.checkpoints.importing.families.hugging_face.decoders import (
+    gemma,
+    gpt2,
+    gpt_j,
+    gpt_neox,
+    llama,
+    opt,
+    phi,
+    phi3,
+)
 from transformer.checkpoints.importing.families.hugging_face.encoders import (
     albert,
     bert,
@@ -56,6 +65,11 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
+    phi3.FAMILY,
+    phi.FAMILY,
+    gpt_neox.FAMILY,
+    gpt_j.FAMILY,
+    opt.FAMILY,
     whisper.FAMILY,
     fairseq.FAMILY,
     open_nmt.FAMILY,

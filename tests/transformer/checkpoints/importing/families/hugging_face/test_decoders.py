@@ -10,8 +10,13 @@ import torch
 from transformers import (
     GemmaForCausalLM,
     GPT2LMHeadModel,
+    GPTJForCausalLM,
+    GPTNeoXForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
+    OPTForCausalLM,
+    Phi3ForCausalLM,
+    PhiForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
 )
@@ -96,6 +101,48 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "mistral": (MistralForCausalLM, LLAMA | {"sliding_window": None, "head_dim": 10}),
     "gemma": (GemmaForCausalLM, LLAMA | {"head_dim": 14}),
     "gemma, one head of keys": (GemmaForCausalLM, LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
+}
+
+
+OPT = {
+    "vocab_size": VOCAB,
+    "hidden_size": 33,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 3,
+    "ffn_dim": 23,
+    "max_position_embeddings": LENGTH,
+    "pad_token_id": PAD,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+}
+WIDE = LLAMA | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_heads": 3}
+NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_heads"}
+
+
+def part(share: float) -> dict[str, Any]:
+    return rope("default", partial_rotary_factor=share)
+
+
+PLAIN = {"layer_norm_elementwise_affine": False, "enable_bias": False, "activation_function": "gelu"}
+CASES |= {
+    "opt": (OPTForCausalLM, OPT),
+    "opt, norms after": (OPTForCausalLM, OPT | {"do_layer_norm_before": False}),
+    "opt, without a final norm": (OPTForCausalLM, OPT | {"_remove_final_layer_norm": True}),
+    "opt, untied": (OPTForCausalLM, OPT | {"tie_word_embeddings": False}),
+    "galactica": (OPTForCausalLM, OPT | PLAIN),
+    "phi3": (Phi3ForCausalLM, LLAMA),
+    "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
+    "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),
+    "gpt-neox": (GPTNeoXForCausalLM, NEOX),
+    "gpt-neox, whole heads": (GPTNeoXForCausalLM, NEOX | part(1.0)),
+    "gpt-neox, one after the other": (GPTNeoXForCausalLM, NEOX | {"use_parallel_residual": False}),
+    "gpt-neox, no biases": (GPTNeoXForCausalLM, NEOX | part(0.5) | {"attention_bias": False}),
+    "gpt-neox, tied": (GPTNeoXForCausalLM, NEOX | {"tie_word_embeddings": True}),
+    "phi": (PhiForCausalLM, WIDE),
+    "phi, fewer keys": (PhiForCausalLM, WIDE | part(0.75) | {"num_key_value_heads": 1}),
+    "gpt-j": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 4}),
+    "gpt-j, tied": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 8, "tie_word_embeddings": True}),
+    "phi3, tied": (Phi3ForCausalLM, LLAMA | {"tie_word_embeddings": True}),
 }
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
@@ -26,6 +25,9 @@ from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layo
 from transformer.checkpoints.importing.family import Family, Into, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TASKS = "embeddings.task_type_embeddings.weight"
 _PARTS = {SEGMENTS: "segments_and_tasks.0", _TASKS: "segments_and_tasks.1"}
