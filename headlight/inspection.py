@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.analysis.parts import Part, parts_of
@@ -84,7 +85,7 @@ def inspect(
     if quick:
         return Report(survey_checkpoint(path, answers=answers), None)
     imported = open_checkpoint(path, answers=answers)
-    return Report(imported, examine(imported, text))
+    return Report(imported, examine(imported, text, answers=weigh_answers(imported, text)))
 
 
 def _counted(parts: Sequence[Part]) -> Iterator[tuple[str, int]]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import tyro
 from tqdm import tqdm
 
+from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
@@ -89,8 +90,12 @@ def _answers(given: Sequence[str]) -> dict[str, Any]:
 def _examined(imported: Imported, text: str) -> Diagnosis:
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
 
+        def tell_answer(done: int, total: int, question: str) -> None:
+            bar.set_description(f"Trying answers to {question}: {done} of {total}")
+
         def tell(check: NextCheck) -> None:
             bar.set_description(check.asks)
             bar.update()
 
-        return examine(imported, text, tell)
+        answers = weigh_answers(imported, text, tell_answer)
+        return examine(imported, text, tell, answers=answers)

@@ -205,6 +205,7 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
     Raises:
         CheckpointError: when there is none.
     """
+
     def fits(d_head: int) -> bool:
         return d_head % 2 == 0 and k_rows % d_head == 0
 
