@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints.weights import open_weights, read_json, save_weights
+from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
 from transformer.errors import CheckpointError, TextError
 from transformer.files import ASSETS, write_text
 from transformer.model.config import ConfigError, TransformerConfig
@@ -144,7 +144,7 @@ def save_only_weights(
         OSError: when the folder can't be written.
         ValueError: for weights that are too large for the dtype.
     """
-    tied = _tied_names(model.config)
+    tied = ties(model)
     weights = {
         name: _narrowed(name, weight, dtype)
         for name, weight in model.state_dict().items()
@@ -225,12 +225,6 @@ def freeze(model: Transformer) -> Transformer:
     return model.eval().requires_grad_(False)
 
 
-def _tied_names(config: TransformerConfig) -> set[str]:
-    """The names in a state dict that repeat a matrix that is there under another name."""
-    generator = {"generator.weight"} if config.tie_generator else set()
-    return generator | ({"tgt_embedding.weight"} if config.share_embeddings else set())
-
-
 def _narrowed(name: str, weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     narrow = weight.detach().cpu().to(dtype).contiguous()
     if not bool(narrow.isfinite().all()) and bool(weight.isfinite().all()):
@@ -267,5 +261,6 @@ def _open_coders(folder: Path, config: TransformerConfig) -> tuple[Coder, Coder]
 def _shapes(config: TransformerConfig) -> dict[str, list[int]]:
     """The shape of every weight that is saved, without a weight in memory."""
     with torch.device("meta"):
-        weights = Transformer(config).state_dict()
-    return {name: list(w.shape) for name, w in weights.items() if name not in _tied_names(config)}
+        model = Transformer(config)
+    tied = ties(model)
+    return {name: list(w.shape) for name, w in model.state_dict().items() if name not in tied}

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
 from transformer.checkpoints.importing.family import StandIn
-from transformer.checkpoints.importing.mapping import WeightPlan, ties
+from transformer.checkpoints.importing.mapping import WeightPlan
 from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
@@ -25,6 +25,7 @@ from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
+from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError, shown
 from transformer.model.transformer import Transformer
 

@@ -20,7 +20,9 @@ from transformer.checkpoints.folder import (
     open_model,
     save_model,
     shipped_models,
+    summarize,
 )
+from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError
 
 Break = Callable[[Path], object]
@@ -38,8 +40,10 @@ def folder(tmp_path: Path) -> Path:
         {},
         {"tie_generator": False, "positions": "learned"},
         {"norm_position": "pre", "final_norm": True, "bias": False},
+        {"norm_position": "both", "positions": "rotary", "position_bases": (9.0, 0.0, 50.0)},
+        {"shared_layers": True, "d_embedding": 14, "generator_transform": True},
     ],
-    ids=["tied", "untied, learned positions", "pre-norm without biases"],
+    ids=["tied", "untied, learned positions", "pre-norm without biases", "norms on both sides", "shared"],
 )
 def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, Any]) -> None:
     saved = tiny_model(**changes)
@@ -51,6 +55,19 @@ def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, Any]) ->
     assert all(torch.equal(state[name], expected[name]) for name in expected)
     src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 7]])
     assert torch.equal(opened.model(src, tgt), saved.model(src, tgt))
+
+
+def test_layers_that_are_one_layer_are_stored_once(tmp_path: Path) -> None:
+    saved = tiny_model(shared_layers=True)
+    save_model(tmp_path / "tiny", saved)
+    names = load_file(tmp_path / "tiny" / "model.safetensors").keys()
+    assert {name.split(".")[2] for name in names if ".layers." in name} == {"0"}
+    tied = ties(saved.model)
+    assert tied["decoder.layers.2.cross_attn.w_q.weight"] == "decoder.layers.0.cross_attn.w_q.weight"
+    assert names == saved.model.state_dict().keys() - tied.keys()
+    opened = open_model(str(tmp_path / "tiny")).model
+    assert opened.encoder.layers[1] is opened.encoder.layers[0]
+    assert summarize(str(tmp_path / "tiny")).n_parameters == sum(p.numel() for p in saved.model.parameters())
 
 
 def test_words_card_and_name_come_back(folder: Path) -> None:

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.checkpoints.weights import ties
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
@@ -53,16 +53,6 @@ def skeleton(config: TransformerConfig) -> Transformer:
     """The model without memory for its weights (on torch's meta device)."""
     with torch.device("meta"):
         return Transformer(config)
-
-
-def ties(model: nn.Module) -> dict[str, str]:
-    """Names of weights that are another weight of the model: name -> that one's name."""
-    first: dict[int, str] = {}
-    tied = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        if first.setdefault(id(parameter), name) != name:
-            tied[name] = first[id(parameter)]
-    return tied
 
 
 def plan_weights(raw: RawCheckpoint, family: Family, model: Transformer) -> WeightPlan:
