@@ -12,8 +12,9 @@ from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
+from transformer.checkpoints.importing.own_layout.described import described
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
@@ -80,6 +81,9 @@ def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
     plain = {unwrapped(name): stored for name, stored in raw.tensors.items()}
     if len(plain) < len(raw.tensors):
         plain = dict(raw.tensors)
+    own = described(raw)
+    if own is not None:
+        return own, _as_described(own, raw, plain)
     for prefix in shared_prefixes(plain):
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
         if len(tensors) < len(plain):
@@ -89,6 +93,21 @@ def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
             if family.matches(view):
                 return family, view
     raise CheckpointError(_unknown(raw))
+
+
+def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
+    """The checkpoint under the names that its mapping file uses: those of the files, or without wrappers.
+
+    Raises:
+        CheckpointError: when none of its patterns fits either.
+    """
+    for view in (raw, replace(raw, tensors=plain)):
+        if own.matches(view):
+            return view
+    raise CheckpointError(
+        f"No name in the mapping file is one of the files': their first tensors are {_first_names(raw)}. "
+        "Write {} for a layer's number, and nothing else in the place of anything."
+    )
 
 
 def unwrapped(name: str) -> str:
