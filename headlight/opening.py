@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.importing.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_any
 from transformer.device import choose_device
 
 
 def open(
-    name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, device: str = "cpu"
+    name_or_path: str | Path,
+    *,
+    answers: Mapping[str, Any] | None = None,
+    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
+    device: str = "cpu",
 ) -> LoadedModel:
     """Open a model, ready to run: ``headlight.open("en-it")``.
 
@@ -23,6 +28,7 @@ def open(
     Args:
         name_or_path: a shipped model (en-it, toy-en-it), or a file of weights or a folder of anyone's.
         answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
+        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 
     Raises:
@@ -31,7 +37,11 @@ def open(
     """
     reports: list[ImportReport] = []
     loaded = open_any(
-        str(name_or_path), answers=answers, device=choose_device(device), on_report=reports.append
+        str(name_or_path),
+        answers=answers,
+        mapping=None if map is None else text_of(map),
+        device=choose_device(device),
+        on_report=reports.append,
     )
     assumed = [asked for report in reports for asked in report.questions if not asked.answered]
     if assumed:

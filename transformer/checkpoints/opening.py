@@ -20,6 +20,7 @@ from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan
 from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
+from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
@@ -37,6 +38,7 @@ def open_checkpoint(
     path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
+    mapping: str | None = None,
     limits: Limits = LOCAL_LIMITS,
     device: torch.device | None = None,
 ) -> Imported:
@@ -48,6 +50,7 @@ def open_checkpoint(
     Args:
         path: of the file or folder.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
+        mapping: text of a mapping file, for a layout that is not known; see `importing.own_layout`.
         limits: what is refused.
         device: where the model is to run; the CPU when left out.
 
@@ -56,7 +59,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(path, limits, folder)
+        raw = with_mapping(read_checkpoint(path, limits, folder), mapping)
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,6 +72,7 @@ def open_any(
     name_or_path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
+    mapping: str | None = None,
     device: torch.device | None = None,
     on_report: Callable[[ImportReport], None],
 ) -> LoadedModel:
@@ -77,6 +81,7 @@ def open_any(
     Args:
         name_or_path: of the model.
         answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
+        mapping: as there.
         device: where it is to run; the CPU when left out.
         on_report: called with what is said about a checkpoint that is not of our own folders.
 
@@ -86,7 +91,7 @@ def open_any(
     path = at_home(name_or_path)
     if name_or_path in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
         return open_model(str(name_or_path), device)
-    imported = open_checkpoint(path, answers=answers, device=device)
+    imported = open_checkpoint(path, answers=answers, mapping=mapping, device=device)
     on_report(imported.report)
     if imported.loaded is None:
         raise CheckpointError(
@@ -96,14 +101,21 @@ def open_any(
     return imported.loaded
 
 
-def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:
+def survey_checkpoint(
+    path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
+) -> Imported:
     """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
 
     Raises:
         CheckpointError: as `open_checkpoint` does.
     """
-    raw = read_checkpoint(at_home(path))
+    raw = with_mapping(read_checkpoint(at_home(path)), mapping)
     return Imported(None, plan_import(raw, answers or {}).report, raw)
+
+
+def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
+    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
+    return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
 
 
 def import_raw(

@@ -16,6 +16,7 @@ from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
+from transformer.checkpoints.importing.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
 from transformer.cli.command import CommandError
@@ -37,6 +38,7 @@ class Inspect:
         path: a file of weights, a folder, or the name of a folder in assets/models.
         text: what the model is run on, one sentence per line.
         answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
+        map: a mapping file that says which of our weights each tensor is, for a layout that is not known.
         check: look at the numbers, however many there are.
         quick: don't look at the numbers.
         json: print JSON.
@@ -45,6 +47,7 @@ class Inspect:
     path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     text: str = ""
     answers: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    map: str = ""
     check: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -62,9 +65,10 @@ def run_inspection(command: Inspect) -> int:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = _answers(list(chain.from_iterable(command.answers)))
     path = MODELS / command.path if command.path in shipped_models() else command.path
-    imported, diagnosis = survey_checkpoint(path, answers=answers), None
+    mapping = text_of(command.map) if command.map else None
+    imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
-        imported = open_checkpoint(path, answers=answers)
+        imported = open_checkpoint(path, answers=answers, mapping=mapping)
         diagnosis = _examined(imported, command.text)
     if command.json:
         print(json.dumps(to_plain(imported, diagnosis), indent=2, allow_nan=False))

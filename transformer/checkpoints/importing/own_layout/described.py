@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,8 @@ from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
 _STACKS = ("encoder", "decoder")
+_USUAL = ("attention_scale", "logits_scale", "merge_heads", "position_base")
+"""Of what no tensor tells, what published models differ in now and then; it is told, not asked."""
 _NOT_TOLD = "the mapping file does not say: the usual one"
 
 
@@ -87,10 +89,11 @@ class _Reading:
         self._sizes()
         if "n_heads" not in draft.settings:
             draft.ask_heads()
+        self._grouped_heads()
         self._parts()
         self._choices()
         for field in fields(TransformerConfig):
-            if field.name not in draft.settings and field.default is not MISSING:
+            if field.name in _USUAL and field.name not in draft.settings:
                 draft.put(field.name, field.default, "assumed", _NOT_TOLD)
 
     def _choices(self) -> None:
@@ -126,6 +129,29 @@ class _Reading:
         stack = "encoder" if self.draft["n_encoder_layers"] else "decoder"
         self._size("d_ff", f"{stack}.layers.0.feed_forward.w_1.weight", 0)
         self._size("d_model", f"{stack}.layers.0.feed_forward.w_1.weight", 1)
+
+    def _grouped_heads(self) -> None:
+        """The width of a head, and heads of keys, where the rows of queries and keys tell other ones."""
+        layer = "encoder" if self.draft["n_encoder_layers"] else "decoder"
+        rows = [self._rows(f"{layer}.layers.0.self_attn.w_{part}.weight") for part in "qk"]
+        n_heads = self.draft["n_heads"]
+        if (
+            None in rows
+            or type(n_heads) is not int
+            or n_heads < 1
+            or rows[0] == rows[1] == self.draft["d_model"]
+        ):
+            return
+        d_head = rows[0] // n_heads
+        self._shape("d_head", d_head, "rows of queries over heads")
+        self._shape("n_kv_heads", rows[1] // max(1, d_head), "rows of keys over the width of a head")
+
+    def _rows(self, ours: str) -> int | None:
+        """Rows of a matrix that is stored alone; None where it is a part of another."""
+        stored, into = self.tensors.get(ours, (None, None))
+        if stored is None or into is None or len(into.names) > 1 or len(stored.shape) != 2:
+            return None
+        return stored.shape[into.by is transposed]
 
     def _vocabulary(self, stack: str, side: str) -> None:
         embedding = f"{side}_embedding.weight"

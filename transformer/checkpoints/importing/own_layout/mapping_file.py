@@ -23,6 +23,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.importing.family import (
@@ -39,7 +40,8 @@ from transformer.checkpoints.importing.family import (
     without_first_rows,
 )
 from transformer.checkpoints.importing.own_layout.names import module_names, pattern_of, weight_names
-from transformer.checkpoints.importing.own_layout.plain_yaml import Node, read_yaml
+from transformer.checkpoints.importing.own_layout.plain_yaml import MAX_CHARACTERS, Node, read_yaml
+from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
@@ -77,6 +79,24 @@ class MappingFile:
     names: Mapping[str, Into]
     ignored: Mapping[str, str]
     config: Mapping[str, Any]
+
+
+def text_of(path: str | Path) -> str:
+    """The text of a mapping file.
+
+    Raises:
+        CheckpointError: when it can't be read, or is too large to be one.
+    """
+    try:
+        with open_regular_file(Path(path).expanduser()) as file:
+            if file.size > MAX_CHARACTERS:
+                raise CheckpointError(
+                    f"has {file.size:,} bytes; a mapping file has {MAX_CHARACTERS:,} at most."
+                )
+            return file.read(0, file.size).decode()
+    except (CheckpointError, UnicodeDecodeError, OSError, RuntimeError) as error:
+        why = "is no UTF-8 text." if isinstance(error, UnicodeDecodeError) else str(error)
+        raise CheckpointError(f"The mapping file {shown(str(path))} {why}") from error
 
 
 def read_mapping_file(text: str) -> MappingFile:
