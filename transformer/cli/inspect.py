@@ -34,15 +34,20 @@ def run_inspection(command: Inspect) -> int:
     answers = answered(command.answers)
     path = MODELS / command.path if command.path in shipped_models() else command.path
     gc.disable()  # what is being imported stays: searched for garbage meanwhile, torch takes a sixth longer
+    mapping = None
     try:
-        imported, diagnosis = survey_checkpoint(path, answers=answers), None
+        if command.map:
+            from transformer.checkpoints.importing.own_layout.mapping_file import text_of
+
+            mapping = text_of(command.map)
+        imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     finally:
         gc.enable()
     # The doctor and its numbers are imported where they are asked for.
     if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
         from transformer.checkpoints.opening import open_checkpoint
 
-        imported = open_checkpoint(path, answers=answers)
+        imported = open_checkpoint(path, answers=answers, mapping=mapping)
         diagnosis = _examined(imported, command.text)
     if command.json:
         from transformer.cli.inspect_json import to_plain
@@ -58,12 +63,17 @@ def run_inspection(command: Inspect) -> int:
 def _examined(imported: Imported, text: str) -> Diagnosis:
     from tqdm import tqdm
 
+    from transformer.analysis.doctor.answers import weigh_answers
     from transformer.analysis.doctor.examine import CHECKS, examine
 
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
+
+        def tell_answer(done: int, total: int, question: str) -> None:
+            bar.set_description(f"Trying answers to {question}: {done} of {total}")
 
         def tell(check: NextCheck) -> None:
             bar.set_description(check.asks)
             bar.update()
 
-        return examine(imported, text, tell)
+        answers = weigh_answers(imported, text, tell_answer)
+        return examine(imported, text, tell, answers=answers)

@@ -11,8 +11,10 @@ from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigD
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.own_layout.described import described_by_user
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.folder_files import MAPPING
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
@@ -94,6 +96,11 @@ def wanted_weights(answers: Mapping[str, Any] | None) -> str:
     return wanted if isinstance(wanted, str) else ""
 
 
+def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
+    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
+    return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
+
+
 def _ask_weights(draft: ConfigDraft) -> None:
     """Which weights are wanted where a trainer saved several of one model; they have been read already."""
     if draft.raw.choices:
@@ -122,6 +129,9 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
     plain = {unwrapped(name): stored for name, stored in raw.tensors.items()}
     if len(plain) < len(raw.tensors):
         plain = dict(raw.tensors)
+    own = described_by_user(raw)
+    if own is not None:
+        return [(own, _as_described(own, raw, plain))]
     for prefix in shared_prefixes(plain):
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
         if len(tensors) < len(plain):
@@ -163,6 +173,21 @@ def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Fami
 
 def _with_trait(family: Family) -> str:
     return f"{family.label}: {family.trait}" if family.trait else family.label
+
+
+def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
+    """The checkpoint under the names that its mapping file uses: those of the files, or without wrappers.
+
+    Raises:
+        CheckpointError: when none of its patterns fits either.
+    """
+    for view in (raw, replace(raw, tensors=plain)):
+        if own.matches(view):
+            return view
+    raise CheckpointError(
+        f"No name in the mapping file is one of the files': their first tensors are {_first_names(raw)}. "
+        "Write {} for a layer's number, and nothing else in the place of anything."
+    )
 
 
 def unwrapped(name: str) -> str:
