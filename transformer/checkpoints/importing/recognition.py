@@ -78,8 +78,8 @@ def _ask_weights(draft: ConfigDraft) -> None:
         draft.ask(
             WEIGHTS,
             "Which of the weights in the file do you want?",
-            "A trainer saved several of the same names and shapes: those that it trained, and often an average "
-            "of them (EMA), which makes the better predictions.",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an "
+            "average of them (EMA), which makes the better predictions.",
             {key: f"those under {shown(key)}" for key in draft.raw.choices},
         )
 
