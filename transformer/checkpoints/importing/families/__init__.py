@@ -39,6 +39,7 @@ from transformer.checkpoints.importing.families.torch_modules import (
     torch_transformer,
 )
 from transformer.checkpoints.importing.families.tutorials import (
+    aladdinpersson,
     bentrevett,
     gordicaleksa,
     graykode,
@@ -91,5 +92,6 @@ FAMILIES: tuple[Family, ...] = (
     samlynnevans.FAMILY,
     jadore801120.FAMILY,
     graykode.FAMILY,
+    aladdinpersson.FAMILY,
     torch_transformer.FAMILY,
 )

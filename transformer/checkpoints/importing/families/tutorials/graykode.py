@@ -20,6 +20,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_sizes,
     stored_positions,
@@ -113,7 +114,8 @@ def read_config(draft: ConfigDraft) -> None:
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
-    put_sizes(draft, queries=_QUERIES, hidden=f"{_LAYER}{hidden}.weight")
+    put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",

@@ -23,6 +23,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_sizes,
     stored_positions,
@@ -95,9 +96,8 @@ _OLD_POSITIONS = ("encoder.position_enc.weight", "decoder.position_enc.weight")
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(
-        draft, queries=_QUERIES, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack"
-    )
+    put_sizes(draft, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack")
+    ask_heads(draft, _QUERIES)
     draft.layout("the same in every version of this code", norm="layer", activation="relu")
     has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
     draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")
