@@ -5,6 +5,8 @@ from __future__ import annotations
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.decoders import (
     gemma,
+    gemma2,
+    gemma3,
     gpt2,
     gpt_j,
     gpt_neox,
@@ -66,6 +68,8 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
+    gemma2.FAMILY,
+    gemma3.FAMILY,
     phi3.FAMILY,
     phi.FAMILY,
     gpt_neox.FAMILY,

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 from transformers import (
+    Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
     GemmaForCausalLM,
     GPT2LMHeadModel,
     GPTJForCausalLM,
@@ -119,6 +121,20 @@ WIDE = LLAMA | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_head
 NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_heads"}
 
 
+GEMMA = LLAMA | {"num_hidden_layers": 4, "head_dim": 14, "query_pre_attn_scalar": 11}
+GEMMA |= {"sliding_window": LENGTH}
+    "head_dim": 14,
+    "query_pre_attn_scalar": 11,
+    "sliding_window": LENGTH,
+    "num_hidden_layers": 4,
+}
+NO_CAPS = {"attn_logit_softcapping": None, "final_logit_softcapping": None}
+TWO_ROTATIONS = {
+    "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
+    "full_attention": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0},
+}
+
+
 def part(share: float) -> dict[str, Any]:
     return rope("default", partial_rotary_factor=share)
 
@@ -130,6 +146,12 @@ CASES |= {
     "opt, without a final norm": (OPTForCausalLM, OPT | {"_remove_final_layer_norm": True}),
     "opt, untied": (OPTForCausalLM, OPT | {"tie_word_embeddings": False}),
     "galactica": (OPTForCausalLM, OPT | PLAIN),
+    "gemma2": (Gemma2ForCausalLM, GEMMA | {"attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}),
+    "gemma2, no caps": (Gemma2ForCausalLM, GEMMA | NO_CAPS),
+    "gemma2, biases": (Gemma2ForCausalLM, GEMMA | {"attention_bias": True}),
+    "gemma3": (Gemma3ForCausalLM, GEMMA | {"layer_types": ["sliding_attention", "full_attention"] * 2}),
+    "gemma3, stretched": (Gemma3ForCausalLM, GEMMA | {"rope_parameters": TWO_ROTATIONS}),
+    "gemma3, capped": (Gemma3ForCausalLM, GEMMA | {"final_logit_softcapping": 2.0}),
     "phi3": (Phi3ForCausalLM, LLAMA),
     "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
     "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),

@@ -94,6 +94,8 @@ class Usual:
         norm_eps: the likely ones, that of a config.json without it first; a single one is not asked for.
         bases: of the rotation, each with what the user reads; first and single ones as for norm_eps.
         lengths: of the longest text; the first as for norm_eps.
+        window: how far layers look back where they don't look back over all; 0 for all.
+        rotation_of: type of the layers that the base is about; empty for a family whose layers are all alike.
         rotated_part: the share of each head that is turned; 0 for a family that always turns whole heads.
     """
 
@@ -105,6 +107,8 @@ class Usual:
     bases: Mapping[float, str] = field(default_factory=lambda: {10_000.0: "10,000"})
     lengths: tuple[int, ...] = (2048, 4096, 8192)
     rotated_part: float = 0.0
+    window: int = 0
+    rotation_of: str = ""
 
 
 def has_names(raw: RawCheckpoint) -> bool:
@@ -163,14 +167,16 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
     draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config, usual)
-    put_rotary(draft, config, Names(next(iter(usual.bases)), usual.rotated_part))
+    names = Names(next(iter(usual.bases)), usual.rotated_part, entry=usual.rotation_of)
+    put_rotary(draft, config, names)
 
 
 def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", usual.lengths[0])
     draft.told("max_len", positions, "max_position_embeddings")
-    window = config.integer("sliding_window", positions)
+    left_out = config.leaves_out("sliding_window") and usual.window
+    window = usual.window if left_out else config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
         raise CheckpointError(
@@ -182,7 +188,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> Non
 
 def _ask(draft: ConfigDraft, usual: Usual) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
-    _put_heads(draft)
+    _put_heads(draft, usual.d_head)
     if len(usual.bases) == 1:
         draft.layout(usual.of, position_base=next(iter(usual.bases)))
     else:
@@ -197,8 +203,10 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
     ask_length(draft, *usual.lengths)
 
 
-def _put_heads(draft: ConfigDraft) -> None:
+def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
     """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
+
+    Heads of the family's usual width come first where it has one.
 
     Raises:
         CheckpointError: when they can't be cut so.
@@ -218,6 +226,7 @@ def _put_heads(draft: ConfigDraft) -> None:
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
             {n: f"{n} (each {q_rows // n} wide)" for n in possible},
+            likely=next((n for n in possible if n * usual_width == q_rows), None),
         )
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:

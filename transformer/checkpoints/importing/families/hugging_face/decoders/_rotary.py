@@ -20,12 +20,14 @@ class Names(NamedTuple):
         usual_part: the rotated share of each head; 0 for a family that always turns whole heads.
         base: attribute of config.json.
         part: the same.
+        entry: of rope_parameters, where types of layers have one each; empty where they have one together.
     """
 
     usual_base: float = 10_000.0
     usual_part: float = 0.0
     base: str = "rope_theta"
     part: str = "partial_rotary_factor"
+    entry: str = ""
 
 
 def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
@@ -118,6 +120,11 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
+        parameters = parameters.get(names.entry) or parameters
+        if any(isinstance(value, dict) for value in parameters.values()):
+            raise CheckpointError(
+                f"config.json says {name} {shown(parameters)}: this family has no rotation for each type of layer."
+            )
         told |= parameters
         told["rope_type"] = parameters.get("rope_type") or parameters.get("type") or told.get("rope_type")
     return ForeignConfig(told)
