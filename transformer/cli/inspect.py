@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -17,11 +18,14 @@ from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
 from transformer.checkpoints.importing.own_layout.mapping_file import text_of
+from transformer.checkpoints.importing.own_layout.template import template
 from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
+from transformer.checkpoints.opening import at_home, open_checkpoint, survey_checkpoint
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
+from transformer.files import write_text
 
 SMALL = 1_000_000_000
 """Bytes of weights up to which they are looked at unasked: some seconds."""
@@ -39,6 +43,7 @@ class Inspect:
         text: what the model is run on, one sentence per line.
         answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
         map: a mapping file that says which of our weights each tensor is, for a layout that is not known.
+        write_map: write such a file to fill in, and nothing else.
         check: look at the numbers, however many there are.
         quick: don't look at the numbers.
         json: print JSON.
@@ -48,6 +53,7 @@ class Inspect:
     text: str = ""
     answers: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     map: str = ""
+    write_map: str = ""
     check: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -65,6 +71,8 @@ def run_inspection(command: Inspect) -> int:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = _answers(list(chain.from_iterable(command.answers)))
     path = MODELS / command.path if command.path in shipped_models() else command.path
+    if command.write_map:
+        return _write_map(path, Path(command.write_map))
     mapping = text_of(command.map) if command.map else None
     imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
@@ -74,6 +82,15 @@ def run_inspection(command: Inspect) -> int:
         print(json.dumps(to_plain(imported, diagnosis), indent=2, allow_nan=False))
     else:
         print(to_text(imported, diagnosis))
+    return 0
+
+
+def _write_map(path: str | Path, file: Path) -> int:
+    text = template(read_checkpoint(at_home(path)))
+    if file.exists():
+        raise CommandError(f"{file} is there already: name a new file for the mapping.")
+    write_text(file, text)
+    print(f"{file} is written: check it, then run inspect with --map {file}.")
     return 0
 
 
