@@ -121,8 +121,7 @@ WIDE = LLAMA | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_head
 NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_heads"}
 
 
-GEMMA = LLAMA | {"num_hidden_layers": 4, "head_dim": 14, "query_pre_attn_scalar": 11}
-GEMMA |= {"sliding_window": LENGTH}
+GEMMA = LLAMA | {
     "head_dim": 14,
     "query_pre_attn_scalar": 11,
     "sliding_window": LENGTH,
