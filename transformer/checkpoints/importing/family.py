@@ -3,6 +3,9 @@
 A rename table says which of our weights each foreign tensor becomes, and in which layout it is stored: a
 layout is a small named function of one tensor and the model's configuration, which gives as many tensors as
 the table names targets. None copies numbers where a view will do.
+
+Families are known and refused without torch, whose import takes longer than all the rest: here and in the
+families' modules it is imported for type checkers alone, or inside of a function.
 """
 
 from __future__ import annotations
@@ -12,19 +15,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
 from transformer.model.config import TransformerConfig
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 StandIn = Literal["zeros", "ones", "drawn"]
 """What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
 
-Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
+Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
@@ -217,8 +220,8 @@ def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Seq
     """
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
-    pairs = heads[:, :n_turned].unflatten(1, (2, n_turned // 2)).transpose(1, 2).flatten(1, 2)
-    return (torch.cat((pairs, heads[:, n_turned:]), dim=1).flatten(0, 1),)
+    order = [i // 2 + i % 2 * (n_turned // 2) for i in range(n_turned)]
+    return (heads[:, [*order, *range(n_turned, config.d_head)]].flatten(0, 1),)
 
 
 def without_first_rows(n: int) -> Transform:

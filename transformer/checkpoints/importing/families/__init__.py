@@ -17,16 +17,25 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import (
     phi3,
     smollm3,
 )
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
+from transformer.checkpoints.importing.families.hugging_face.encoders import (
+    albert,
+    bert,
+    distilbert,
+    electra,
+    ernie,
+)
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
+    fsmt,
+    m2m_100,
     marian,
     pegasus,
     t5,
     whisper,
 )
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
+from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -34,6 +43,7 @@ from transformer.checkpoints.importing.families.torch_modules import (
     torch_transformer,
 )
 from transformer.checkpoints.importing.families.tutorials import (
+    aladdinpersson,
     bentrevett,
     gordicaleksa,
     graykode,
@@ -46,6 +56,9 @@ from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    albert.FAMILY,
+    electra.FAMILY,
+    ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
@@ -67,11 +80,16 @@ FAMILIES: tuple[Family, ...] = (
     gpt_j.FAMILY,
     opt.FAMILY,
     whisper.FAMILY,
+    fairseq.FAMILY,
+    open_nmt.FAMILY,
+    fsmt.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    m2m_100.FAMILY,
     pegasus.FAMILY,
     blenderbot.FAMILY,
+    blenderbot.SMALL,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
@@ -82,5 +100,6 @@ FAMILIES: tuple[Family, ...] = (
     samlynnevans.FAMILY,
     jadore801120.FAMILY,
     graykode.FAMILY,
+    aladdinpersson.FAMILY,
     torch_transformer.FAMILY,
 )

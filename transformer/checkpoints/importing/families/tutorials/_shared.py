@@ -46,13 +46,12 @@ def has(*names: str) -> Callable[[RawCheckpoint], bool]:
     return lambda raw: needed <= raw.tensors.keys()
 
 
-def put_sizes(draft: ConfigDraft, *, queries: str, hidden: str, layers: str = "layers") -> None:
-    """Depths, widths and heads.
+def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> None:
+    """Depths and widths.
 
     Args:
         draft: to be filled in.
-        queries: the matrix that makes queries, in the encoder's first layer.
-        hidden: the first matrix of the feed-forward there.
+        hidden: the first matrix of the feed-forward in the encoder's first layer.
         layers: what the lists of layers are called, with {} for the side.
     """
     for side in ("encoder", "decoder"):
@@ -60,6 +59,10 @@ def put_sizes(draft: ConfigDraft, *, queries: str, hidden: str, layers: str = "l
         draft.put(f"n_{side}_layers", count, "shapes", f"layers of the {side}")
     draft.size("d_model", "d_model", "src_embedding", 1)
     draft.size("d_ff", "d_ff", hidden, 0)
+
+
+def ask_heads(draft: ConfigDraft, queries: str) -> None:
+    """Ask for n_heads; `queries` is a matrix that makes them, as wide as all heads, or as the model."""
     width = draft.length(queries, 0)
     n_heads = draft.ask_heads(USUAL_HEADS, width)
     if width != draft["d_model"]:

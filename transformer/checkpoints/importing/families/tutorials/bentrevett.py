@@ -8,20 +8,23 @@ names and the feed-forward is made of convolutions over single tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     put_outside,
     put_sizes,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def for_two(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -100,7 +103,8 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
     queries = next(queries for queries in _QUERIES if _FIRST + queries in draft.raw.tensors)
-    put_sizes(draft, queries=_FIRST + queries, hidden=_FIRST + _QUERIES[queries])
+    put_sizes(draft, hidden=_FIRST + _QUERIES[queries])
+    ask_heads(draft, _FIRST + queries)
     draft.layout(
         "the same in every version of this notebook",
         norm="layer",

@@ -12,8 +12,7 @@ one sentence of the example; copies count from 0, and some look up the row by th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
@@ -21,6 +20,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_sizes,
     stored_positions,
@@ -37,6 +37,9 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -111,7 +114,8 @@ def read_config(draft: ConfigDraft) -> None:
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
-    put_sizes(draft, queries=_QUERIES, hidden=f"{_LAYER}{hidden}.weight")
+    put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",

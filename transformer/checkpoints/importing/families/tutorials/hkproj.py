@@ -8,8 +8,7 @@ biases; later each number has its own, and attention has none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
@@ -17,12 +16,16 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_outside,
     put_sizes,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def one_for_each(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -76,7 +79,8 @@ _QUERIES = "encoder.layers.0.self_attention_block.w_q.weight"
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, queries=_QUERIES, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
+    put_sizes(draft, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer_unbiased",

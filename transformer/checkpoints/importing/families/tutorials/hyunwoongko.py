@@ -18,6 +18,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_sizes,
     stored_positions,
@@ -70,7 +71,8 @@ def read_config(draft: ConfigDraft) -> None:
     Raises:
         CheckpointError: for heads that are cut across tokens.
     """
-    put_sizes(draft, queries=_QUERIES, hidden="encoder.layers.0.ffn.linear1.weight")
+    put_sizes(draft, hidden="encoder.layers.0.ffn.linear1.weight")
+    ask_heads(draft, _QUERIES)
     _ask_split(draft)
     draft.ask(
         "norm",

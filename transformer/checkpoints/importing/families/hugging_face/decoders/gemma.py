@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import ACTIVATIONS
@@ -27,10 +25,13 @@ from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def from_zero(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """w -> 1 + w: the norms' weights are stored as what they differ from 1 by."""
-    return (1 + tensor.to(torch.float32),)
+    return (1 + tensor.float(),)
 
 
 def of_heads_from_zero(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -56,7 +57,7 @@ _VOCABULARIES = ((256_000,), (256_128,))
 """Rows of published embeddings."""
 _BELOW_ZERO = 0.01
 """A share of the norms' weights that no model has whose weights are the factors themselves."""
-_PRECISIONS = {"F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
+_HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -70,7 +71,7 @@ def is_likely(raw: RawCheckpoint) -> bool:
     if raw.tensors["embed_tokens.weight"].shape[:1] in _VOCABULARIES:
         return True
     stored = [raw.tensors[name] for name in raw.tensors if name.endswith("layernorm.weight")]
-    weights = [map_tensor(one).flatten() for one in stored if one.dtype in _PRECISIONS]
+    weights = [map_tensor(one).flatten() for one in stored if one.dtype in ("F32", *_HALVES)]
     below = sum(int((weight < 0).sum()) for weight in weights)
     return below > _BELOW_ZERO * sum(len(weight) for weight in weights)
 
@@ -94,13 +95,19 @@ def read_config(draft: ConfigDraft) -> None:
 def put_embedding_scale(draft: ConfigDraft) -> None:
     """sqrt(d_model), which Gemma's code rounds to the precision of the weights."""
     exact = math.sqrt(draft["d_model"])
-    dtype = _PRECISIONS.get(draft.raw.tensors["embed_tokens.weight"].dtype, torch.float32)
-    rounded = torch.tensor(exact, dtype=dtype).item()
-    if dtype == torch.float32 or rounded == exact:
+    half = _HALVES.get(draft.raw.tensors["embed_tokens.weight"].dtype)
+    rounded = exact if half is None else _rounded(exact, half)
+    if rounded == exact:
         draft.layout("every Gemma", embedding_scale=True)
     else:
         why = f"sqrt(d_model), {exact:.5g}, rounded to the precision of the weights as Gemma's code does"
         draft.put("embedding_scale", rounded, "shapes", why)
+
+
+def _rounded(value: float, dtype: str) -> float:
+    import torch  # only here: what is refused is refused without it
+
+    return torch.tensor(value, dtype=getattr(torch, dtype)).item()
 
 
 FAMILY = Family(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
@@ -33,6 +32,9 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -7,8 +7,7 @@ is rotated, its halves making the pairs, and the generator has a bias.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
@@ -31,6 +30,9 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def for_both(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

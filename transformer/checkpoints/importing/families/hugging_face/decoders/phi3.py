@@ -6,8 +6,7 @@ Llama with queries, keys and values in one matrix, as are gate and values of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import read_activation
@@ -22,6 +21,9 @@ from transformer.checkpoints.importing.family import (
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
