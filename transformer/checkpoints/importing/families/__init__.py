@@ -10,10 +10,12 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import (
     gpt2,
     gpt_j,
     gpt_neox,
+    granite,
     llama,
     opt,
     phi,
     phi3,
+    smollm3,
 )
 from transformer.checkpoints.importing.families.hugging_face.encoders import (
     albert,
@@ -68,6 +70,8 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
+    granite.FAMILY,
+    smollm3.FAMILY,
     gemma2.FAMILY,
     gemma3.FAMILY,
     phi3.FAMILY,

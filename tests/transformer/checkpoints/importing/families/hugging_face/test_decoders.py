@@ -14,6 +14,7 @@ from transformers import (
     GPT2LMHeadModel,
     GPTJForCausalLM,
     GPTNeoXForCausalLM,
+    GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
     OPTForCausalLM,
@@ -21,6 +22,7 @@ from transformers import (
     PhiForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
+    SmolLM3ForCausalLM,
 )
 
 from tests.transformer.checkpoints.importing.families.foreign import (
@@ -122,15 +124,24 @@ NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_he
 
 
 GEMMA = LLAMA | {
+    "num_hidden_layers": 4,
     "head_dim": 14,
     "query_pre_attn_scalar": 11,
     "sliding_window": LENGTH,
-    "num_hidden_layers": 4,
 }
+SMALL_SCORES = {"attention_multiplier": 0.25, "mlp_bias": True}
 NO_CAPS = {"attn_logit_softcapping": None, "final_logit_softcapping": None}
 TWO_ROTATIONS = {
     "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
     "full_attention": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0},
+}
+
+
+MULTIPLIERS = {
+    "embedding_multiplier": 1.7,
+    "attention_multiplier": 0.23,
+    "residual_multiplier": 0.4,
+    "logits_scaling": 3.0,
 }
 
 
@@ -151,6 +162,10 @@ CASES |= {
     "gemma3": (Gemma3ForCausalLM, GEMMA | {"layer_types": ["sliding_attention", "full_attention"] * 2}),
     "gemma3, stretched": (Gemma3ForCausalLM, GEMMA | {"rope_parameters": TWO_ROTATIONS}),
     "gemma3, capped": (Gemma3ForCausalLM, GEMMA | {"final_logit_softcapping": 2.0}),
+    "granite": (GraniteForCausalLM, LLAMA | MULTIPLIERS),
+    "granite, tied": (GraniteForCausalLM, LLAMA | SMALL_SCORES | {"tie_word_embeddings": True}),
+    "smollm3": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layer_interval": 2}),
+    "smollm3, a list": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layers": [0, 1, 0]}),
     "phi3": (Phi3ForCausalLM, LLAMA),
     "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
     "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),

@@ -123,8 +123,7 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
         parameters = parameters.get(names.entry) or parameters
         if any(isinstance(value, dict) for value in parameters.values()):
             raise CheckpointError(
-                f"config.json says {name} {shown(parameters)}: this family has one rotation for all types of "
-                "layer."
+                f"config.json says {name} {shown(parameters)}: this family has one rotation for all layers."
             )
         told |= parameters
         told["rope_type"] = parameters.get("rope_type") or parameters.get("type") or told.get("rope_type")

@@ -84,8 +84,8 @@ def _local_layers(n_layers: int, config: ForeignConfig) -> list[bool]:
         return [_is_local(i, max(1, pattern)) for i in range(n_layers)]
     if len(types) != n_layers:
         raise CheckpointError(
-            f"config.json says layer_types of {len(types)} layers, and num_hidden_layers {n_layers}: copy "
-            "the complete file."
+            f"config.json says layer_types of {len(types)} layers, and there are {n_layers}: copy the "
+            "complete file."
         )
     return [kind == "sliding_attention" for kind in types]
 
