@@ -45,6 +45,7 @@ from transformer.checkpoints.importing.families.torch_modules import (
 from transformer.checkpoints.importing.families.tutorials import (
     aladdinpersson,
     bentrevett,
+    d2l,
     gordicaleksa,
     graykode,
     hkproj,
@@ -101,5 +102,6 @@ FAMILIES: tuple[Family, ...] = (
     jadore801120.FAMILY,
     graykode.FAMILY,
     aladdinpersson.FAMILY,
+    d2l.FAMILY,
     torch_transformer.FAMILY,
 )
