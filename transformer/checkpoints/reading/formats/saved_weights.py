@@ -36,6 +36,8 @@ MAX_VALUES = 1_000_000
 MAX_CHARACTERS = 16_000_000
 """What is met again is counted again: a few bytes of a pickle can refer to one text a million times."""
 
+_MODULE_COST = 20
+"""Values that a module counts as: it takes that much longer to look at."""
 _MOST_LOOKED_AT = 8
 """Arguments of what may be a tensor's maker."""
 
@@ -203,7 +205,7 @@ class SavedWeights:
     def _items(self, value: Any) -> list[tuple[Any, Any]]:
         if not is_module(value):
             return items_of(value)
-        self._n_values += sum(map(len, held_by(value)))
+        self._n_values += _MODULE_COST + sum(map(len, held_by(value)))
         return list(module_items(value))
 
     def _count(self, value: Any, depth: int) -> int:
