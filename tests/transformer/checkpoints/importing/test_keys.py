@@ -14,7 +14,7 @@ from tests.transformer.checkpoints.importing.families.foreign import imported, r
 from transformer.checkpoints.importing.config_draft import likely_heads
 from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.nearest_names import nearest
 from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -210,8 +210,14 @@ def test_hyperparameters_beside_the_weights_make_answers_likely(tmp_path: Path) 
     )
 
 
-def test_heads_of_usual_width_come_first() -> None:
-    assert [likely_heads(d_model)[0] for d_model in (512, 768, 128)] == [8, 12, 2]
+def test_published_models_have_the_heads_that_come_first() -> None:
+    published = {256: 4, 384: 6, 512: 8, 576: 9, 768: 12, 896: 14, 960: 15, 1024: 16, 1280: 20, 1600: 25}
+    assert {d_model: likely_heads(d_model)[0] for d_model in published} == published
+
+
+def test_small_and_odd_widths_have_a_number_of_heads_that_people_choose() -> None:
+    usual = {44: 4, 48: 4, 64: 4, 96: 4, 128: 4, 192: 4, 288: 4, 300: 4, 600: 8, 1000: 8, 22: 2}
+    assert {d_model: likely_heads(d_model)[0] for d_model in usual} == usual
     assert set(likely_heads(22)) == {1, 2, 11, 22}
 
 

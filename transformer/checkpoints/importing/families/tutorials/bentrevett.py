@@ -8,8 +8,7 @@ names and the feed-forward is made of convolutions over single tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials._shared import (
@@ -23,6 +22,9 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def for_two(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -12,8 +12,7 @@ one sentence of the example; copies count from 0, and some look up the row by th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
@@ -40,6 +39,9 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

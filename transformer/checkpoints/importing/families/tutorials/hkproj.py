@@ -8,8 +8,7 @@ biases; later each number has its own, and attention has none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
@@ -24,6 +23,9 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def one_for_each(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
