@@ -92,7 +92,7 @@ def beam_tree(
     open_words = model.config.tgt_vocab_size - len(set(request.suppressed_ids))
     for step in search.steps():
         n_candidates.append(len(followed) * open_words)
-        new = _nodes_of(step, followed, nodes, request.end_ids, beam_size, alpha)
+        new = _nodes_of(step, followed, nodes, request, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
@@ -113,7 +113,7 @@ def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alp
         own = float(log_probabilities[place, token])
         rank = 1 + int((log_probabilities[place] > own).sum())
         total = nodes[-1].total + own
-        score = total / length_penalty(place + 1, alpha)
+        score = total / length_penalty(place + 1, alpha, request.length_form)
         nodes.append(BeamNode(place + 1, place, place + 1, token, own, total, score, rank, False, "given"))
     return nodes
 
@@ -122,13 +122,13 @@ def _nodes_of(
     step: BeamStep,
     followed: Sequence[int],
     nodes: Sequence[BeamNode],
-    end_ids: Sequence[int],
+    request: DecodingRequest,
     beam_size: int,
     alpha: float,
 ) -> list[BeamNode]:
     kept = set(step.followed[0].tolist())
     position = nodes[followed[0]].position + 1
-    penalty = length_penalty(position, alpha)
+    penalty = length_penalty(position, alpha, request.length_form)
     new: list[BeamNode] = []
     rows = zip(
         step.parents[0].tolist(),
@@ -140,7 +140,7 @@ def _nodes_of(
     for place, (parent, token, log_probability, total) in enumerate(rows):
         if total == -math.inf:
             break
-        ends = token in end_ids
+        ends = token in request.end_ids
         fate: Fate = "kept" if place in kept else "finished" if ends and place < beam_size else "pruned"
         new.append(
             BeamNode(
