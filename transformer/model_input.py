@@ -9,9 +9,9 @@ from typing import Any, Literal
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.data.batches import pad
 from transformer.decoding.request import DecodingRequest, max_new_tokens
-from transformer.decoding.settings import GenerationSettings
 from transformer.errors import SentenceError
 from transformer.text.coder import Coder, EncodedSentence
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree, beam_tree
 from transformer.decoding.greedy import (
     DecodingStep,
@@ -19,7 +20,6 @@ from transformer.decoding.greedy import (
     next_token_probabilities,
 )
 from transformer.decoding.sampling import sample
-from transformer.decoding.settings import GenerationSettings
 from transformer.errors import SentenceError
 from transformer.model.trace import Recorder, Trace
 from transformer.model_input import (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import torch
 
+from transformer.checkpoints.generation import NO_SETTINGS, GenerationSettings
 from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, place_of, shipped_models
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
-from transformer.decoding.settings import NO_SETTINGS, GenerationSettings
 from transformer.errors import CheckpointError, TextError
 from transformer.files import write_text
 from transformer.model.config import ConfigError, TransformerConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import torch
 from transformers import BartForConditionalGeneration
 
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest
-from transformer.decoding.settings import GenerationSettings
 from transformer.model_input import decoding_request
 
 START, BOS, EOS, PAD, VOCAB, LIMIT = 2, 0, 2, 1, 13, 9
@@ -33,8 +34,6 @@ SIZES: dict[str, Any] = {
     "bos_token_id": BOS,
     "eos_token_id": EOS,
     "decoder_start_token_id": START,
-    "forced_bos_token_id": BOS,
-    "forced_eos_token_id": EOS,
 }
 SOURCES = torch.tensor([[5, 9, 4, 7, 11, 3], [8, 3, 12, 6, 4, 10], [4, 4, 9, 12, 7, 5]])
 
@@ -46,9 +45,17 @@ def bart() -> Any:
 
 def saved(theirs: Any, folder: Path, settings: dict[str, Any]) -> Path:
     """With settings beside the weights, as `save_pretrained` writes them."""
-    theirs.generation_config.update(**settings)
+    forced = {"forced_bos_token_id": BOS, "forced_eos_token_id": EOS}
+    theirs.generation_config.update(**forced, **settings)
     theirs.save_pretrained(folder)
     return folder
+
+
+def assert_same(ours: Sequence[Sequence[int]], theirs: Sequence[list[int]]) -> None:
+    """Theirs have the start and the end, and are filled up to one length."""
+    for ids, filled in zip(ours, theirs, strict=True):
+        whole = [START, BOS, *ids, EOS]
+        assert filled == whole + [PAD] * (len(filled) - len(whole))
 
 
 @pytest.mark.parametrize("length_penalty", [0.6, 1.4])
@@ -66,12 +73,9 @@ def test_a_beam_search_by_a_models_own_settings(
     assert loaded.start_ids == (START, BOS)
     request = decoding_request(loaded, loaded.start_ids, LIMIT, settings=settings)
     found = beam_search(loaded.model, SOURCES, request, beam_size=3, alpha=length_penalty, n_best=3)
-    expected = bart.generate(
-        SOURCES, max_length=2 + LIMIT, do_sample=False, return_dict_in_generate=True, output_scores=True
-    )
-    for ours, theirs in zip(found, expected.sequences.tolist(), strict=True):
-        ids = [START, BOS, *ours[0].ids, *([] if ours[0].end_id is None else [ours[0].end_id])]
-        assert ids == [index for index in theirs if index != PAD]
+    expected = bart.generate(SOURCES, max_length=2 + LIMIT, do_sample=False).tolist()
+    assert all(best.end_id == EOS for best, *_ in found)
+    assert_same([best.ids for best, *_ in found], expected)
 
 
 @pytest.mark.parametrize("ngram", [1, 2, 3])
@@ -82,9 +86,7 @@ def test_greedy_by_a_models_own_settings(tmp_path: Path, bart: Any, ngram: int) 
     request = decoding_request(loaded, loaded.start_ids, LIMIT, settings=loaded.settings)
     expected = bart.generate(SOURCES, max_length=2 + LIMIT, do_sample=False).tolist()
     ours = greedy_batch(loaded.model, SOURCES, request)
-    assert [[START, BOS, *ids, EOS] for ids in ours] == [
-        [index for index in theirs if index != PAD] for theirs in expected
-    ]
+    assert_same(ours, expected)
     steps = list(greedy(loaded.model, SOURCES[:1], request))
     assert [step.token_id for step in steps] == [*ours[0], EOS]
 

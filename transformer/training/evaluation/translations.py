@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
-from transformer.decoding.settings import GenerationSettings
 from transformer.model_input import decoding_request, encode_sentence, padded, target_limit
 
 BATCH_SIZE = 200
