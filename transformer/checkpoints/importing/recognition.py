@@ -13,6 +13,7 @@ from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.own_layout.described import described_by_user
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
+from transformer.checkpoints.importing.unsupported import LACKING
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
@@ -230,6 +231,11 @@ def _unknown(raw: RawCheckpoint) -> str:
     label = families.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:
         return _other_names_than(label, raw)
+    if model_type in LACKING:
+        return (
+            f"config.json says model_type {shown(model_type)}: such a model has {LACKING[model_type]}. "
+            "Headlight's model does not compute that; choose a model of another kind."
+        )
     return (
         f"config.json says model_type {shown(model_type)}, which Headlight does not open: choose a model of "
         f"one of the kinds that it opens, {known}."
