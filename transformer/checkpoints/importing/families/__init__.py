@@ -12,10 +12,12 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import (
     gpt_neox,
     granite,
     llama,
+    olmo,
     opt,
     phi,
     phi3,
     smollm3,
+    stablelm,
 )
 from transformer.checkpoints.importing.families.hugging_face.encoders import (
     albert,
@@ -72,6 +74,8 @@ FAMILIES: tuple[Family, ...] = (
     gemma.FAMILY,
     granite.FAMILY,
     smollm3.FAMILY,
+    stablelm.FAMILY,
+    olmo.FAMILY,
     gemma2.FAMILY,
     gemma3.FAMILY,
     phi3.FAMILY,
