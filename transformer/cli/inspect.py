@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoints.places import MODELS, shipped_models
+from transformer.checkpoints.places import MODELS, at_home, shipped_models
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.options import Inspect, answered
@@ -33,6 +34,8 @@ def run_inspection(command: Inspect) -> int:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = answered(command.answers)
     path = MODELS / command.path if command.path in shipped_models() else command.path
+    if command.write_map:
+        return _write_map(path, Path(command.write_map))
     gc.disable()  # what is being imported stays: searched for garbage meanwhile, torch takes a sixth longer
     mapping = None
     try:
@@ -57,6 +60,19 @@ def run_inspection(command: Inspect) -> int:
         from transformer.cli.inspect_text import to_text
 
         print(to_text(imported, diagnosis))
+    return 0
+
+
+def _write_map(path: str | Path, file: Path) -> int:
+    from transformer.checkpoints.importing.own_layout.template import template
+    from transformer.checkpoints.reading.process import read_checkpoint
+    from transformer.files import write_text
+
+    text = template(read_checkpoint(at_home(path)))
+    if file.exists():
+        raise CommandError(f"{file} is there already: name a new file for the mapping.")
+    write_text(file, text)
+    print(f"{file} is written: check it, then run inspect with --map {file}.")
     return 0
 
 

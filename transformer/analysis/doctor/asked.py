@@ -46,7 +46,7 @@ def figure(weight: Weight, question: WeighedQuestion) -> str:
     elif weight.change == 0:
         return "changes nothing here"
     else:
-        moved = f"moves the output by {share(weight.change)}"
+        moved = f"moves the output by {share(weight.change)}".replace("by below", "by less than")
     preferred = "preferred by the model" if weight.value in question.preferred else ""
     return ", ".join(part for part in (bits, preferred, moved) if part)
 

@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.own_layout.described import described_by_user
+from transformer.checkpoints.importing.own_layout.unknown import describe
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.importing.unsupported import LACKING
 from transformer.checkpoints.reading.folder_files import MAPPING
@@ -223,10 +224,8 @@ def _unknown(raw: RawCheckpoint) -> str:
     known = ", ".join(families.values())
     config = ForeignConfig.of(raw)
     if config is None or "model_type" not in config:
-        return (
-            f"No known layout: the first tensors are called {_first_names(raw)}. Headlight opens {known}; "
-            "give the whole folder if there is a config.json."
-        )
+        beside = " Give the whole folder if there is a config.json." if raw.path.is_file() else ""
+        return describe(raw, FAMILIES) + beside
     model_type = str(config.get("model_type"))
     label = families.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:

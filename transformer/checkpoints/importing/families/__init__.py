@@ -47,6 +47,7 @@ from transformer.checkpoints.importing.families.torch_modules import (
 from transformer.checkpoints.importing.families.tutorials import (
     aladdinpersson,
     bentrevett,
+    d2l,
     gordicaleksa,
     graykode,
     hkproj,
@@ -105,5 +106,6 @@ FAMILIES: tuple[Family, ...] = (
     jadore801120.FAMILY,
     graykode.FAMILY,
     aladdinpersson.FAMILY,
+    d2l.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -133,18 +133,14 @@ class _Reading:
     def _grouped_heads(self) -> None:
         """The width of a head, and heads of keys, where the rows of queries and keys tell other ones."""
         layer = "encoder" if self.draft["n_encoder_layers"] else "decoder"
-        rows = [self._rows(f"{layer}.layers.0.self_attn.w_{part}.weight") for part in "qk"]
-        n_heads = self.draft["n_heads"]
-        if (
-            None in rows
-            or type(n_heads) is not int
-            or n_heads < 1
-            or rows[0] == rows[1] == self.draft["d_model"]
-        ):
+        q_rows, k_rows = (self._rows(f"{layer}.layers.0.self_attn.w_{part}.weight") for part in "qk")
+        n_heads, d_model = self.draft["n_heads"], self.draft["d_model"]
+        if q_rows is None or k_rows is None or type(n_heads) is not int or n_heads < 1:
             return
-        d_head = rows[0] // n_heads
-        self._shape("d_head", d_head, "rows of queries over heads")
-        self._shape("n_kv_heads", rows[1] // max(1, d_head), "rows of keys over the width of a head")
+        if not q_rows == k_rows == d_model:
+            d_head = max(1, q_rows // n_heads)
+            self._shape("d_head", d_head, "rows of queries over heads")
+            self._shape("n_kv_heads", k_rows // d_head, "rows of keys over the width of a head")
 
     def _rows(self, ours: str) -> int | None:
         """Rows of a matrix that is stored alone; None where it is a part of another."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials._shared import (
@@ -26,6 +25,9 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, inside, of_modules
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def once_per_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

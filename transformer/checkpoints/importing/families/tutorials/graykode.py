@@ -21,6 +21,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     OUTSIDE,
     arranged,
     ask_heads,
+    from_row_1,
     has,
     put_sizes,
     stored_positions,
@@ -40,11 +41,6 @@ from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): the rows 1, 2, 3, ..."""
-    return (tensor[1 : config.max_len + 1],)
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

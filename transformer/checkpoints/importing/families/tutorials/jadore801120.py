@@ -9,9 +9,6 @@ and positions counted from 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     ask_norm_position,
@@ -24,21 +21,12 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     OUTSIDE,
     arranged,
     ask_heads,
+    from_row_1,
     has,
     put_sizes,
     stored_positions,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
-from transformer.model.config import TransformerConfig
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): row 0 is padding's."""
-    return (tensor[1 : config.max_len + 1],)
-
 
 _ATTENTION: Renames = {"w_qs": "w_q", "w_ks": "w_k", "w_vs": "w_v", "fc": "w_o"}
 _SUBLAYERS: Renames = {

@@ -26,6 +26,7 @@ from tests.transformer.checkpoints.importing.families.tutorials.parity import (
     sinusoids,
 )
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 PAD = 1
 NAMES = {"layer_stack": "layers", "slf_attn": "self_attn", "enc_attn": "cross_attn"}
@@ -183,6 +184,13 @@ def test_norms_before_the_sublayers(tmp_path: Path) -> None:
 def test_heads_of_another_width(tmp_path: Path) -> None:
     found = compared(tmp_path, randomized(Theirs(Version(d_k=11))), NAMES, pad_id=PAD)
     assert found.model.config.d_head == 11
+
+
+@pytest.mark.parametrize("n_heads", [0, -3, 2**62])
+def test_impossible_numbers_of_heads_are_refused(tmp_path: Path, n_heads: int) -> None:
+    raw = raw_of(tmp_path, Theirs(Version(d_k=11)).state_dict())
+    with pytest.raises(CheckpointError):
+        plan_import(raw, {"n_heads": n_heads})
 
 
 def test_the_version_of_2018(tmp_path: Path) -> None:

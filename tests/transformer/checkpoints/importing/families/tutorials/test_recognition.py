@@ -17,6 +17,7 @@ from tests.transformer.checkpoints.importing.families.torch_modules import (
 from tests.transformer.checkpoints.importing.families.tutorials import (
     test_aladdinpersson,
     test_bentrevett,
+    test_d2l,
     test_gordicaleksa,
     test_graykode,
     test_hkproj,
@@ -44,6 +45,7 @@ SAMPLES: dict[str, tuple[str, Callable[[], nn.Module]]] = {
     "graykode": ("graykode", test_graykode.Theirs),
     "graykode, a copy": ("graykode", lambda: test_graykode.Theirs(test_graykode.Version(is_copy=True))),
     "aladdinpersson": ("aladdinpersson", test_aladdinpersson.Theirs),
+    "d2l": ("d2l", test_d2l.Theirs),
     "annotated": ("annotated", test_annotated.EncoderDecoder),
     "fused_tutorial": ("fused_tutorial", lambda: test_fused_tutorial.Translator(True)),
     "torch_transformer": ("torch_transformer", lambda: nn.Transformer(8, 2, 2, 3, 12, batch_first=True)),
