@@ -150,7 +150,8 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
+        ("xlm", "word.weight", r"model_type 'xlm', which Headlight does not open: choose .* BERT, "),
+        ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
         ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),
