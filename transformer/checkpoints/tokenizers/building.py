@@ -15,7 +15,7 @@ from transformer.checkpoints.tokenizers.fairseq_pieces import (
 )
 from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianSide, build_marian
-from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_t5
+from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_pegasus, build_t5
 from transformer.checkpoints.tokenizers.settings import TokenizerSettings, read_settings
 from transformer.checkpoints.tokenizers.tokenizer_json import build_from_json
 from transformer.checkpoints.tokenizers.vocabulary_files import (
@@ -29,20 +29,29 @@ from transformer.errors import CheckpointError, shown
 
 TOKENIZER_FILES = (*TOKENIZER_TEXTS, *BINARIES, "config.json")  # the last says whose the others are
 USUAL = {
+    "albert": "AlbertTokenizer",
     "bart": "RobertaTokenizer",
     "bert": "BertTokenizer",
+    "blenderbot": "BlenderbotTokenizer",
     "camembert": "CamembertTokenizer",
     "distilbert": "BertTokenizer",
+    "electra": "BertTokenizer",
+    "ernie": "BertTokenizer",
+    "fsmt": "FSMTTokenizer",
     "gpt2": "GPT2Tokenizer",
     "llama": "LlamaTokenizer",
+    "m2m_100": "M2M100Tokenizer",
     "marian": "MarianTokenizer",
     "mbart": "MBartTokenizer",
     "mistral": "LlamaTokenizer",
     "mt5": "T5Tokenizer",
+    "pegasus": "PegasusTokenizer",
+    "plbart": "PLBartTokenizer",
     "qwen2": "Qwen2Tokenizer",
     "qwen3": "Qwen2Tokenizer",
     "roberta": "RobertaTokenizer",
     "t5": "T5Tokenizer",
+    "whisper": "WhisperTokenizer",
     "xlm-roberta": "XLMRobertaTokenizer",
 }
 """Type of a model, or its family -> the tokenizer that it usually has."""
@@ -74,7 +83,7 @@ _BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], 
         "Qwen2Tokenizer": partial(build_byte_level, kind=QWEN2),
         "": partial(build_byte_level, kind=GPT2),
     },
-    ("spiece.model",): {"T5Tokenizer": build_t5, "": build_t5},
+    ("spiece.model",): {"T5Tokenizer": build_t5, "PegasusTokenizer": build_pegasus, "": build_t5},
     ("sentencepiece.bpe.model",): {
         "MBartTokenizer": partial(build_mbart, fifty=False),
         "MBart50Tokenizer": partial(build_mbart, fifty=True),

@@ -17,6 +17,7 @@ from transformers import (
     MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
+    PegasusTokenizer,
     PreTrainedTokenizerBase,
     Qwen2Tokenizer,
     RobertaTokenizer,
@@ -134,6 +135,14 @@ def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     _write_bytes(folder, "spiece.model", model)
     _settings(folder, settings)
     return T5Tokenizer.from_pretrained(folder)
+
+
+def pegasus(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make Pegasus' folder: spiece.model and the settings."""
+    model = sentence_pieces("unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    _write_bytes(folder, "spiece.model", model)
+    _settings(folder, settings)
+    return PegasusTokenizer.from_pretrained(folder)
 
 
 def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTokenizerBase:

@@ -46,6 +46,7 @@ KINDS: dict[str, tuple[Make, str]] = {
     "Qwen 2 of few settings": (partial(folders.qwen2, added_tokens_decoder={}), "llama"),
     "T5": (folders.t5, "t5"),
     "T5 with fewer sentinels": (partial(folders.t5, extra_ids=7), "t5"),
+    "Pegasus": (folders.pegasus, "pegasus"),
     "mBART": (partial(folders.mbart, src_lang="it_IT", tgt_lang="de_DE"), "mbart"),
     "mBART-50": (partial(folders.mbart, fifty=True, src_lang="fr_XX"), "mbart"),
     "XLM-R": (folders.xlm_roberta, "roberta"),
