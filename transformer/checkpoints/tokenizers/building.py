@@ -14,7 +14,7 @@ from transformer.checkpoints.tokenizers.fairseq_pieces import (
     frame_with_language,
 )
 from transformer.checkpoints.tokenizers.library import LibraryTokenizer
-from transformer.checkpoints.tokenizers.marian import MarianSide, build_marian
+from transformer.checkpoints.tokenizers.marian import MarianSide, build_m2m_100, build_marian
 from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_pegasus, build_t5
 from transformer.checkpoints.tokenizers.settings import TokenizerSettings, read_settings
 from transformer.checkpoints.tokenizers.tokenizer_json import build_from_json
@@ -112,6 +112,8 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
     name = class_of(texts, settings, family)
     if {"source.spm", "target.spm"} <= texts.keys():
         return build_marian(texts, settings)
+    if name == "M2M100Tokenizer" and {"sentencepiece.bpe.model", "vocab.json"} <= texts.keys():
+        return build_m2m_100(texts, settings)
     if "tokenizer.json" in texts:
         built = build_from_json(texts, settings)
         return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built

@@ -14,6 +14,7 @@ from transformers import (
     CamembertTokenizer,
     GPT2Tokenizer,
     LlamaTokenizer,
+    M2M100Tokenizer,
     MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
@@ -24,6 +25,7 @@ from transformers import (
     T5Tokenizer,
     XLMRobertaTokenizer,
 )
+from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M_100_LANGUAGES
 
 CORPUS = [
     "The cat isn't in the garden; the dogs don't see it, do they?",
@@ -188,6 +190,25 @@ def marian(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
         _write(folder, "target_vocab.json", _marian_vocabulary(target))
     _settings(folder, settings)
     return MarianTokenizer.from_pretrained(folder)
+
+
+def m2m_100(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make M2M-100's folder: sentencepiece.bpe.model, vocab.json and the settings."""
+    model = sentence_pieces("bpe")
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pieces = [processor.id_to_piece(index) for index in range(3, len(processor))]
+    known = ["<s>", "<pad>", "</s>", "<unk>", *(piece for piece in reversed(pieces) if piece != "x")]
+    _write_bytes(folder, "sentencepiece.bpe.model", model)
+    _write(folder, "vocab.json", json.dumps({piece: index for index, piece in enumerate(known)}))
+    languages = [f"__{code}__" for code in M2M_100_LANGUAGES["m2m100"]]
+    said = {
+        "tokenizer_class": "M2M100Tokenizer",
+        "bos_token": "<s>",
+        "sep_token": "</s>",
+        "additional_special_tokens": languages,
+    }
+    _settings(folder, said | settings)
+    return M2M100Tokenizer.from_pretrained(folder)
 
 
 def _marian_vocabulary(*models: bytes) -> str:

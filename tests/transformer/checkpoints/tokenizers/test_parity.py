@@ -55,6 +55,7 @@ KINDS: dict[str, tuple[Make, str]] = {
     "Llama": (partial(folders.llama, add_bos_token=True), "llama"),
     "Llama, legacy": (partial(folders.llama, legacy=True), "llama"),
     "Llama without a space": (partial(folders.llama, add_prefix_space=False, add_eos_token=True), "llama"),
+    "M2M-100": (partial(folders.m2m_100, src_lang="it", tgt_lang="it"), "m2m_100"),
     "Marian": (partial(folders.marian, source_lang="en", target_lang="it"), "marian"),
     "Marian, two vocabularies": (partial(folders.marian, separate_vocabs=True), "marian"),
 }
