@@ -115,8 +115,7 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
     if name == "M2M100Tokenizer" and {"sentencepiece.bpe.model", "vocab.json"} <= texts.keys():
         return build_m2m_100(texts, settings)
     if "tokenizer.json" in texts:
-        built = build_from_json(texts, settings)
-        return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built
+        return _framed(build_from_json(texts, settings), settings, name)
     present = [files for files in _BUILDERS if texts.keys() >= set(files)]
     for files in present:
         builder = _BUILDERS[files].get(name) or _BUILDERS[files].get(_ANY_OTHER)
@@ -125,6 +124,16 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
     if present:
         raise CheckpointError(_asking_for_json(name, " and ".join(present[0])))
     return None
+
+
+def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> LibraryTokenizer:
+    """The tokenizer of tokenizer.json, with its languages where it has some; the file knows one of them."""
+    if name in _MBARTS:
+        return frame_with_language(built, settings, first="50" in name)
+    if name == "NllbTokenizer":
+        first = not settings.flag("legacy_behaviour", False)
+        return frame_with_language(built, settings, first=first, usual="eng_Latn")
+    return built
 
 
 def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:

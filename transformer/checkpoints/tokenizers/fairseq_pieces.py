@@ -61,7 +61,7 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Li
         cut_at_spaces(tokenizer)
     codes = [AddedToken(name, special=True) for name in languages]
     built = _with_special_tokens(tokenizer, settings, [*control_pieces(model), *codes], wide_mask=True)
-    return frame_with_language(built, settings, fifty=fifty)
+    return frame_with_language(built, settings, first=fifty)
 
 
 def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
@@ -99,13 +99,20 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokeniz
 
 
 def frame_with_language(
-    built: LibraryTokenizer, settings: TokenizerSettings, *, fifty: bool
+    built: LibraryTokenizer, settings: TokenizerSettings, *, first: bool, usual: str = "en_XX"
 ) -> LibraryTokenizer:
-    """Put mBART's </s> and the code of the source language after a sentence, mBART-50's around it."""
-    source = settings.text("src_lang") or "en_XX"
+    """Put the code of the source language before a sentence and </s> after it, or both after it.
+
+    Args:
+        built: gets the frame.
+        settings: name the languages.
+        first: whether the code comes first, as with mBART-50 and NLLB, or last, as with mBART.
+        usual: the source's language where the settings say none.
+    """
+    source = settings.text("src_lang") or usual
     target = settings.text("tgt_lang")
     end = built.named.get("eos_token", "</s>")
-    if fifty:
+    if first:
         frame_with(built.tokenizer, [source], [end])
     else:
         frame_with(built.tokenizer, [], [end, source])

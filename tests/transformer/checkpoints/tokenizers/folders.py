@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from transformers import (
     MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
+    NllbTokenizer,
     PegasusTokenizer,
     PreTrainedTokenizerBase,
     Qwen2Tokenizer,
@@ -209,6 +211,18 @@ def m2m_100(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     }
     _settings(folder, said | settings)
     return M2M100Tokenizer.from_pretrained(folder)
+
+
+def nllb(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make NLLB's folder: tokenizer.json and the settings."""
+    made = folder / "made"
+    _write_bytes(made, "sentencepiece.bpe.model", sentence_pieces("bpe"))
+    languages = ["eng_Latn", "ita_Latn", "deu_Latn"]
+    NllbTokenizer.from_pretrained(made, extra_special_tokens=languages).save_pretrained(folder)
+    shutil.rmtree(made)
+    said = json.loads((folder / "tokenizer_config.json").read_text())
+    _settings(folder, said | settings)
+    return NllbTokenizer.from_pretrained(folder)
 
 
 def _marian_vocabulary(*models: bytes) -> str:

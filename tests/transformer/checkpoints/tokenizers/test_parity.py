@@ -56,6 +56,8 @@ KINDS: dict[str, tuple[Make, str]] = {
     "Llama, legacy": (partial(folders.llama, legacy=True), "llama"),
     "Llama without a space": (partial(folders.llama, add_prefix_space=False, add_eos_token=True), "llama"),
     "M2M-100": (partial(folders.m2m_100, src_lang="it", tgt_lang="it"), "m2m_100"),
+    "NLLB": (partial(folders.nllb, src_lang="ita_Latn", tgt_lang="deu_Latn"), "m2m_100"),
+    "NLLB, legacy": (partial(folders.nllb, legacy_behaviour=True), "m2m_100"),
     "Marian": (partial(folders.marian, source_lang="en", target_lang="it"), "marian"),
     "Marian, two vocabularies": (partial(folders.marian, separate_vocabs=True), "marian"),
 }
