@@ -39,6 +39,8 @@ MAX_CHARACTERS = 16_000_000
 _SAVED_APART = "generator"
 """A part of the model that OpenNMT keeps beside the rest of it."""
 
+_MODULE_COST = 20
+"""Values that a module counts as: it takes that much longer to look at."""
 _MOST_LOOKED_AT = 8
 """Arguments of what may be a tensor's maker."""
 
@@ -207,7 +209,7 @@ class SavedWeights:
     def _items(self, value: Any) -> list[tuple[Any, Any]]:
         if not is_module(value):
             return items_of(value)
-        self._n_values += sum(map(len, held_by(value)))
+        self._n_values += _MODULE_COST + sum(map(len, held_by(value)))
         return list(module_items(value))
 
     def _count(self, value: Any, depth: int) -> int:
