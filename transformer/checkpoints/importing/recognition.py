@@ -11,10 +11,10 @@ from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigD
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.own_layout.described import described_by_user
 from transformer.checkpoints.importing.own_layout.unknown import describe
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
-from transformer.checkpoints.importing.unsupported import LACKING
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
@@ -141,7 +141,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         found = _matching(replace(raw, tensors=tensors))
         if found:
             return found
-    raise CheckpointError(_unknown(raw))
+    raise CheckpointError(refusal(raw) or _unknown(raw))
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
@@ -215,7 +215,8 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
     yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
+_SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
 """Types of models -> the family that has their names."""
 
 
@@ -230,11 +231,6 @@ def _unknown(raw: RawCheckpoint) -> str:
     label = families.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:
         return _other_names_than(label, raw)
-    if model_type in LACKING:
-        return (
-            f"config.json says model_type {shown(model_type)}: such a model has {LACKING[model_type]}. "
-            "Headlight's model does not compute that; choose a model of another kind."
-        )
     return (
         f"config.json says model_type {shown(model_type)}, which Headlight does not open: choose a model of "
         f"one of the kinds that it opens, {known}."
