@@ -7,7 +7,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import gpt
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
-from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt
+from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt, x_transformers
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -30,6 +30,7 @@ FAMILIES: tuple[Family, ...] = (
     llama.FAMILY,
     fairseq.FAMILY,
     open_nmt.FAMILY,
+    x_transformers.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
