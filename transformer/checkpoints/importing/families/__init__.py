@@ -7,7 +7,12 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import gpt
 from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
-from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt, x_transformers
+from transformer.checkpoints.importing.families.toolkits import (
+    fairseq,
+    marian_npz,
+    open_nmt,
+    x_transformers,
+)
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -29,6 +34,7 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     fairseq.FAMILY,
+    marian_npz.FAMILY,
     open_nmt.FAMILY,
     x_transformers.FAMILY,
     marian.FAMILY,
