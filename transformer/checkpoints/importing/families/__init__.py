@@ -58,6 +58,7 @@ from transformer.checkpoints.importing.families.tutorials import (
     hkproj,
     hyunwoongko,
     jadore801120,
+    labml,
     samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
@@ -114,5 +115,6 @@ FAMILIES: tuple[Family, ...] = (
     graykode.FAMILY,
     aladdinpersson.FAMILY,
     d2l.FAMILY,
+    labml.FAMILY,
     torch_transformer.FAMILY,
 )
