@@ -87,7 +87,7 @@ def _inside(found: Found) -> Iterator[_Guess]:
             ours: tuple[str, ...] | None = None
             if module in norms and len(norms) == len(due):
                 ours = (due[norms.index(module)],)
-            elif module not in norms and is_attention(name):
+            elif module not in norms and (is_attention(name) or _CROSS.search(name.lower())):
                 ours = _attention(name.lower())
             elif len(shape) == 2 and found.d_model in shape and shape[0] != shape[1]:
                 ours = ("feed_forward.w_1" if shape[1] == found.d_model else "feed_forward.w_2",)
