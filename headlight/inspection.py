@@ -14,7 +14,7 @@ from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.analysis.parts import Part, parts_of
 from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.own_layout.mapping_file import text_of
+from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
 from transformer.cli.inspect_json import to_plain

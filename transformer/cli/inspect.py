@@ -17,8 +17,8 @@ from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.own_layout.mapping_file import text_of
-from transformer.checkpoints.importing.own_layout.template import template
+from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+from transformer.checkpoints.importing.families.own_layout.template import template
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import at_home, open_checkpoint, survey_checkpoint
 from transformer.checkpoints.reading.process import read_checkpoint

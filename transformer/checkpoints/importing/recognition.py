@@ -9,11 +9,11 @@ from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families.own_layout.described import described
+from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
-from transformer.checkpoints.importing.own_layout.described import described
-from transformer.checkpoints.importing.own_layout.unknown import describe
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown

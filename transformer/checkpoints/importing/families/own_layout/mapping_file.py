@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
+from transformer.checkpoints.importing.families.own_layout.names import module_names, pattern_of, weight_names
+from transformer.checkpoints.importing.families.own_layout.plain_yaml import MAX_CHARACTERS, Node, read_yaml
 from transformer.checkpoints.importing.family import (
     Into,
     Transform,
@@ -40,8 +42,6 @@ from transformer.checkpoints.importing.family import (
     transposed,
     without_first_rows,
 )
-from transformer.checkpoints.importing.own_layout.names import module_names, pattern_of, weight_names
-from transformer.checkpoints.importing.own_layout.plain_yaml import MAX_CHARACTERS, Node, read_yaml
 from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig

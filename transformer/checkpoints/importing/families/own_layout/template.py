@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from transformer.checkpoints.importing.own_layout.unknown import Found, Stack, is_attention, is_norm, look
+from transformer.checkpoints.importing.families.own_layout.unknown import (
+    Found,
+    Stack,
+    is_attention,
+    is_norm,
+    look,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
