@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families.own_layout.described import described_by_user
+from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.not_computed import refusal
-from transformer.checkpoints.importing.own_layout.described import described_by_user
-from transformer.checkpoints.importing.own_layout.unknown import describe
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor

@@ -32,7 +32,7 @@ TOKENIZER_TEXTS = (
     "merges.txt",
 )
 MAPPING = "headlight-map.yaml"
-"""What a user says about a layout that is not known: see `importing.own_layout`."""
+"""What a user says about a layout that is not known: see `importing.families.own_layout`."""
 TEXTS = (
     "config.json",
     "params.json",
