@@ -19,8 +19,7 @@ from tests.transformer.checkpoints.importing.families.foreign import (
 from tests.transformer.checkpoints.importing.families.own_layout.test_described import VOCAB, Gpt
 from transformer.checkpoints.importing.families.own_layout.template import template
 from transformer.checkpoints.importing.families.own_layout.unknown import look
-from transformer.checkpoints.importing.recognition import plan_import
-from transformer.checkpoints.opening import with_mapping
+from transformer.checkpoints.importing.recognition import plan_import, with_mapping
 from transformer.errors import CheckpointError
 
 
