@@ -30,7 +30,7 @@ def test_no_layout_stands_there_that_is_gone(rows: dict[str, tuple[str, ...]]) -
 
 
 def test_the_worst_error_of_each_kind_counts() -> None:
-    lines = [
+    lines: list[dict[str, object]] = [
         {"family": "t5", "asked": ["activation"]},
         {"family": "t5", "kind": "attention", "error": 2e-6},
         {"family": "t5", "kind": "attention", "error": 8e-6},

@@ -57,7 +57,7 @@ def open_checkpoint(
     Args:
         path: of the file or folder.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
-        mapping: text of a mapping file, for a layout that is not known; see `importing.own_layout`.
+        mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
         limits: what is refused.
         device: where the model is to run; the CPU when left out.
 

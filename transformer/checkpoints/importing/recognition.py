@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families.own_layout.described import described_by_user
+from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.own_layout.described import described_by_user
-from transformer.checkpoints.importing.own_layout.unknown import describe
+from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -146,7 +147,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         found = _matching(replace(raw, tensors=tensors))
         if found:
             return found
-    raise CheckpointError(_unknown(raw))
+    raise CheckpointError(refusal(raw) or _unknown(raw))
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
@@ -220,7 +221,8 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
     yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
+_SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
 """Types of models -> the family that has their names."""
 
 
