@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.errors import CheckpointError
 from transformer.files import replace_all, save_tensors, write_text
@@ -41,6 +41,16 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise CheckpointError(f"{folder / name} holds no JSON object: save the model again.")
     return values
+
+
+def ties(model: nn.Module) -> dict[str, str]:
+    """Names of weights that are another weight of the model: name -> that one's name."""
+    first: dict[int, str] = {}
+    tied = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if first.setdefault(id(parameter), name) != name:
+            tied[name] = first[id(parameter)]
+    return tied
 
 
 def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: int | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -53,7 +54,8 @@ def scaled_dot_product_attention(
     tap: Tap = NO_TAP,
     *,
     bias: Tensor | None = None,
-    scaled: bool = True,
+    scale: float | None = None,
+    soft_cap: float = 0.0,
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_head)) V (paper, equation 1), every step tapped.
 
@@ -62,24 +64,34 @@ def scaled_dot_product_attention(
         k: (B, H, K, d_head); of fewer heads, each is shared by as many neighbouring heads of q.
         v: as k.
         mask: bool, broadcasts to (B, H, Q, K), True = may attend; None opens every cell.
-        tap: sees position_bias, scores (scaled, biased, before the mask), mask, weights and z.
+        tap: sees position_bias, scores (what enters the softmax: scaled, biased, capped, before the mask),
+            mask, weights and z; where there is a cap, before them scores_uncapped.
         bias: added to the scores, broadcasts to (B, H, Q, K).
-        scaled: whether the products are divided by sqrt(d_head).
+        scale: what the products are multiplied by; 1 / sqrt(d_head) when None.
+        soft_cap: c of c tanh(scores / c); 0 for none.
 
     Returns:
         z (B, H, Q, d_head).
     """
     if k.shape[1] < q.shape[1]:
         k, v = (heads.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for heads in (k, v))
-    queries = q / math.sqrt(q.shape[-1]) if scaled else q  # there are fewer of their numbers than of scores
+    # There are fewer of the queries' numbers than of scores.
+    queries = q / math.sqrt(q.shape[-1]) if scale is None else q * scale
     scores = queries @ k.transpose(-2, -1)  # (B, H, Q, K)
     if bias is not None:
         scores = scores + tap("position_bias", bias)
+    if soft_cap:
+        scores = soft_capped(tap("scores_uncapped", scores), soft_cap)
     scores = tap("scores", scores)
     if mask is not None:
         mask = tap("mask", mask)
     weights = tap("weights", masked_softmax(scores, mask))  # (B, H, Q, K)
     return tap("z", weights @ v)
+
+
+def soft_capped(x: Tensor, cap: float) -> Tensor:
+    """c tanh(x / c): small numbers stay nearly as they are, none passes c (Gemma Team 2024, section 2)."""
+    return (x / cap).tanh() * cap
 
 
 def fused_attention(
@@ -89,15 +101,17 @@ def fused_attention(
     mask: Tensor | None,
     *,
     bias: Tensor | None = None,
-    scaled: bool = True,
+    scale: float | None = None,
+    soft_cap: float = 0.0,
 ) -> Tensor:
     """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs.
 
-    For short sentences in bfloat16 on a CPU that kernel takes twice as long as the function above.
+    That kernel can't cap scores; and for short sentences in bfloat16 on a CPU it takes twice as long as the
+    function above.
     """
-    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
-        return scaled_dot_product_attention(q, k, v, mask, bias=bias, scaled=scaled)
-    scale, shared = None if scaled else 1.0, k.shape[1] < q.shape[1]
+    if soft_cap or (q.dtype == torch.bfloat16 and q.device.type == "cpu"):
+        return scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=scale, soft_cap=soft_cap)
+    shared = k.shape[1] < q.shape[1]
     added = None if bias is None else bias.to(q.dtype)
     if mask is None:
         return functional.scaled_dot_product_attention(
@@ -111,7 +125,7 @@ def fused_attention(
 
 
 class PositionInfo(NamedTuple):
-    """What self-attention itself is told of where its tokens are; the same in all layers of a stack.
+    """What a layer's self-attention itself is told of where its tokens are.
 
     Attributes:
         bias: (1, H, Q, K), added to the scores.
@@ -136,7 +150,8 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections have one.
         n_kv_heads: heads of keys and values, each shared by H / n_kv_heads heads of queries; H when 0.
         d_head: width of a head; D / H when 0.
-        scaled: whether products are divided by sqrt(d_head).
+        scale: what products are multiplied by; 1 / sqrt(d_head) when None.
+        soft_cap: c of c tanh(scores / c); 0 for none.
         transposed: whether heads are transposed back before they are merged; see `TransformerConfig`.
         q_norm, k_norm: norms over d_head of each head's queries and keys, one for all heads; None for none.
     """
@@ -149,7 +164,8 @@ class MultiHeadAttention(nn.Module):
         bias: bool,
         n_kv_heads: int = 0,
         d_head: int = 0,
-        scaled: bool = True,
+        scale: float | None = None,
+        soft_cap: float = 0.0,
         transposed: bool = True,
         q_norm: Norm | None = None,
         k_norm: Norm | None = None,
@@ -158,7 +174,8 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = n_heads
         self.n_kv_heads = n_kv_heads or n_heads
         self.d_head = d_head or d_model // n_heads
-        self.scaled = scaled
+        self.scale = scale
+        self.soft_cap = soft_cap
         self.transposed = transposed
         self.q_norm, self.k_norm = q_norm, k_norm
         self.w_q = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
@@ -181,9 +198,10 @@ class MultiHeadAttention(nn.Module):
             x: (B, Q, D).
             memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend.
-            tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there are
-                such info, q_unrotated and k_unrotated, or position_bias; where there are such norms, what
-                they show under q_norm and k_norm, (B, H, T, d_head).
+            tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there is
+                a soft cap, scores_uncapped; where there are such positions, q_unrotated and k_unrotated, or
+                position_bias; where there are such norms, what they show under q_norm and k_norm,
+                (B, H, T, d_head).
             cache: keys and values of what memory held in earlier calls.
             positions: where the tokens are; in self-attention only.
 
@@ -197,10 +215,8 @@ class MultiHeadAttention(nn.Module):
             q = rotate(tap("q_unrotated", q), positions.rotation)
         q = tap("q", q)
         k, v = self._keys_and_values(memory, tap, cache, positions)  # (B, n_kv_heads, K, d_head) each
-        if tap is NO_TAP:
-            z = fused_attention(q, k, v, mask, bias=positions.bias, scaled=self.scaled)
-        else:
-            z = scaled_dot_product_attention(q, k, v, mask, tap, bias=positions.bias, scaled=self.scaled)
+        attend = fused_attention if tap is NO_TAP else partial(scaled_dot_product_attention, tap=tap)
+        z = attend(q, k, v, mask, bias=positions.bias, scale=self.scale, soft_cap=self.soft_cap)
         return tap("out", self.w_o(self.merge_heads(z)))
 
     def _keys_and_values(
@@ -226,5 +242,5 @@ class MultiHeadAttention(nn.Module):
     def merge_heads(self, z: Tensor) -> Tensor:
         """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`, if transposed."""
         if not self.transposed:
-            return z.reshape(z.shape[0], z.shape[2], -1)
+            return z.reshape(z.shape[0], z.shape[2], self.n_heads * self.d_head)
         return z.transpose(1, 2).flatten(-2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,26 +16,27 @@ from transformer.model.trace import NO_TAP, Tap
 class Embedding(nn.Module):
     """x = embedding(token) * sqrt(d_model) + position(place in the sentence).
 
-    By configuration without the factor or the positions, with the vector of the first segment added, and with
-    a norm after it all.
+    By configuration with another factor or none, without the positions, with the vector of the first segment
+    added, with a norm after it all, and narrower than d_model, with a projection at the end.
     """
 
     def __init__(self, vocab_size: int, config: TransformerConfig) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(vocab_size, config.d_model))
-        self.scale = math.sqrt(config.d_model) if config.embedding_scale else 1.0
-        self.segments = (
-            nn.Parameter(torch.empty(config.n_segments, config.d_model)) if config.n_segments else None
-        )
+        width = config.embedding_width
+        self.weight = nn.Parameter(torch.empty(vocab_size, width))
+        self.scale = config.embedding_factor
+        self.segments = nn.Parameter(torch.empty(config.n_segments, width)) if config.n_segments else None
         self.positions = _positions(config)
-        self.norm = norm_of(config) if config.embedding_norm else None
+        self.norm = norm_of(config, width) if config.embedding_norm else None
+        self.projection = nn.Linear(width, config.d_model) if config.d_embedding else None
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
         """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).
 
-        The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D) and out (B, T, D: their
-        sum, after the norm), each where there is one.
+        The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D), unprojected (B, T, D:
+        their sum, after the norm) and out (B, T, D: what enters the first layer), each where there is one;
+        where there is a projection, all but the last are d_embedding wide.
         """
         x = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
         if self.segments is not None:
@@ -46,13 +45,13 @@ class Embedding(nn.Module):
             x = x + tap("positions", self.positions(start, ids.shape[1])[None])
         if self.norm is not None:
             x = self.norm(x, tap.at("norm"))
+        if self.projection is not None:
+            x = self.projection(tap("unprojected", x))
         return self.dropout(tap("out", x))
 
 
 def _positions(config: TransformerConfig) -> SinusoidalPositions | LearnedPositions | None:
     """What is added to the embeddings; nothing where attention is told the positions, or nobody is."""
     if config.positions == "sinusoidal":
-        return SinusoidalPositions(
-            config.max_len, config.d_model, config.position_base, config.sinusoid_layout
-        )
-    return LearnedPositions(config.max_len, config.d_model) if config.positions == "learned" else None
+        return SinusoidalPositions(config)
+    return LearnedPositions(config.max_len, config.embedding_width) if config.positions == "learned" else None

@@ -25,21 +25,50 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """What both layers share: a sublayer's output is added to the stream, with the norm before or after."""
+    """What both layers share: a sublayer's output is added to the stream, with norms before, after or both.
+
+    Where it is both, a sublayer's second norm has its name and "_post_norm".
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.norm_position = config.norm_position
+        self.residual_scale = config.residual_scale
         self.dropout = Dropout(config.dropout)
 
-    def residual(self, x: Tensor, norm: Norm, tap: Tap, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def residual(
+        self,
+        x: Tensor,
+        name: str,
+        tap: Tap,
+        sublayer: Callable[[Tensor], Tensor],
+        stream: Tensor | None = None,
+    ) -> Tensor:
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
 
-        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))).
+        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Both: x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))).
+        The norms are those called {name}_norm and {name}_post_norm; `stream` is what is added to, where that
+        is not x.
         """
-        if self.norm_position == "pre":
-            return x + self.dropout(sublayer(norm(x, tap)))
-        return norm(x + self.dropout(sublayer(x)), tap)
+        norm: Norm = getattr(self, f"{name}_norm")
+        norm_tap = tap.at(f"{name}_norm")
+        if self.norm_position == "post":
+            return norm(x + self.scaled(sublayer(x)), norm_tap)
+        out = sublayer(norm(x, norm_tap))
+        if self.norm_position == "both":
+            post_norm: Norm = getattr(self, f"{name}_post_norm")
+            out = post_norm(out, tap.at(f"{name}_post_norm"))
+        return (x if stream is None else stream) + self.scaled(out)
+
+    def scaled(self, out: Tensor) -> Tensor:
+        """A sublayer's output as it is added: Dropout(out) * residual_scale."""
+        out = self.dropout(out)
+        return out if self.residual_scale == 1 else out * self.residual_scale
+
+
+def _norms(config: TransformerConfig) -> tuple[Norm, Norm | None]:
+    """A sublayer's norm, and its second one where the stream is normed before and after."""
+    return norm_of(config), norm_of(config) if config.norm_position == "both" else None
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -49,7 +78,8 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         bias=config.bias if config.attention_bias is None else config.attention_bias,
         n_kv_heads=config.n_kv_heads,
         d_head=config.d_head,
-        scaled=config.attention_scale,
+        scale=config.attention_factor,
+        soft_cap=config.attention_soft_cap,
         transposed=config.merge_heads == "transposed",
         q_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
         k_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
@@ -71,9 +101,9 @@ class EncoderLayer(_ResidualLayer):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.self_attn = _attention(config)
-        self.self_attn_norm = norm_of(config)
+        self.self_attn_norm, self.self_attn_post_norm = _norms(config)
         self.feed_forward = _feed_forward(config)
-        self.feed_forward_norm = norm_of(config)
+        self.feed_forward_norm, self.feed_forward_post_norm = _norms(config)
 
     def forward(
         self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, positions: PositionInfo = NO_POSITIONS
@@ -87,9 +117,9 @@ class EncoderLayer(_ResidualLayer):
             return self.feed_forward(x, tap.at("feed_forward"))
 
         x = tap("resid_pre", x)
-        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = self.residual(x, "self_attn", tap, self_attention)
         x = tap("resid_mid", x)
-        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        x = self.residual(x, "feed_forward", tap, feed_forward)
         return tap("resid_post", x)
 
 
@@ -97,18 +127,20 @@ class DecoderLayer(_ResidualLayer):
     """Self-attention, cross-attention and feed-forward, each in a residual connection.
 
     resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward ->
-    resid_post. Without an encoder there is no cross-attention: resid_mid goes straight to the feed-forward.
+    resid_post. Without an encoder there is no cross-attention: resid_mid goes straight to the feed-forward,
+    or, in parallel, is only added to: the feed-forward then reads resid_pre.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
+        self.parallel = config.parallel_residual
         self.self_attn = _attention(config)
-        self.self_attn_norm = norm_of(config)
+        self.self_attn_norm, self.self_attn_post_norm = _norms(config)
         if config.kind == "encoder-decoder":
             self.cross_attn = _attention(config)
-            self.cross_attn_norm = norm_of(config)
+            self.cross_attn_norm, self.cross_attn_post_norm = _norms(config)
         self.feed_forward = _feed_forward(config)
-        self.feed_forward_norm = norm_of(config)
+        self.feed_forward_norm, self.feed_forward_post_norm = _norms(config)
 
     def forward(
         self,
@@ -149,11 +181,12 @@ class DecoderLayer(_ResidualLayer):
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))
 
-        x = tap("resid_pre", x)
-        x = self.residual(x, self.self_attn_norm, tap.at("self_attn_norm"), self_attention)
+        x = start = tap("resid_pre", x)
+        x = self.residual(x, "self_attn", tap, self_attention)
         x = tap("resid_mid", x)
         if memory is not None:
-            x = self.residual(x, self.cross_attn_norm, tap.at("cross_attn_norm"), cross_attention)
+            x = self.residual(x, "cross_attn", tap, cross_attention)
             x = tap("resid_mid_cross", x)
-        x = self.residual(x, self.feed_forward_norm, tap.at("feed_forward_norm"), feed_forward)
+        read = start if self.parallel else x
+        x = self.residual(read, "feed_forward", tap, feed_forward, stream=x)
         return tap("resid_post", x)

@@ -8,43 +8,59 @@ section 2.1), a bias of the scores.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transformer.model.config import TransformerConfig
-
-SinusoidLayout = Literal["interleaved", "halves"]
+from transformer.model.config import SinusoidLayout, TransformerConfig
 
 
-def wavelengths(d_model: int, base: float = 10_000.0) -> Tensor:
+def wavelengths(d_model: int, base: float = 10_000.0, layout: SinusoidLayout = "interleaved") -> Tensor:
     """Positions until sine and cosine of each dimension pair repeat: 2 pi base^(2i / d_model) (section 3.5).
 
+    In the layout "halves_to_base" 2 pi base^(i / (d_model / 2 - 1)).
+
     Returns:
-        (d_model / 2,) float64, from 2 pi up to nearly 2 pi base.
+        (d_model / 2,) float64, from 2 pi up to nearly 2 pi base; "halves_to_base": to 2 pi base itself.
     """
     pair = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
-    return 2 * math.pi * base ** (pair / d_model)
+    last = max(d_model - 2, 1) if layout == "halves_to_base" else d_model
+    return 2 * math.pi * base ** (pair / last)
 
 
 def sinusoidal_encoding(
-    length: int, d_model: int, base: float = 10_000.0, layout: SinusoidLayout = "interleaved"
+    length: int,
+    d_model: int,
+    base: float = 10_000.0,
+    layout: SinusoidLayout = "interleaved",
+    start: int = 0,
 ) -> Tensor:
     """PE(pos, 2i) = sin(pos / base^(2i / d_model)), PE(pos, 2i+1) = cos of the same (paper, section 3.5).
 
-    In the layout "halves" all sines stand before all cosines, as in Marian. Computed in float64: in float32
-    the angle of position 5000 is off by 2e-4.
+    In the layout "halves" all sines stand before all cosines, as in Marian; in "halves_to_base", too, by its
+    own `wavelengths`. Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
 
     Returns:
-        (length, d_model) float32; d_model must be even.
+        (length, d_model) float32 of the positions from `start` on; d_model must be even.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
-    angle = position * (2 * math.pi / wavelengths(d_model, base))  # (length, d_model / 2)
-    if layout == "halves":
+    position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (length, 1)
+    angle = position * (2 * math.pi / wavelengths(d_model, base, layout))  # (length, d_model / 2)
+    if layout != "interleaved":
         return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
+
+
+def encoding_of(config: TransformerConfig, length: int) -> Tensor:
+    """What a model with sinusoids adds to its first tokens' embeddings: (length, embedding_width)."""
+    return sinusoidal_encoding(
+        length,
+        config.embedding_width,
+        config.position_base,
+        config.sinusoid_layout,
+        config.position_offset,
+    )
 
 
 class SinusoidalPositions(nn.Module):
@@ -52,17 +68,15 @@ class SinusoidalPositions(nn.Module):
 
     encoding: Tensor
 
-    def __init__(
-        self, max_len: int, d_model: int, base: float, layout: SinusoidLayout = "interleaved"
-    ) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         # Nothing to load either, so real numbers even in a skeleton on the meta device.
         with torch.device("cpu"):
-            encoding = sinusoidal_encoding(max_len, d_model, base, layout)
+            encoding = encoding_of(config, config.max_len)
         self.register_buffer("encoding", encoding, persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Encodings of the positions start, ..., start + length - 1: (length, D)."""
+        """Encodings of the tokens start, ..., start + length - 1: (length, D)."""
         return self.encoding[start : start + length]
 
 
@@ -79,25 +93,32 @@ class LearnedPositions(nn.Module):
 
 
 class Rotation(NamedTuple):
-    """Cosines and sines of the angles, (T, d_head / 2) each."""
+    """Cosines and sines of the angles, (T, pairs) each; numbers after these pairs stay as they are."""
 
     cos: Tensor
     sin: Tensor
 
 
-def rotary_wavelengths(config: TransformerConfig) -> Tensor:
+def rotary_wavelengths(config: TransformerConfig, base: float = 0) -> Tensor:
     """Positions until each pair of a head has turned once: 2 pi base^(2i / d_head), stretched if so said.
+
+    Where only rotary_dims numbers of a head are turned, they count in place of d_head.
 
     From config.stretch_full on the speed 1 / wavelength is divided by config.rotary_stretch, up to
     config.stretch_start it stays, and between the two it is mixed, in proportion to the speed ("NTK by
     parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
 
+    Args:
+        config: of the model.
+        base: of the layer; config.position_base when 0. Another than that is not stretched.
+
     Returns:
         (d_head / 2,) float64.
     """
-    trained = wavelengths(config.d_head, config.position_base)
+    base = base or config.position_base
+    trained = wavelengths(config.rotary_dims or config.d_head, base)
     stretch, start, full = config.rotary_stretch, config.stretch_start, config.stretch_full
-    if stretch == 1:
+    if stretch == 1 or base != config.position_base:
         return trained
     if start == full:
         kept = (trained < full).double()
@@ -115,19 +136,20 @@ def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rota
     Args:
         start: the first position.
         length: T, how many there are.
-        wavelengths: (d_head / 2,) positions until each pair has turned once, float64.
+        wavelengths: (pairs,) positions until each pair has turned once, float64.
         like: a tensor whose device and dtype the numbers get.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (T, 1)
-    angle = position * (2 * math.pi / wavelengths)  # (T, d_head / 2)
+    angle = position * (2 * math.pi / wavelengths)  # (T, pairs)
     return Rotation(*(part.to(like.dtype).to(like.device) for part in (angle.cos(), angle.sin())))
 
 
 def rotate(x: Tensor, by: Rotation) -> Tensor:
-    """Turn the pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head) by their angles."""
-    even, odd = x[..., ::2], x[..., 1::2]
-    turned = (even * by.cos - odd * by.sin, even * by.sin + odd * by.cos)
-    return torch.stack(turned, dim=-1).flatten(-2)
+    """Turn as many pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head) as there are angles."""
+    n_turned = 2 * by.cos.shape[-1]
+    even, odd = x[..., :n_turned:2], x[..., 1:n_turned:2]
+    turned = torch.stack((even * by.cos - odd * by.sin, even * by.sin + odd * by.cos), dim=-1).flatten(-2)
+    return turned if n_turned == x.shape[-1] else torch.cat((turned, x[..., n_turned:]), dim=-1)
 
 
 def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, both_ways: bool) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from torch import Tensor, nn
 
@@ -17,7 +17,13 @@ from transformer.model.trace import NO_TAP, Stack, Tap
 class _Stack(nn.Module):
     """What both stacks share: layers, positions that self-attention is told in each, and a final norm."""
 
-    def __init__(self, config: TransformerConfig, stack: Stack, layers: Iterable[nn.Module]) -> None:
+    def __init__(
+        self,
+        config: TransformerConfig,
+        stack: Stack,
+        layer: Callable[[TransformerConfig], nn.Module],
+        n_layers: int,
+    ) -> None:
         super().__init__()
         self.relative_bias = (
             RelativeBias(
@@ -29,17 +35,21 @@ class _Stack(nn.Module):
             if config.positions == "relative"
             else None
         )
-        self.wavelengths = rotary_wavelengths(config) if config.positions == "rotary" else None
-        self.layers = nn.ModuleList(layers)
+        self.bases = [config.rotary_base(stack, i) for i in range(n_layers)]
+        self.wavelengths = {base: rotary_wavelengths(config, base) for base in self.bases if base}
+        n_made = 1 if config.shared_layers else n_layers
+        self.layers = nn.ModuleList([layer(config) for _ in range(n_made)] * (n_layers // n_made))
         self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
-    def position_info(self, x: Tensor, start: int = 0) -> PositionInfo:
-        """Where tokens x (B, T, D) stand whose first is at position `start`."""
+    def position_info(self, x: Tensor, start: int = 0) -> list[PositionInfo]:
+        """Where tokens x (B, T, D) stand whose first is at position `start`, for each layer."""
         if self.relative_bias is not None:
-            return PositionInfo(bias=self.relative_bias(start, x.shape[1]))
-        if self.wavelengths is not None:
-            return PositionInfo(rotation=rotation(start, x.shape[1], self.wavelengths, like=x))
-        return NO_POSITIONS
+            return [PositionInfo(bias=self.relative_bias(start, x.shape[1]))] * len(self.layers)
+        turned = {
+            base: PositionInfo(rotation=rotation(start, x.shape[1], lengths, like=x))
+            for base, lengths in self.wavelengths.items()
+        }
+        return [turned.get(base, NO_POSITIONS) for base in self.bases]
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
         """The final norm, where there is one."""
@@ -47,26 +57,24 @@ class _Stack(nn.Module):
 
 
 class Encoder(_Stack):
-    """N encoder layers, and a final norm where the configuration has one."""
+    """N encoder layers (or one, N times), and a final norm where the configuration has one."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        layers = (EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        super().__init__(config, "encoder", layers)
+        super().__init__(config, "encoder", EncoderLayer, config.n_encoder_layers)
 
     def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
         positions = self.position_info(x)
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, tap.at("layers").at(i), positions)
+            x = layer(x, mask, tap.at("layers").at(i), positions[i])
         return self.finish(x, tap)
 
 
 class Decoder(_Stack):
-    """N decoder layers, and a final norm where the configuration has one."""
+    """N decoder layers (or one, N times), and a final norm where the configuration has one."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        layers = (DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        super().__init__(config, "decoder", layers)
+        super().__init__(config, "decoder", DecoderLayer, config.n_decoder_layers)
 
     def forward(
         self,
@@ -84,5 +92,5 @@ class Decoder(_Stack):
         positions = self.position_info(x, 0 if caches is None else len(caches[0].self_attn))
         for i, layer in enumerate(self.layers):
             cache = None if caches is None else caches[i]
-            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, positions)
+            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, positions[i])
         return self.finish(x, tap)

@@ -92,8 +92,8 @@ class AttentionRecord:
         path: of the module, such as "decoder.layers.0.cross_attn".
         q, z: (B, H, Q, d_head).
         k, v: (B, H, K, d_head), or of fewer heads that neighbouring heads of q share.
-        scores: (B, H, Q, K), scaled by sqrt(d_head) and biased by position where the model does so, before
-            the mask.
+        scores: (B, H, Q, K), what enters the softmax: scaled, biased by position and capped where the model
+            does so, before the mask.
         mask: (B, 1, Q, K) bool, True = may attend.
         weights: (B, H, Q, K), rows sum to 1.
         query_tokens, key_tokens: for each sentence, its Q and its K tokens.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from transformer.model.attention import soft_capped
 from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
 from transformer.model.feed_forward import ACTIVATION_FUNCTIONS
@@ -69,12 +70,15 @@ class GeneratorTransform(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.d_model, config.d_model, bias=config.bias)
+        self.dense = nn.Linear(config.d_model, config.generator_width, bias=config.bias)
         self.activation = ACTIVATION_FUNCTIONS[config.activation]
-        self.norm = norm_of(config)
+        self.norm = norm_of(config, config.generator_width)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """(B, T, D) -> (B, T, D). The tap sees hidden (after the activation), then the norm's."""
+        """(B, T, D) -> (B, T, D), or (B, T, d_embedding) where embeddings are so wide.
+
+        The tap sees hidden (after the activation), then the norm's.
+        """
         hidden: Tensor = tap("hidden", self.activation(self.dense(x)))
         return self.norm(hidden, tap.at("norm"))
 
@@ -107,7 +111,7 @@ class Transformer(nn.Module):
     def _make_generator(self, config: TransformerConfig) -> nn.Linear:
         vocab_size = config.tgt_vocab_size or config.src_vocab_size
         bias = config.bias if config.generator_bias is None else config.generator_bias
-        generator = nn.Linear(config.d_model, vocab_size, bias=bias)
+        generator = nn.Linear(config.generator_width, vocab_size, bias=bias)
         if config.tie_generator:
             embedding = self.tgt_embedding if config.n_decoder_layers else self.src_embedding
             generator.weight = embedding.weight
@@ -125,7 +129,7 @@ class Transformer(nn.Module):
                 nn.init.ones_(parameter)
             elif parameter.dim() == 1:
                 nn.init.zeros_(parameter)
-            elif "embedding" in name:
+            elif "embedding" in name and "projection" not in name:
                 nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model), generator=generator)
             else:
                 nn.init.xavier_uniform_(parameter, generator=generator)
@@ -152,8 +156,9 @@ class Transformer(nn.Module):
             raise ValueError(f"src has {len(src)} sentences and tgt {len(tgt)}: give them pair by pair.")
         memory = memory_mask = None
         if src is not None:
-            memory_mask = padding_mask(src, self.config.pad_id)
-            memory = x = self.encode(src, memory_mask, tap)
+            mask = padding_mask(src, self.config.pad_id)
+            memory = x = self.encode(src, mask, tap)
+            memory_mask = self._memory_mask(mask)
         if tgt is not None:
             x = self._decode(tgt, memory, memory_mask, tap)
         return self.propose(x, tap)
@@ -171,14 +176,20 @@ class Transformer(nn.Module):
         return self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
 
     def propose(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Last hidden states (B, T, D) -> logits (B, T, V); as they are without a generator."""
+        """Last hidden states (B, T, D) -> logits (B, T, V); as they are without a generator.
+
+        The tap sees what the head's transform shows it, logits and, where they are capped, logits_uncapped.
+        """
         if not self.config.has_generator:
             return x
         if self.config.generator_transform:
             x = self.generator_transform(x, tap.at("generator_transform"))
         if self.config.logits_scale:
-            x = x / math.sqrt(self.config.d_model)
-        return tap("logits", self.generator(x))
+            x = x * self.config.logits_factor
+        logits = self.generator(x)
+        if self.config.logits_soft_cap:
+            logits = soft_capped(tap("logits_uncapped", logits), self.config.logits_soft_cap)
+        return tap("logits", logits)
 
     def start(self, src: Tensor | None, batch_size: int = 1) -> DecoderState:
         """Encode the source once and get ready to decode token by token with `step`.
@@ -196,8 +207,9 @@ class Transformer(nn.Module):
         self._check_side("src", src, self.config.n_encoder_layers)
         memory = memory_mask = None
         if src is not None:
-            memory_mask = padding_mask(src, self.config.pad_id)
-            memory, batch_size = self.encode(src, memory_mask), src.shape[0]
+            mask = padding_mask(src, self.config.pad_id)
+            memory, batch_size = self.encode(src, mask), src.shape[0]
+            memory_mask = self._memory_mask(mask)
             memory_mask = None if memory_mask.all() else memory_mask
         tokens = torch.empty(batch_size, 0, dtype=torch.long, device=self.tgt_embedding.weight.device)
         caches = [DecoderLayerCache() for _ in range(self.config.n_decoder_layers)]
@@ -239,6 +251,10 @@ class Transformer(nn.Module):
             memory = memory.repeat_interleave(targets, dim=0)
             mask = None if mask is None else mask.repeat_interleave(targets, dim=0)
         return self._decode(state.tokens, memory, mask)
+
+    def _memory_mask(self, source_mask: Tensor) -> Tensor:
+        """What cross-attention may look at: (B, 1, 1, S), the source's words, or everything."""
+        return source_mask if self.config.memory_padding_mask else torch.ones_like(source_mask)
 
     def _target_mask(self, tgt: Tensor) -> Tensor:
         """Closes the padding of target ids (B, T): (B, 1, 1, T).

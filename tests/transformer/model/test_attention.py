@@ -223,7 +223,7 @@ def test_biased_grouped_and_unscaled_attention_is_written_out(
     expected = weights @ v.double().repeat(1, HEADS // n_kv_heads, 1, 1)
     tolerance = 1e-13 if dtype == torch.float64 else 0.1
     for attention in (scaled_dot_product_attention, fused_attention):
-        z = attention(q, k, v, mask, bias=bias, scaled=scaled)
+        z = attention(q, k, v, mask, bias=bias, scale=None if scaled else 1.0)
         assert z.dtype == dtype
         assert deviation(z.double(), expected) < tolerance
 

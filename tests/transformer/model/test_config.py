@@ -60,13 +60,16 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         "position, the first not longer than the second, or both 0, which stretches all.",
     ),
     ({"final_norm": "stem"}, "final_norm is 'stem': choose True, False, 'encoder' or 'decoder'."),
-    ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post."),
+    ({"norm_position": "sandwich"}, "norm_position is 'sandwich': choose one of pre, post, both."),
     (
         {"positions": "alibi"},
         "positions is 'alibi': choose one of sinusoidal, learned, relative, rotary, none.",
     ),
     ({"norm": "batch"}, "norm is 'batch': choose one of layer, rms, layer_unbiased."),
-    ({"sinusoid_layout": "thirds"}, "sinusoid_layout is 'thirds': choose one of interleaved, halves."),
+    (
+        {"sinusoid_layout": "thirds"},
+        "sinusoid_layout is 'thirds': choose one of interleaved, halves, halves_to_base.",
+    ),
     (
         {"n_kv_heads": 2},
         "3 heads can't share 2 heads of keys and values equally: choose n_kv_heads that divides n_heads.",
@@ -110,6 +113,72 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         "share_embeddings needs one vocabulary for both sides, not 29 source and 31 target words: "
         "set it to False or join the vocabularies.",
     ),
+    ({"attention_scale": 0.0}, "attention_scale is 0.0: a factor must be above 0 and finite."),
+    ({"embedding_scale": math.inf}, "embedding_scale is inf: a factor must be above 0 and finite."),
+    ({"logits_scale": math.nan}, "logits_scale is nan: a factor must be above 0 and finite."),
+    ({"residual_scale": -1.0}, "residual_scale is -1.0: a factor must be above 0 and finite."),
+    ({"embedding_scale": "8"}, "embedding_scale is '8': it must be of type bool | float."),
+    (
+        {"attention_soft_cap": -1.0},
+        "attention_soft_cap is -1.0: it must be finite and above 0, or 0 for none.",
+    ),
+    ({"logits_soft_cap": math.nan}, "logits_soft_cap is nan: it must be finite and above 0, or 0 for none."),
+    (
+        {"logits_soft_cap": 3.0, "has_generator": False},
+        "logits_soft_cap needs a generator's logits: set has_generator to True.",
+    ),
+    (
+        {"parallel_residual": True, "norm_position": "pre"},
+        "parallel_residual needs a model without an encoder and norm_position 'pre': set it to False.",
+    ),
+    (
+        KINDS["decoder-only"] | {"parallel_residual": True, "norm_position": "both"},
+        "parallel_residual needs a model without an encoder and norm_position 'pre': set it to False.",
+    ),
+    (
+        {"positions": "rotary", "rotary_dims": 7},
+        "rotary_dims 7 is odd: rotary positions turn pairs of numbers, make it even.",
+    ),
+    (
+        {"positions": "rotary", "rotary_dims": 24},
+        "rotary_dims is 24: a head has 22 numbers, no more can be turned.",
+    ),
+    (
+        {"rotary_dims": 4},
+        "rotary_dims is 4 but positions are 'sinusoidal': only rotary ones turn heads, leave it out.",
+    ),
+    (
+        {"position_bases": (10.0, 0.0, 10.0)},
+        "position_bases is (10.0, 0.0, 10.0) but positions are 'sinusoidal': only rotary ones turn heads, "
+        "leave it out.",
+    ),
+    (
+        {"positions": "rotary", "position_bases": [10.0, 0.0]},
+        "position_bases has 2 values: give one for each of the 3 decoder layers.",
+    ),
+    (
+        {"positions": "rotary", "position_bases": [10.0, 0.5, 0]},
+        "position_bases has 0.5: a base is a number above 1 and finite, or 0 for no rotation.",
+    ),
+    (
+        {"positions": "rotary", "position_bases": [10.0, True, 0]},
+        "position_bases has True: a base is a number above 1 and finite, or 0 for no rotation.",
+    ),
+    ({"position_bases": 10.0}, "position_bases is 10.0: it must be of type tuple[float, ...]."),
+    (
+        {"position_offset": 2, "positions": "learned"},
+        "position_offset is 2 but positions are 'learned': only sinusoids have one, set it to 0.",
+    ),
+    ({"position_offset": -1}, "position_offset is -1: it can't be negative."),
+    (
+        {"d_embedding": 14},
+        "The tied generator can't read 66 numbers with embeddings of 14: set generator_transform to True or "
+        "tie_generator to False.",
+    ),
+    (
+        {"d_embedding": 7, "tie_generator": False},
+        "d_embedding 7 is odd: sinusoidal positions pair sines with cosines, make it even.",
+    ),
     ({"d_model": 66.0}, "d_model is 66.0: it must be of type int."),
     ({"n_heads": "3"}, "n_heads is '3': it must be of type int."),
     ({"n_heads": True}, "n_heads is True: it must be of type int."),
@@ -152,11 +221,44 @@ def test_heads_take_their_width_and_their_keys_from_other_sizes_or_have_their_ow
         {},
         {"norm_position": "pre", "norm_eps": 1e-6, "pad_id": 3, "bias": False, "attention_bias": True},
         {"positions": "rotary", "d_head": 14, "n_kv_heads": 1, "norm": "rms", "pad_id": -1},
+        {
+            "positions": "rotary",
+            "position_bases": (100.0, 0, 1e6),
+            "attention_scale": 0.25,
+            "logits_scale": 1.0,
+        },
     ],
 )
 def test_to_dict_and_back_through_json(changes: dict[str, object]) -> None:
     config = tiny_config(**changes)
     assert TransformerConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_configuration_from_before_a_choice_was_there_opens_without_it() -> None:
+    older = tiny_config().to_dict()
+    for name in (
+        "residual_scale",
+        "parallel_residual",
+        "position_bases",
+        "d_embedding",
+        "memory_padding_mask",
+    ):
+        del older[name]
+    assert TransformerConfig.from_dict(older) == tiny_config()
+
+
+def test_a_factor_of_one_is_no_factor() -> None:
+    """1.0 == True in Python: two configurations that mean different models must not be equal."""
+    for name in ("attention_scale", "embedding_scale", "logits_scale"):
+        for one in (1, 1.0):
+            config = tiny_config(**{name: one})
+            assert getattr(config, name) is False
+            assert config == tiny_config(**{name: False}) != tiny_config(**{name: True})
+            assert len({config, tiny_config(**{name: False}), tiny_config(**{name: True})}) == 2
+
+
+def test_embeddings_as_wide_as_the_stream_are_not_narrow() -> None:
+    assert tiny_config(d_embedding=66) == tiny_config()
 
 
 def test_a_config_is_frozen() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
-from tests.transformer.model.core import deviation
+from tests.transformer.model.core import deviation, tiny_config
 from transformer.model.positions import (
     LearnedPositions,
     SinusoidalPositions,
@@ -67,7 +67,7 @@ def test_similarity_depends_on_the_offset_only() -> None:
 
 def test_the_module_cuts_out_the_positions_asked_for() -> None:
     whole = sinusoidal_encoding(LENGTH, D_MODEL)
-    module = SinusoidalPositions(LENGTH, D_MODEL, 10_000.0)
+    module = SinusoidalPositions(tiny_config(max_len=LENGTH, d_model=D_MODEL, n_heads=1))
     assert torch.equal(module(3, 5), whole[3:8])
     assert not list(module.parameters())
     assert not module.state_dict()

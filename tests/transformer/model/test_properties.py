@@ -212,10 +212,11 @@ def test_dropout_is_for_training_only(tapped: bool) -> None:
 
 
 @ANY_KIND
-def test_compiles_as_one_graph(kind: str) -> None:
+@pytest.mark.parametrize("changes", [{}, {"norm_position": "both"}], ids=["post", "both"])
+def test_compiles_as_one_graph(kind: str, changes: dict[str, object]) -> None:
     """With NO_TAP nothing of the tap is left: the whole forward is one graph."""
     torch.compiler.reset()
-    model = tiny_transformer(**KINDS[kind]).double()
+    model = tiny_transformer(**KINDS[kind] | changes).double()
     src, tgt = batch(model.config)
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
     assert deviation(compiled(src, tgt), model(src, tgt)) < TOLERANCE

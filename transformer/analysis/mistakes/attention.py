@@ -150,7 +150,7 @@ SOFTMAX_OVER_QUERIES = Mistake(
 def _leave_unscaled(model: Transformer) -> None:
     for attention in every_attention(model):
         assert isinstance(attention, MultiHeadAttention)
-        attention.scaled = False
+        attention.scale = 1.0
 
 
 def _scale(trace: Trace) -> float:

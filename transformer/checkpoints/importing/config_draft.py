@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import (
+    LAYOUT,
+    Option,
+    Question,
+    Setting,
+    SettingSource,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -20,8 +26,10 @@ LARGEST_SIZE = 2**28
 """Of one number of a model; finding the divisors of a larger one could take for ever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
+_USUAL_HEADS = (4, 8, 12, 16)
 
 HINTS: Mapping[str, tuple[str, ...]] = {
+    LAYOUT: ("model_type",),
     "n_heads": (
         "nhead",
         "n_head",
@@ -49,7 +57,7 @@ class ConfigDraft:
 
     Attributes:
         raw: the checkpoint, its tensors under the names that the family knows.
-        config: the checkpoint's own config.json, None without one.
+        config: the checkpoint's own config.json, or what a family finds in its place; None without one.
         answers: of the user, by the names of questions.
         settings: what was filled in, by name.
         questions: that were asked, by name.
@@ -74,7 +82,8 @@ class ConfigDraft:
 
     def told(self, name: str, value: Any, attribute: str) -> Any:
         """Fill in what an attribute of config.json says; after its name there may be more words."""
-        return self.put(name, value, "config", f"config.json: {attribute}")
+        source = "config.json" if self.config is None else self.config.source
+        return self.put(name, value, "config", f"{source}: {attribute}")
 
     def layout(self, why: str, **values: Any) -> None:
         """Fill in what is the same in every model of a family."""
@@ -127,18 +136,23 @@ class ConfigDraft:
             return self.told("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
-    def ask_heads(self, usual: int = 0) -> int:
-        """Ask for n_heads among the divisors of d_model, the usual number first unless heads get too wide."""
-        d_model = self["d_model"]
-        likely = likely_heads(d_model)
-        if usual in likely and d_model <= TYPICAL_D_HEAD * usual:
+    def ask_heads(self, usual: int = 0, width: int = 0) -> int:
+        """Ask for n_heads, the usual number first unless heads get too wide.
+
+        Args:
+            usual: number of heads in this family.
+            width: of all heads together, d_model when 0; its divisors are offered.
+        """
+        width = width or self["d_model"]
+        likely = likely_heads(width)
+        if usual in likely and width <= TYPICAL_D_HEAD * usual:
             likely.sort(key=lambda n: n != usual)
         return self.ask(
             "n_heads",
             "How many attention heads has each layer?",
             "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
             "heads, and every attention picture would be wrong.",
-            {n: f"{n} (each {d_model // n} wide)" for n in likely},
+            {n: f"{n} (each {width // n} wide)" for n in likely},
         )
 
     def pad_id(self, usual: int = -1) -> int:
@@ -265,14 +279,25 @@ def _checked_size(name: str, size: int) -> int:
     return size
 
 
-def likely_heads(d_model: int) -> list[int]:
-    """The numbers of heads that split d_model evenly, the most likely first: heads of 64, then nearest to it.
+def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True) -> list[int]:
+    """The numbers of heads that split d_model evenly, at most 16 of them, the most likely first.
 
-    At most 16 are named, none wider than 512 unless there is no other.
+    At the sizes that are published, heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are
+    chosen for a lesson or an experiment, mostly with a number of heads that people know: 4 for 44 or 128.
+
+    Args:
+        d_model: what is split.
+        fits: whether a width of a head is possible.
     """
     divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
     divisors += [d_model // n for n in divisors if n * n != d_model]
-    return sorted(divisors, key=lambda n: (abs(math.log(d_model / n / TYPICAL_D_HEAD)), n))[:16]
+    usual = max(d_model / TYPICAL_D_HEAD, _USUAL_HEADS[0])
+
+    def unlikelihood(n: int) -> tuple[bool, bool, float, int]:
+        is_known = n in _USUAL_HEADS and d_model // n <= 2 * TYPICAL_D_HEAD
+        return n != usual, not is_known, abs(math.log(n / usual)), n
+
+    return sorted((n for n in divisors if fits(d_model // n)), key=unlikelihood)[:16]
 
 
 def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:

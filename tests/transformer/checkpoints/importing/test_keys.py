@@ -14,7 +14,7 @@ from tests.transformer.checkpoints.importing.families.foreign import imported, r
 from transformer.checkpoints.importing.config_draft import likely_heads
 from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.nearest_names import nearest
 from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -150,7 +150,11 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
+        ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
+        ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
+        ("bloom", "word.weight", "ALiBi"),
+        ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
+        ("own", "word.weight", r"model_type 'own', which Headlight does not open: choose .* BERT, "),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
         ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),
@@ -210,8 +214,14 @@ def test_hyperparameters_beside_the_weights_make_answers_likely(tmp_path: Path) 
     )
 
 
-def test_heads_of_usual_width_come_first() -> None:
-    assert [likely_heads(d_model)[0] for d_model in (512, 768, 128)] == [8, 12, 2]
+def test_published_models_have_the_heads_that_come_first() -> None:
+    published = {256: 4, 384: 6, 512: 8, 576: 9, 768: 12, 896: 14, 960: 15, 1024: 16, 1280: 20, 1600: 25}
+    assert {d_model: likely_heads(d_model)[0] for d_model in published} == published
+
+
+def test_small_and_odd_widths_have_a_number_of_heads_that_people_choose() -> None:
+    usual = {44: 4, 48: 4, 64: 4, 96: 4, 128: 4, 192: 4, 288: 4, 300: 4, 600: 8, 1000: 8, 22: 2}
+    assert {d_model: likely_heads(d_model)[0] for d_model in usual} == usual
     assert set(likely_heads(22)) == {1, 2, 11, 22}
 
 

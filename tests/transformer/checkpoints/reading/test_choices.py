@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.families.foreign import randomized
-from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
+from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS
 from transformer.checkpoints.reading.raw import WeightsFile
+from transformer.checkpoints.survey import survey_checkpoint
 from transformer.errors import CheckpointError
 
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.opening import survey_checkpoint
 from transformer.checkpoints.reading.formats.saved_weights import MODULE_SETTINGS
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.survey import survey_checkpoint
 from transformer.errors import CheckpointError
 
 
