@@ -191,9 +191,11 @@ def test_zeros_fill_up_the_narrower_feed_forward_of_fsmt(tmp_path: Path) -> None
     ours, report = imported(saved(tmp_path, model_of("fsmt, wide encoder")))
     assert ours.config.d_ff == 47
     assert any("the encoder's is 47 wide and the decoder's is 37 wide" in note for note in report.notes)
-    for layer in ours.decoder.layers:
-        assert not layer.feed_forward.w_1.weight[37:].any()
-        assert not layer.feed_forward.w_2.weight[:, 37:].any()
+    weights = ours.state_dict()
+    for i in range(ours.config.n_decoder_layers):
+        feed_forward = f"decoder.layers.{i}.feed_forward"
+        assert not weights[f"{feed_forward}.w_1.weight"][37:].any()
+        assert not weights[f"{feed_forward}.w_2.weight"][:, 37:].any()
 
 
 def test_a_model_alone_has_its_embedding_for_a_generator_and_no_bias(tmp_path: Path) -> None:

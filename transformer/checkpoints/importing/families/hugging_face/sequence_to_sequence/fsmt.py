@@ -109,8 +109,8 @@ def _width(draft: ConfigDraft, stack: str) -> int:
     if found != {told}:
         listed = ", ".join(map(str, sorted(found)))
         raise CheckpointError(
-            f"The {stack}'s feed-forwards are {told} wide by {key}, and {listed} in the files: they belong to "
-            "two different models."
+            f"The {stack}'s feed-forwards are {told} wide by {key}, and {listed} in the files: they belong "
+            "to two different models."
         )
     return told
 
