@@ -100,7 +100,7 @@ def _read_widths(draft: ConfigDraft) -> None:
 
 
 def _width(draft: ConfigDraft, stack: str) -> int:
-    """Of the feed-forwards of a stack, which are all alike."""
+    """Of the feed-forwards of a stack, which must be the same in all its layers."""
     tensors = draft.raw.tensors.items()
     fc1 = [stored for name, stored in tensors if name.startswith(stack) and name.endswith(".fc1.weight")]
     found = {stored.shape[0] for stored in fc1 if stored.shape}
