@@ -120,8 +120,10 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
-        parameters = parameters.get(names.entry) or parameters
-        if any(isinstance(value, dict) for value in parameters.values()):
+        nested = any(isinstance(value, dict) for value in parameters.values())
+        if nested and names.entry:
+            parameters = parameters.get(names.entry) or {}
+        elif nested:
             raise CheckpointError(
                 f"config.json says {name} {shown(parameters)}: this family has one rotation for all layers."
             )
