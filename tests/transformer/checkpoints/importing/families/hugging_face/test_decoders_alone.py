@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
 )
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import LAYOUT
+from transformer.errors import CheckpointError
 
 GEMMA2 = {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 10}
 GEMMA3 = {"num_hidden_layers": 7, "layer_types": None, "query_pre_attn_scalar": 14}
@@ -169,6 +171,16 @@ def test_what_ours_does_not_compute_is_refused_by_name(
     tmp_path: Path, case: str, attributes: dict[str, Any], words: str
 ) -> None:
     assert_refused(tmp_path, model_of(case), attributes, words)
+
+
+@pytest.mark.parametrize("case", ["gpt-neox", "phi", "gpt-j", "phi3", "stablelm"])
+def test_any_number_of_heads_is_read_or_refused(tmp_path: Path, case: str) -> None:
+    raw = saved(tmp_path, model_of(case), with_config=False)
+    for n_heads in (-1, 1, 2, 5, 16, 24, 48, 49, 10**9):
+        with contextlib.suppress(CheckpointError):
+            plan_import(raw, {"n_heads": n_heads})
+    with pytest.raises(CheckpointError, match="heads can't be"):
+        plan_import(raw, {"n_heads": 1000})
 
 
 LOCAL = {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}

@@ -74,7 +74,12 @@ def read_config(draft: ConfigDraft) -> None:
 
 def _put_bases(draft: ConfigDraft, local: list[bool], local_base: float) -> None:
     bases = tuple(local_base if is_local else draft["position_base"] for is_local in local)
-    draft.put("position_bases", bases, "config" if draft.config else "layout", "which layers have a window")
+    draft.put(
+        "position_bases",
+        bases,
+        "config" if draft.config else "layout",
+        "one for layers with a window, one for others",
+    )
 
 
 def _is_local(layer: int, pattern: int) -> bool:
