@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
+from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
 from transformer.checkpoints.importing.recognition import (
@@ -56,7 +57,7 @@ def open_checkpoint(
     Args:
         path: of the file or folder.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
-        mapping: text of a mapping file, for a layout that is not known; see `importing.own_layout`.
+        mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
         limits: what is refused.
         device: where the model is to run; the CPU when left out.
 
@@ -146,6 +147,7 @@ def import_raw(
         card=str(raw.texts.get("README.md", "")),
         start_ids=start_ids,
         end_ids=end_ids,
+        settings=generation_settings(raw.texts, report.config.tgt_vocab_size),
     )
     return Imported(loaded, replace(report, keys=keys), raw)
 

@@ -40,7 +40,7 @@ def run_inspection(command: Inspect) -> int:
     mapping = None
     try:
         if command.map:
-            from transformer.checkpoints.importing.own_layout.mapping_file import text_of
+            from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 
             mapping = text_of(command.map)
         imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
@@ -64,7 +64,7 @@ def run_inspection(command: Inspect) -> int:
 
 
 def _write_map(path: str | Path, file: Path) -> int:
-    from transformer.checkpoints.importing.own_layout.template import template
+    from transformer.checkpoints.importing.families.own_layout.template import template
     from transformer.checkpoints.reading.process import read_checkpoint
     from transformer.files import write_text
 

@@ -65,8 +65,8 @@ class WeighedQuestion:
         name: of the question.
         taken: the answer that the model was opened with.
         weights: of the answers, in the order of the question's options.
-        preferred: the answer that clearly surprises the model least, and those that are as good; empty where
-            none is clearly better than the others.
+        preferred: the answer that clearly surprises the model least, and those that are as good, half of all
+            at the most; empty where none is clearly better than the others.
     """
 
     name: str
@@ -201,7 +201,7 @@ class _Scale:
         others = [
             one for one in measured if one[0].bits is not None and one[0].bits - best.bits >= _EQUAL_BITS
         ]
-        if not others or not all(_is_clear(samples - least) for _, samples in others):
+        if 2 * len(others) < len(measured) or not all(_is_clear(samples - least) for _, samples in others):
             return ()
         worse = [weight.value for weight, _ in others]
         return tuple(weight.value for weight, _ in measured if weight.value not in worse)

@@ -64,18 +64,27 @@ def answer_findings(questions: Sequence[Question], weighing: Weighing | None) ->
         return []
     doubtful = [one for one in weighing.questions if one.preferred and one.taken not in one.preferred]
     if doubtful:
-        return [_doubt(one) for one in doubtful]
+        worst, *rest = sorted(doubtful, key=_saved, reverse=True)
+        return [_doubt(worst, [one.name for one in rest])]
     agreed = [one.name for one in weighing.questions if one.preferred]
     if agreed:
         return fine("The model agrees with what was assumed", f"told by {', '.join(agreed)}")
     return fine("The model prefers no other answers", "none is clearly better than the others")
 
 
-def _doubt(question: WeighedQuestion) -> Finding:
+def _saved(question: WeighedQuestion) -> float:
+    """Bits per token that the preferred answer saves."""
+    taken, best = question.of(question.taken), question.of(question.preferred[0])
+    return ((taken and taken.bits) or 0.0) - ((best and best.bits) or 0.0)
+
+
+def _doubt(question: WeighedQuestion, others: list[str]) -> Finding:
+    """A warning about one answer; those of the others may only follow from it."""
     taken, best = question.of(question.taken), question.of(question.preferred[0])
     assert taken is not None
     assert best is not None
     values = " or ".join(str(value) for value in question.preferred)
+    again = f" Then look again at {', '.join(others)}." if others else ""
     return Finding(
         "warning",
         f"The model prefers {question.name} = {values}",
@@ -83,5 +92,5 @@ def _doubt(question: WeighedQuestion) -> Finding:
         "What the files don't tell was answered in another way than the numbers of the model suggest: it is "
         "much surer of its words with another answer. With a wrong answer every picture is wrong.",
         f"Look into the program that the model was trained with, or open it again with "
-        f"{question.name}={question.preferred[0]}.",
+        f"{question.name}={question.preferred[0]}.{again}",
     )

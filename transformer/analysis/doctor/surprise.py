@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -17,7 +17,8 @@ from transformer.analysis.doctor.inputs import (
     target_words,
 )
 from transformer.checkpoints.folder import LoadedModel
-from transformer.model.transformer import Transformer
+from transformer.model.masks import padding_mask
+from transformer.model.transformer import DecoderState, Transformer
 
 _PLAIN = (
     *SENTENCES,
@@ -125,21 +126,21 @@ def _output_bits(model: Transformer, loaded: LoadedModel, sources: Sequence[tupl
 
     Drawn and not greedy: a model that repeats itself is sure of it whatever its settings are.
     """
-    by_length: dict[int, list[tuple[int, ...]]] = {}
-    for source in sources:
-        by_length.setdefault(len(source), []).append(source)
-    return torch.cat([_batch_output_bits(model, loaded, batch) for batch in by_length.values()])
+    if model.config.merge_heads == "transposed":
+        return _batch_output_bits(model, loaded, sources)
+    # What a sentence becomes depends on its length there, padding included.
+    return torch.cat([_batch_output_bits(model, loaded, [source]) for source in sources])
 
 
 def _batch_output_bits(model: Transformer, loaded: LoadedModel, sources: Sequence[tuple[int, ...]]) -> Tensor:
     n, device = len(sources), _device(model)
     generator = torch.Generator().manual_seed(_SEED)
-    words = target_words(loaded)
     if sources[0]:
-        state = model.start(torch.tensor(sources, device=device))
+        state = _encoded(model, sources)
         newest = torch.tensor([loaded.start_ids] * n, device=device)
     else:
         state = model.start(None, n)
+        words = target_words(loaded)
         newest = torch.tensor([words.draw(1, seed=seed) for seed in range(n)], device=device)
     ends = torch.tensor(loaded.end_ids, dtype=torch.long)
     bits, steps, is_open = torch.zeros(n), torch.zeros(n), torch.ones(n, dtype=torch.bool)
@@ -156,6 +157,17 @@ def _batch_output_bits(model: Transformer, loaded: LoadedModel, sources: Sequenc
         if not is_open.any():
             break
     return bits / steps
+
+
+def _encoded(model: Transformer, sources: Sequence[tuple[int, ...]]) -> DecoderState:
+    """Sources of several lengths as one batch, what fills them up being closed whatever pad_id is."""
+    device, longest = _device(model), max(map(len, sources))
+    filled = [(*source, *[source[-1]] * (longest - len(source))) for source in sources]
+    is_word = torch.tensor([[place < len(source) for place in range(longest)] for source in sources])
+    src = torch.tensor(filled, device=device)
+    mask = padding_mask(src, model.config.pad_id) & is_word[:, None, None].to(device)
+    state = model.start(src)
+    return replace(state, memory=model.encode(src, mask), memory_mask=mask)
 
 
 def _log2(logits: Tensor) -> Tensor:

@@ -150,9 +150,10 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("mixtral", "word.weight", "model_type 'mixtral': such a model has mixtures of experts"),
+        ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
         ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
         ("bloom", "word.weight", "ALiBi"),
+        ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         ("own", "word.weight", r"model_type 'own', which Headlight does not open: choose .* BERT, "),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),

@@ -23,6 +23,7 @@ from tests.transformer.checkpoints.importing.families.tutorials import (
     test_hkproj,
     test_hyunwoongko,
     test_jadore801120,
+    test_labml,
     test_samlynnevans,
 )
 from transformer.checkpoints.importing.families import FAMILIES
@@ -46,6 +47,8 @@ SAMPLES: dict[str, tuple[str, Callable[[], nn.Module]]] = {
     "graykode, a copy": ("graykode", lambda: test_graykode.Theirs(test_graykode.Version(is_copy=True))),
     "aladdinpersson": ("aladdinpersson", test_aladdinpersson.Theirs),
     "d2l": ("d2l", test_d2l.Theirs),
+    "labml": ("labml", test_labml.Theirs),
+    "labml, a lone stack": ("labml", test_labml.Lone),
     "annotated": ("annotated", test_annotated.EncoderDecoder),
     "fused_tutorial": ("fused_tutorial", lambda: test_fused_tutorial.Translator(True)),
     "torch_transformer": ("torch_transformer", lambda: nn.Transformer(8, 2, 2, 3, 12, batch_first=True)),

@@ -160,8 +160,8 @@ def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
     turned = int(draft["d_head"] * part)
     if not turned:
         raise CheckpointError(
-            f"config.json says {names.part} {shown(part)}, which is none of the {draft['d_head']} numbers of a "
-            "head. Copy the complete file."
+            f"config.json says {names.part} {shown(part)}, which is none of the {draft['d_head']} numbers "
+            "of a head. Copy the complete file."
         )
     if part < 1:
         draft.told("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")

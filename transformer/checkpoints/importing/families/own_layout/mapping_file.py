@@ -26,6 +26,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
+from transformer.checkpoints.importing.families.own_layout.names import module_names, pattern_of, weight_names
+from transformer.checkpoints.importing.families.own_layout.plain_yaml import MAX_CHARACTERS, Node, read_yaml
 from transformer.checkpoints.importing.family import (
     Into,
     Transform,
@@ -39,8 +42,6 @@ from transformer.checkpoints.importing.family import (
     transposed,
     without_first_rows,
 )
-from transformer.checkpoints.importing.own_layout.names import module_names, pattern_of, weight_names
-from transformer.checkpoints.importing.own_layout.plain_yaml import MAX_CHARACTERS, Node, read_yaml
 from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
@@ -48,7 +49,15 @@ from transformer.model.config import TransformerConfig
 WHAT = "The mapping file"
 _SECTIONS = ("names", "ignored", "config")
 _MOST_NUMBERS = 2
-_FIELDS = frozenset(field.name for field in fields(TransformerConfig)) - {"dropout"}
+_FIELDS = {field.name: field.type for field in fields(TransformerConfig) if field.name != "dropout"}
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (float, int),
+    "bool": (bool,),
+    "None": (type(None),),
+    "tuple[float, ...]": (tuple,),
+}
+"""Types of a field -> those that its value may have; all other fields are text."""
 
 TRANSFORMS: Mapping[str, Transform] = {
     "as_it_is": as_it_is,
@@ -200,12 +209,20 @@ def _config(section: Node) -> Iterator[tuple[str, Any]]:
     for name, node in _dictionary(section, "config").items():
         if name not in _FIELDS:
             raise _error(node, f"a model of ours has no {shown(name)}{_nearest(name, _FIELDS)}")
-        value = node.value
-        if isinstance(value, list):
-            value = tuple(item.value for item in value)
-        if isinstance(value, dict):
-            raise _error(node, f"{name} is a dictionary: give one value")
-        yield name, value
+        yield name, _value(name, node)
+
+
+def _value(name: str, node: Node) -> Any:
+    """A value of the type that its field has; no size that a model can't have."""
+    value = node.value
+    if isinstance(value, list):
+        value = tuple(item.value for item in value)
+    kinds = str(_FIELDS[name]).split(" | ")
+    if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
+        raise _error(node, f"{name} is {shown(value)}, which is not of the type {_FIELDS[name]}")
+    if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
+        raise _error(node, f"{name} is {shown(value)}: no model of ours has that")
+    return value
 
 
 def _dictionary(node: Node, what: str) -> dict[str, Node]:

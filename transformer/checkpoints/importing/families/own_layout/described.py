@@ -16,9 +16,9 @@ from transformer.checkpoints.importing.families._questions import (
     ask_pad_id,
     ask_positions,
 )
+from transformer.checkpoints.importing.families.own_layout.mapping_file import MappingFile, read_mapping_file
+from transformer.checkpoints.importing.families.own_layout.names import pattern_of, weight_names
 from transformer.checkpoints.importing.family import Family, Into, Patterns, StandIn, transposed
-from transformer.checkpoints.importing.own_layout.mapping_file import MappingFile, read_mapping_file
-from transformer.checkpoints.importing.own_layout.names import pattern_of, weight_names
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown

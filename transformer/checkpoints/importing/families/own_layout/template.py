@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from transformer.checkpoints.importing.own_layout.unknown import Found, Stack, is_attention, is_norm, look
+from transformer.checkpoints.importing.families.own_layout.unknown import (
+    Found,
+    Stack,
+    is_attention,
+    is_norm,
+    look,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
@@ -87,7 +93,7 @@ def _inside(found: Found) -> Iterator[_Guess]:
             ours: tuple[str, ...] | None = None
             if module in norms and len(norms) == len(due):
                 ours = (due[norms.index(module)],)
-            elif module not in norms and is_attention(name):
+            elif module not in norms and (is_attention(name) or _CROSS.search(name.lower())):
                 ours = _attention(name.lower())
             elif len(shape) == 2 and found.d_model in shape and shape[0] != shape[1]:
                 ours = ("feed_forward.w_1" if shape[1] == found.d_model else "feed_forward.w_2",)
