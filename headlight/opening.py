@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.opening import open_any
+from transformer.checkpoints.opening import open_model, warn_of_assumptions
 from transformer.device import choose_device
 
 
 def open(
-    name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, device: str = "cpu"
+    name_or_path: str | Path,
+    *,
+    answers: Mapping[str, Any] | None = None,
+    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
+    device: str = "cpu",
 ) -> LoadedModel:
     """Open a model, ready to run: ``headlight.open("en-it")``.
 
@@ -23,6 +27,7 @@ def open(
     Args:
         name_or_path: a shipped model (en-it, toy-en-it), or a file of weights or a folder of anyone's.
         answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
+        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 
     Raises:
@@ -30,15 +35,13 @@ def open(
         transformer.device.DeviceError: when there is no such device.
     """
     reports: list[ImportReport] = []
-    loaded = open_any(
-        str(name_or_path), answers=answers, device=choose_device(device), on_report=reports.append
+    loaded = open_model(
+        name_or_path,
+        choose_device(device),
+        answers=answers,
+        mapping=None if map is None else text_of(map),
+        on_report=reports.append,
     )
-    assumed = [asked for report in reports for asked in report.questions if not asked.answered]
-    if assumed:
-        values = ", ".join(f"{asked.name}={asked.value!r}" for asked in assumed)
-        warnings.warn(
-            f"{name_or_path} does not tell everything, so this was assumed: {values}. What can be answered "
-            "is in headlight.inspect(path).questions; answer with headlight.open(path, answers={...}).",
-            stacklevel=2,
-        )
+    for report in reports:
+        warn_of_assumptions(name_or_path, report, stacklevel=3)
     return loaded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,18 +16,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
+from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
+from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
-from transformer.checkpoints.importing.recognition import WEIGHTS, ImportPlan, plan_import
+from transformer.checkpoints.importing.recognition import (
+    ImportPlan,
+    plan_import,
+    wanted_weights,
+    with_mapping,
+)
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
+from transformer.checkpoints.places import at_home, is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
 from transformer.checkpoints.weights import ties
-from transformer.errors import CheckpointError, shown
+from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer
 
 _SEED = 0
@@ -37,6 +45,7 @@ def open_checkpoint(
     path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
+    mapping: str | None = None,
     limits: Limits = LOCAL_LIMITS,
     device: torch.device | None = None,
 ) -> Imported:
@@ -48,6 +57,7 @@ def open_checkpoint(
     Args:
         path: of the file or folder.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
+        mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
         limits: what is refused.
         device: where the model is to run; the CPU when left out.
 
@@ -56,7 +66,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(path, limits, folder, wanted=_wanted(answers))
+        raw = with_mapping(read_checkpoint(path, limits, folder, wanted=wanted_weights(answers)), mapping)
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,29 +75,36 @@ def open_checkpoint(
     return imported
 
 
-def open_any(
+def open_model(
     name_or_path: str | Path,
+    device: torch.device | None = None,
     *,
     answers: Mapping[str, Any] | None = None,
-    device: torch.device | None = None,
-    on_report: Callable[[ImportReport], None],
+    mapping: str | None = None,
+    on_report: Callable[[ImportReport], None] | None = None,
 ) -> LoadedModel:
-    """Open a shipped model by its name, a folder of our own, or anyone's checkpoint.
+    """Open a shipped model by its name, or anyone's by its path; ready to run and frozen.
 
     Args:
-        name_or_path: of the model.
-        answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
+        name_or_path: of a shipped model, a file of weights, or a folder: Headlight's own, one that somebody
+            else's program saved, or one of Hugging Face's cache.
         device: where it is to run; the CPU when left out.
-        on_report: called with what is said about a checkpoint that is not of our own folders.
+        answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
+        mapping: as there.
+        on_report: called with what is said about a checkpoint that is not of our own folders; when left
+            out, a warning lists what was assumed.
 
     Raises:
         CheckpointError: when there is none, or it can't be run.
     """
-    path = at_home(name_or_path)
-    if name_or_path in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
-        return open_model(str(name_or_path), device)
-    imported = open_checkpoint(path, answers=answers, device=device)
-    on_report(imported.report)
+    path = place_of(name_or_path)
+    if is_own(path):
+        return open_saved(str(name_or_path), device)
+    imported = open_checkpoint(path, answers=answers, mapping=mapping, device=device)
+    if on_report is None:
+        warn_of_assumptions(name_or_path, imported.report, stacklevel=3)
+    else:
+        on_report(imported.report)
     if imported.loaded is None:
         raise CheckpointError(
             f"{name_or_path} lacks weights, or has some of other shapes: `python -m transformer inspect` "
@@ -96,20 +113,15 @@ def open_any(
     return imported.loaded
 
 
-def survey_checkpoint(path: str | Path, *, answers: Mapping[str, Any] | None = None) -> Imported:
-    """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
-
-    Raises:
-        CheckpointError: as `open_checkpoint` does.
-    """
-    raw = read_checkpoint(at_home(path), wanted=_wanted(answers))
-    return Imported(None, plan_import(raw, answers or {}).report, raw)
-
-
-def _wanted(answers: Mapping[str, Any] | None) -> str:
-    """Which weights of a file are to be read, where a trainer saved several."""
-    wanted = (answers or {}).get(WEIGHTS)
-    return wanted if isinstance(wanted, str) else ""
+def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stacklevel: int) -> None:
+    """Warn of what the files don't tell and nobody answered; `stacklevel` as in `warnings`."""
+    if report.assumed:
+        values = ", ".join(f"{asked.name}={asked.value!r}" for asked in report.assumed)
+        warnings.warn(
+            f"{name_or_path} does not tell everything, so this was assumed: {values}. What can be answered "
+            "is in headlight.inspect(path).questions; open it again with answers={...}.",
+            stacklevel=stacklevel,
+        )
 
 
 def import_raw(
@@ -135,6 +147,7 @@ def import_raw(
         card=str(raw.texts.get("README.md", "")),
         start_ids=start_ids,
         end_ids=end_ids,
+        settings=generation_settings(raw.texts, report.config.tgt_vocab_size),
     )
     return Imported(loaded, replace(report, keys=keys), raw)
 
@@ -186,17 +199,3 @@ def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> T
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
     # The size that embeddings begin training with; sublayers' matrices get about as much.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
-
-
-def at_home(path: Path | str) -> Path:
-    """The path with ~ as the home that it stands for.
-
-    Raises:
-        CheckpointError: where there is no such home, and for no path at all.
-    """
-    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
-        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error

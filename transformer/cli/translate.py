@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
 
-import tyro
-
-from transformer.checkpoints.folder import LoadedModel, default_model
-from transformer.cli.command import CommandError, check_search
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
+from transformer.cli.command import CommandError
 from transformer.cli.given import opened, typed
+from transformer.cli.options import Translate
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
 from transformer.errors import SentenceError
@@ -20,43 +19,21 @@ from transformer.text.words import clean
 from transformer.training.evaluation.translations import translate_all
 
 
-@dataclass(frozen=True)
-class Translate:
-    """Print the translation of each sentence on a line of its own.
-
-    A model without an encoder continues each sentence instead, and one without a decoder fills its masks.
-
-    Attributes:
-        sentences: to translate; when there are none, each line of standard input is one.
-        model: the name of a folder in assets/models, or the path of anyone's checkpoint.
-        beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search, 0 to 10: more favours longer translations.
-        device: cpu, cuda or mps; the fastest there is when left out.
-    """
-
-    sentences: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SENTENCE")] = ()
-    model: str = field(default_factory=default_model)
-    beam: int = 1
-    length_penalty: float = 1.0
-    device: str | None = None
-
-
 def run_translation(command: Translate) -> int:
     """Translate the sentences of a command or of standard input; a line that can't be is left empty.
 
     Raises:
         CheckpointError: for a model that can't be opened.
-        CommandError: for an empty beam, a length penalty that is none, a model that gives no words, or
-            no sentences where standard input is closed.
+        CommandError: for a model that gives no words, or no sentences where standard input is closed.
     """
-    check_search(command.beam, command.length_penalty)
-    loaded = opened(command.model, choose_device(command.device))
+    loaded = opened(command.model, command.answers, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
+    way = _way(loaded, command)
     status = 0
     for number, sentence in enumerate(_sentences(command.sentences), start=1):
         try:
-            print(_translated(loaded, sentence, command) if clean(sentence) else "", flush=True)
+            print(_translated(loaded, sentence, way) if clean(sentence) else "", flush=True)
         except SentenceError as error:
             print(f"Sentence {number}: {error}", file=sys.stderr)
             print(flush=True)
@@ -64,18 +41,37 @@ def run_translation(command: Translate) -> int:
     return status
 
 
-def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
+@dataclass(frozen=True)
+class _Way:
+    """How targets are searched for; `settings` are the model's own, where they count."""
+
+    beam_size: int
+    alpha: float
+    settings: GenerationSettings | None = None
+
+
+def _way(loaded: LoadedModel, command: Translate) -> _Way:
+    own = loaded.settings
+    if command.beam is None and command.length_penalty is None and not own.are_greedy:
+        print(
+            f"By the model's own settings: {own}. For others give --beam, such as --beam 1.", file=sys.stderr
+        )
+        return _Way(own.beam_size, own.length_penalty, own)
+    return _Way(command.beam or 1, 1.0 if command.length_penalty is None else command.length_penalty)
+
+
+def _translated(loaded: LoadedModel, sentence: str, way: _Way) -> str:
     kind = loaded.model.config.kind
     if kind == "encoder-decoder":
-        (text,) = translate_all(loaded, [sentence], beam_size=command.beam, alpha=command.length_penalty)
+        (text,) = translate_all(loaded, [sentence], **vars(way))
         return text
-    if kind == "encoder-only" or command.beam == 1:
+    if kind == "encoder-only" or way == _Way(1, way.alpha):
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
             raise SentenceError(NOT_FINITE)
         return run.translation
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
-    tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)
+    tree = search(loaded, prompt, **vars(way))
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
 
 

@@ -10,7 +10,13 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import (
+    LAYOUT,
+    Option,
+    Question,
+    Setting,
+    SettingSource,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -23,6 +29,7 @@ TYPICAL_D_HEAD = 64
 _USUAL_HEADS = (4, 8, 12, 16)
 
 HINTS: Mapping[str, tuple[str, ...]] = {
+    LAYOUT: ("model_type",),
     "n_heads": (
         "nhead",
         "n_head",
@@ -129,18 +136,23 @@ class ConfigDraft:
             return self.told("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
-    def ask_heads(self, usual: int = 0) -> int:
-        """Ask for n_heads among the divisors of d_model, the usual number first unless heads get too wide."""
-        d_model = self["d_model"]
-        likely = likely_heads(d_model)
-        if usual in likely and d_model <= TYPICAL_D_HEAD * usual:
+    def ask_heads(self, usual: int = 0, width: int = 0) -> int:
+        """Ask for n_heads, the usual number first unless heads get too wide.
+
+        Args:
+            usual: number of heads in this family.
+            width: of all heads together, d_model when 0; its divisors are offered.
+        """
+        width = width or self["d_model"]
+        likely = likely_heads(width)
+        if usual in likely and width <= TYPICAL_D_HEAD * usual:
             likely.sort(key=lambda n: n != usual)
         return self.ask(
             "n_heads",
             "How many attention heads has each layer?",
             "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
             "heads, and every attention picture would be wrong.",
-            {n: f"{n} (each {d_model // n} wide)" for n in likely},
+            {n: f"{n} (each {width // n} wide)" for n in likely},
         )
 
     def pad_id(self, usual: int = -1) -> int:

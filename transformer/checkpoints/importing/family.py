@@ -3,6 +3,9 @@
 A rename table says which of our weights each foreign tensor becomes, and in which layout it is stored: a
 layout is a small named function of one tensor and the model's configuration, which gives as many tensors as
 the table names targets. None copies numbers where a view will do.
+
+Families are known and refused without torch, whose import takes longer than all the rest: here and in the
+families' modules it is imported for type checkers alone, or inside of a function.
 """
 
 from __future__ import annotations
@@ -12,19 +15,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
 from transformer.model.config import TransformerConfig
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 StandIn = Literal["zeros", "ones", "drawn"]
 """What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
 
-Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
+Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
@@ -94,6 +97,12 @@ class Family:
             anything else is looked at.
         arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
         stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
+        kin: what families share whose tensors may have the same names, such as "llama". Where several of them
+            match a checkpoint because no config.json tells which it is, the user is asked: the question is
+            called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
+        trait: what such a family computes differently, in words that follow its label in the question.
+        hinted: whether sizes or numbers make this one likely among its kin; such families are offered first,
+            then those that stand first in FAMILIES.
     """
 
     name: str
@@ -105,6 +114,9 @@ class Family:
     prefixes: tuple[str, ...] = ()
     arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
     stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
+    kin: str = ""
+    trait: str = ""
+    hinted: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""
@@ -169,6 +181,11 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return (tensor.transpose(0, 1),)
 
 
+def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
+
+
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
     return tensor.chunk(3)
@@ -203,8 +220,8 @@ def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Seq
     """
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
-    pairs = heads[:, :n_turned].unflatten(1, (2, n_turned // 2)).transpose(1, 2).flatten(1, 2)
-    return (torch.cat((pairs, heads[:, n_turned:]), dim=1).flatten(0, 1),)
+    order = [i // 2 + i % 2 * (n_turned // 2) for i in range(n_turned)]
+    return (heads[:, [*order, *range(n_turned, config.d_head)]].flatten(0, 1),)
 
 
 def without_first_rows(n: int) -> Transform:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
-from transformer.model.positions import sinusoidal_encoding
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ASSUMED_LENGTH = 1024
 """Positions of a model whose sinusoids are computed, not stored."""
@@ -85,6 +86,20 @@ def ask_activation(
     draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
+def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
+    """Whether encoder layers are those of a decoder-only model."""
+    return bool(
+        draft.ask(
+            "causal",
+            "Are later tokens hidden from earlier ones?",
+            "The mask is given to the module at each call and not stored. Language models are often built of "
+            "encoder layers under such a mask.",
+            {True: "yes: it continues texts", False: "no: it sees whole texts"},
+            likely=likely,
+        )
+    )
+
+
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
     """Whether embeddings are multiplied by sqrt(d_model)."""
     draft.ask(
@@ -103,7 +118,12 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
     Args:
         draft: with d_model.
         tables: names of stored tables of positions.
+
+    Raises:
+        CheckpointError: for a table that is a single row or number.
     """
+    for name in tables:
+        draft.length(name, 1)  # refuses one that has no such axis
     lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
@@ -132,14 +152,16 @@ def sinusoid_layout(table: StoredTensor) -> str | None:
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
-    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
+    from transformer.model.positions import sinusoidal_encoding  # imports torch
+
+    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].float()
     if _is_close(stored, sinusoidal_encoding(len(stored), d_model)):
         return "interleaved"
     halves = sinusoidal_encoding(len(stored), d_model, layout="halves")
     return "halves" if _is_close(stored, halves) else None
 
 
-def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _is_close(one: Tensor, other: Tensor) -> bool:
     return bool(((one - other).abs() <= _ROUNDING).all())
 
 
