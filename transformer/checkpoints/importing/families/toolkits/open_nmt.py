@@ -78,6 +78,7 @@ RENAMES: Renames = {
 }
 IGNORED = dict.fromkeys((_SOURCE_TABLE, _TARGET_TABLE), SINUSOIDS)
 
+_BLANK = "<blank>"
 _LAYER = "decoder.transformer_layers.0"
 _QUERIES, _KEYS = f"{_LAYER}.self_attn.linear_query.weight", f"{_LAYER}.self_attn.linear_keys.weight"
 _GENERATORS = ("generator.weight", "generator.0.weight")
@@ -131,7 +132,18 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(name, found, "shapes", f"whether {module} has a bias")
     _read_words(draft)
     _read_positions(draft)
-    ask_pad_id(draft, _TARGET, usual=1)
+    _read_pad_id(draft)
+
+
+def _read_pad_id(draft: ConfigDraft) -> None:
+    """The place of <blank> in the vocabularies beside the weights, where they are lists; else it is asked."""
+    vocab = draft.raw.extras.get("vocab")
+    lists = [words for words in vocab.values() if isinstance(words, list)] if isinstance(vocab, dict) else []
+    places = {words.index(_BLANK) for words in lists if _BLANK in words}
+    if len(places) == 1:
+        draft.put("pad_id", places.pop(), "config", f"vocab: the place of {_BLANK}")
+    else:
+        ask_pad_id(draft, _TARGET, usual=1)
 
 
 def _read_heads(draft: ConfigDraft) -> None:
