@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.analysis.parts import Part, parts_of
+from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.places import MODELS, shipped_models
@@ -68,6 +70,7 @@ def inspect(
     *,
     text: str = "",
     answers: Mapping[str, Any] | None = None,
+    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
     quick: bool = False,
 ) -> Report:
     """Say what a checkpoint is and what is wrong with it: ``headlight.inspect("model.pt")``.
@@ -76,16 +79,18 @@ def inspect(
         name_or_path: a shipped model, or a file of weights or a folder of anyone's. Nothing in it is run.
         text: what the model is to be looked at with, one sentence per line; plain English when blank.
         answers: to what the files don't tell; see `Report.questions`.
+        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         quick: look at names, shapes and configuration only: no weight is read.
 
     Raises:
         headlight.CheckpointError: when it can't be read, or is no model that ours computes.
     """
     path = MODELS / name_or_path if str(name_or_path) in shipped_models() else name_or_path
+    mapping = None if map is None else text_of(map)
     if quick:
-        return Report(survey_checkpoint(path, answers=answers), None)
-    imported = open_checkpoint(path, answers=answers)
-    return Report(imported, examine(imported, text))
+        return Report(survey_checkpoint(path, answers=answers, mapping=mapping), None)
+    imported = open_checkpoint(path, answers=answers, mapping=mapping)
+    return Report(imported, examine(imported, text, answers=weigh_answers(imported, text)))
 
 
 def _counted(parts: Sequence[Part]) -> Iterator[tuple[str, int]]:

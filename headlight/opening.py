@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_model, warn_of_assumptions
 from transformer.device import choose_device
 
 
 def open(
-    name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, device: str = "cpu"
+    name_or_path: str | Path,
+    *,
+    answers: Mapping[str, Any] | None = None,
+    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
+    device: str = "cpu",
 ) -> LoadedModel:
     """Open a model, ready to run: ``headlight.open("en-it")``.
 
@@ -22,6 +27,7 @@ def open(
     Args:
         name_or_path: a shipped model (en-it, toy-en-it), or a file of weights or a folder of anyone's.
         answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
+        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 
     Raises:
@@ -29,7 +35,13 @@ def open(
         transformer.device.DeviceError: when there is no such device.
     """
     reports: list[ImportReport] = []
-    loaded = open_model(name_or_path, choose_device(device), answers=answers, on_report=reports.append)
+    loaded = open_model(
+        name_or_path,
+        choose_device(device),
+        answers=answers,
+        mapping=None if map is None else text_of(map),
+        on_report=reports.append,
+    )
     for report in reports:
         warn_of_assumptions(name_or_path, report, stacklevel=3)
     return loaded

@@ -35,6 +35,7 @@ class OpenedCheckpoint:
         path: that was opened.
         answers: to what the files don't tell.
         imported: the model and the report.
+        mapping: what the user says about its layout; None for one that is known.
         uploads: where uploaded files lie; None for a path.
         name: names it in choices and caches: nobody can guess it.
     """
@@ -43,6 +44,7 @@ class OpenedCheckpoint:
     path: Path
     answers: dict[str, Any]
     imported: Imported
+    mapping: str | None = None
     uploads: tempfile.TemporaryDirectory[str] | None = None
     name: str = field(default_factory=lambda: PREFIX + secrets.token_hex(16))
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
@@ -89,8 +91,12 @@ class CheckpointSlot:
             )
         return self.opened
 
-    def open_path(self, path: str) -> OpenedCheckpoint:
+    def open_path(self, path: str, mapping: str | None = None) -> OpenedCheckpoint:
         """Open a file or folder of this machine in the place of the one before.
+
+        Args:
+            path: of it.
+            mapping: text of a mapping file, if its layout is none of the known ones.
 
         Raises:
             CheckpointError: says why not; what was open before stays.
@@ -98,11 +104,15 @@ class CheckpointSlot:
         if not path.strip():
             raise CheckpointError("Type the path of a file or folder.")
         chosen = Path(path.strip())
-        imported = open_checkpoint(chosen, limits=LOCAL_LIMITS)
-        return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported))
+        imported = open_checkpoint(chosen, mapping=mapping, limits=LOCAL_LIMITS)
+        return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported, mapping))
 
-    def open_uploads(self, uploads: Iterable[Upload]) -> OpenedCheckpoint:
+    def open_uploads(self, uploads: Iterable[Upload], mapping: str | None = None) -> OpenedCheckpoint:
         """Open uploaded files in the place of what was open before.
+
+        Args:
+            uploads: the files.
+            mapping: as in `open_path`.
 
         Raises:
             CheckpointError: says why not; what was open before stays.
@@ -110,12 +120,12 @@ class CheckpointSlot:
         folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
         try:
             path = _store(uploads, Path(folder.name))
-            imported = open_checkpoint(path, limits=UPLOAD_LIMITS)
+            imported = open_checkpoint(path, mapping=mapping, limits=UPLOAD_LIMITS)
         except BaseException:
             folder.cleanup()
             raise
         label = path.name if path.is_file() else "uploaded folder"
-        return self._put(OpenedCheckpoint(label, path, {}, imported, folder))
+        return self._put(OpenedCheckpoint(label, path, {}, imported, mapping, folder))
 
     def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
         """Open it again with these answers to what the files don't tell.
@@ -126,8 +136,8 @@ class CheckpointSlot:
         old = self.opened
         assert old is not None
         limits = LOCAL_LIMITS if old.uploads is None else UPLOAD_LIMITS
-        imported = open_checkpoint(old.path, answers=answers, limits=limits)
-        self.opened = OpenedCheckpoint(old.label, old.path, dict(answers), imported, old.uploads)
+        imported = open_checkpoint(old.path, answers=answers, mapping=old.mapping, limits=limits)
+        self.opened = OpenedCheckpoint(old.label, old.path, dict(answers), imported, old.mapping, old.uploads)
         self._forget(old.name)
         return self.opened
 

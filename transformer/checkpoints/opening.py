@@ -20,7 +20,12 @@ from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
-from transformer.checkpoints.importing.recognition import ImportPlan, plan_import, wanted_weights
+from transformer.checkpoints.importing.recognition import (
+    ImportPlan,
+    plan_import,
+    wanted_weights,
+    with_mapping,
+)
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
 from transformer.checkpoints.places import at_home, is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
@@ -40,6 +45,7 @@ def open_checkpoint(
     path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
+    mapping: str | None = None,
     limits: Limits = LOCAL_LIMITS,
     device: torch.device | None = None,
 ) -> Imported:
@@ -51,6 +57,7 @@ def open_checkpoint(
     Args:
         path: of the file or folder.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
+        mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
         limits: what is refused.
         device: where the model is to run; the CPU when left out.
 
@@ -59,7 +66,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = read_checkpoint(path, limits, folder, wanted=wanted_weights(answers))
+        raw = with_mapping(read_checkpoint(path, limits, folder, wanted=wanted_weights(answers)), mapping)
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -73,6 +80,7 @@ def open_model(
     device: torch.device | None = None,
     *,
     answers: Mapping[str, Any] | None = None,
+    mapping: str | None = None,
     on_report: Callable[[ImportReport], None] | None = None,
 ) -> LoadedModel:
     """Open a shipped model by its name, or anyone's by its path; ready to run and frozen.
@@ -82,6 +90,7 @@ def open_model(
             else's program saved, or one of Hugging Face's cache.
         device: where it is to run; the CPU when left out.
         answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
+        mapping: as there.
         on_report: called with what is said about a checkpoint that is not of our own folders; when left
             out, a warning lists what was assumed.
 
@@ -91,7 +100,7 @@ def open_model(
     path = place_of(name_or_path)
     if is_own(path):
         return open_saved(str(name_or_path), device)
-    imported = open_checkpoint(path, answers=answers, device=device)
+    imported = open_checkpoint(path, answers=answers, mapping=mapping, device=device)
     if on_report is None:
         warn_of_assumptions(name_or_path, imported.report, stacklevel=3)
     else:

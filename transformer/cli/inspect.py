@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoints.places import MODELS, shipped_models
+from transformer.checkpoints.places import MODELS, at_home, shipped_models
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.options import Inspect, answered
@@ -33,16 +34,23 @@ def run_inspection(command: Inspect) -> int:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
     answers = answered(command.answers)
     path = MODELS / command.path if command.path in shipped_models() else command.path
+    if command.write_map:
+        return _write_map(path, Path(command.write_map))
     gc.disable()  # what is being imported stays: searched for garbage meanwhile, torch takes a sixth longer
+    mapping = None
     try:
-        imported, diagnosis = survey_checkpoint(path, answers=answers), None
+        if command.map:
+            from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+
+            mapping = text_of(command.map)
+        imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     finally:
         gc.enable()
     # The doctor and its numbers are imported where they are asked for.
     if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
         from transformer.checkpoints.opening import open_checkpoint
 
-        imported = open_checkpoint(path, answers=answers)
+        imported = open_checkpoint(path, answers=answers, mapping=mapping)
         diagnosis = _examined(imported, command.text)
     if command.json:
         from transformer.cli.inspect_json import to_plain
@@ -55,15 +63,33 @@ def run_inspection(command: Inspect) -> int:
     return 0
 
 
+def _write_map(path: str | Path, file: Path) -> int:
+    from transformer.checkpoints.importing.families.own_layout.template import template
+    from transformer.checkpoints.reading.process import read_checkpoint
+    from transformer.files import write_text
+
+    text = template(read_checkpoint(at_home(path)))
+    if file.exists():
+        raise CommandError(f"{file} is there already: name a new file for the mapping.")
+    write_text(file, text)
+    print(f"{file} is written: check it, then run inspect with --map {file}.")
+    return 0
+
+
 def _examined(imported: Imported, text: str) -> Diagnosis:
     from tqdm import tqdm
 
+    from transformer.analysis.doctor.answers import weigh_answers
     from transformer.analysis.doctor.examine import CHECKS, examine
 
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
+
+        def tell_answer(done: int, total: int, question: str) -> None:
+            bar.set_description(f"Trying answers to {question}: {done} of {total}")
 
         def tell(check: NextCheck) -> None:
             bar.set_description(check.asks)
             bar.update()
 
-        return examine(imported, text, tell)
+        answers = weigh_answers(imported, text, tell_answer)
+        return examine(imported, text, tell, answers=answers)

@@ -27,6 +27,7 @@ def to_plain(imported: Imported, diagnosis: Diagnosis | None) -> dict[str, Any]:
         "config": report.config.to_dict(),
         "settings": [asdict(setting) for setting in report.settings],
         "questions": [asdict(question) for question in report.questions],
+        "answers": None if diagnosis is None or diagnosis.answers is None else asdict(diagnosis.answers),
         "notes": list(report.notes),
         "keys": asdict(report.keys),
         "n_parameters": total(parts),

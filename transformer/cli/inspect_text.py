@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from transformer.analysis.architecture import drawing
+from transformer.analysis.doctor.answers import WeighedQuestion
+from transformer.analysis.doctor.asked import about, figure
 from transformer.analysis.doctor.findings import Diagnosis, Finding
 from transformer.analysis.doctor.keys import key_findings
 from transformer.analysis.parts import parts_of, total
@@ -21,7 +23,7 @@ def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
         _head(imported),
         _block("Architecture", _architecture(report)),
         _block("Settings", _settings(report)),
-        _block("Open questions", [line for asked in report.questions for line in _question(asked)]),
+        _block("Open questions", _questions(report, diagnosis)),
         _block("Notes", [line for note in report.notes for line in _wrapped(note, "  ")]),
         _block("Findings", _findings(imported, diagnosis)),
     ]
@@ -74,12 +76,24 @@ def _settings(report: ImportReport) -> list[str]:
     )
 
 
-def _question(question: Question) -> list[str]:
-    others = ", ".join(str(option.value) for option in question.options if option.value != question.value)
+def _questions(report: ImportReport, diagnosis: Diagnosis | None) -> list[str]:
+    weighing = None if diagnosis is None else diagnosis.answers
+    lines = [] if weighing is None else _wrapped(about(weighing), "  ")
+    for asked in report.questions:
+        lines += _question(asked, None if weighing is None else weighing.of(asked.name))
+    return lines
+
+
+def _question(question: Question, weighed: WeighedQuestion | None) -> list[str]:
     how = "as answered" if question.answered else f"assumed; for another: --answers {question.name}=..."
     lines = _wrapped(f"{question.name} = {question.value} ({how})", "  ")
     lines += _wrapped(f"{question.text} {question.why}", "    ")
-    return lines + (_wrapped(f"Also likely: {others}", "    ") if others else [])
+    if weighed is None:
+        others = [str(option.value) for option in question.options if option.value != question.value]
+        return lines + (_wrapped(f"Also likely: {', '.join(others)}", "    ") if others else [])
+    return lines + _columns(
+        [(str(weight.value), figure(weight, weighed)) for weight in weighed.weights], indent="      "
+    )
 
 
 def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:
@@ -110,7 +124,7 @@ def _block(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, *lines]) if lines else ""
 
 
-def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
     """Rows of cells, each column as wide as its widest cell; the last one is wrapped."""
     cells = [tuple(map(printable, row)) for row in rows]
     if not cells:
@@ -119,7 +133,8 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     lines = []
     for *first, last in cells:
         start = "  ".join(cell.ljust(width) for cell, width in zip(first, widths, strict=True))
-        lines += _wrapped(f"{start}  {last}", "  ", hanging=sum(widths) + 2 * len(widths) + 2)
+        hanging = len(indent) + sum(widths) + 2 * len(widths)
+        lines += _wrapped(f"{start}  {last}", indent, hanging=hanging)
     return lines
 
 

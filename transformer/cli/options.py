@@ -77,6 +77,8 @@ class Inspect:
         path: a file of weights, a folder, or the name of a folder in assets/models.
         text: what the model is run on, one sentence per line.
         answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
+        map: a mapping file that says which of our weights each tensor is, for a layout that is not known.
+        write_map: write such a file to fill in, and nothing else.
         check: look at the numbers, however many there are.
         quick: don't look at the numbers.
         json: print JSON.
@@ -85,6 +87,8 @@ class Inspect:
     path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     text: str = ""
     answers: Answers = ()
+    map: str = ""
+    write_map: str = ""
     check: Switch = False
     quick: Switch = False
     json: Switch = False

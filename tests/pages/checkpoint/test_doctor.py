@@ -59,9 +59,9 @@ def test_names_out_of_a_file_are_text(tmp_path: Path, views: Views) -> None:
 def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def recorded(imported: Any, text: str, on_check: Any) -> Any:
+    def recorded(imported: Any, text: str, on_check: Any, answers: Any) -> Any:
         asked.append(text)
-        return examine(imported, text, on_check)
+        return examine(imported, text, on_check, answers=answers)
 
     monkeypatch.setattr("viz.pages.checkpoint.doctor.examine", recorded)
     app = start()
@@ -74,7 +74,7 @@ def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.
 
 def test_checks_that_were_not_made_are_named_with_the_reason(tmp_path: Path) -> None:
     (summary,) = (found.value for found in start().success if "clean bill" in found.value)
-    assert summary.endswith("16 of 17 checks were made. Not made: unknown tokens (type a sentence for it).")
+    assert summary.endswith("17 of 18 checks were made. Not made: unknown tokens (type a sentence for it).")
     GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=24, n_head=3, n_layer=1)).save_pretrained(tmp_path)
     app = opened(tmp_path)
     assert "(type a sentence for it); padding (this model has no padding token)." in texts(app)
@@ -93,7 +93,7 @@ def test_a_large_model_is_examined_when_asked(views: Views, monkeypatch: pytest.
 
 
 def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(imported: Any, text: str, on_check: Any) -> Any:
+    def failing(imported: Any, text: str, on_check: Any, answers: Any) -> Any:
         raise SentenceError("This model's tokenizer fails on this text (panic): type another one.")
 
     monkeypatch.setattr("viz.pages.checkpoint.doctor.examine", failing)

@@ -10,6 +10,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from transformer.analysis.doctor.answers import Weighing
+from transformer.analysis.doctor.asked import answer_findings
 from transformer.analysis.doctor.attention import (
     AttentionView,
     collapsed_findings,
@@ -26,7 +28,7 @@ from transformer.analysis.doctor.behaviour import (
 )
 from transformer.analysis.doctor.findings import Diagnosis, Finding
 from transformer.analysis.doctor.heads import dead_findings, duplicate_findings
-from transformer.analysis.doctor.inputs import Probe, drawn_probes, text_probes
+from transformer.analysis.doctor.inputs import SHORTEST, Probe, drawn_probes, text_probes
 from transformer.analysis.doctor.keys import key_findings, tied_findings
 from transformer.analysis.doctor.layout import layout_findings
 from transformer.analysis.doctor.norms import norm_findings
@@ -37,9 +39,6 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.model.config import TransformerConfig
-
-_SHORTEST = 12
-"""A model with fewer positions has no room for a sentence to be tested on."""
 
 NOT_MADE = "not made"
 """What a note on checks that could not be made has in the place of a check's name."""
@@ -58,10 +57,18 @@ class Patient:
         model: None where none could be built of the checkpoint.
         text: what the model is looked at with.
         checkpoint: that the model comes from; None where only the model is looked at.
+        answers: to what its files don't tell, weighed; None where there are none.
     """
 
-    def __init__(self, model: LoadedModel | None, text: str, checkpoint: Imported | None = None) -> None:
+    def __init__(
+        self,
+        model: LoadedModel | None,
+        text: str,
+        checkpoint: Imported | None = None,
+        answers: Weighing | None = None,
+    ) -> None:
         self.text = text
+        self.answers = answers
         self._model, self._checkpoint = model, checkpoint
 
     @property
@@ -124,7 +131,7 @@ class Patient:
             return "There is no model to look at: weights are missing or have another shape."
         if needs != "model" and not all(tensor.finite for tensor in self.numbers):
             return "Weights that are NaN or infinite make every result so."
-        if needs.endswith("run") and self.loaded.model.config.max_len < _SHORTEST:
+        if needs.endswith("run") and self.loaded.model.config.max_len < SHORTEST:
             return f"The model has {self.loaded.model.config.max_len} positions: too few for a sentence."
         if needs == "causal run" and self.has_decoder and self.later:
             return "A decoder that sees later tokens computes something else at each step."
@@ -174,6 +181,13 @@ CHECKS: tuple[Check, ...] = (
         "Are tied weights the same?",
         "files",
         lambda p: tied_findings(p.imported.report.keys, p.imported.raw, p.imported.report.config),
+    ),
+    Check(
+        "answers",
+        "Does the model agree with what was assumed?",
+        "files",
+        lambda p: answer_findings(p.imported.report.questions, p.answers),
+        "there was no model to try the answers with",
     ),
     Check("finite", "Are all weights numbers?", "tensors", lambda p: finite_findings(p.numbers, p.whose)),
     Check("constant", "Does every matrix hold something?", "tensors", lambda p: constant_findings(p.numbers)),
@@ -263,7 +277,13 @@ OnCheck = Callable[[NextCheck], object]
 
 
 @torch.inference_mode()
-def examine(imported: Imported, text: str = "", on_check: OnCheck = lambda _: None) -> Diagnosis:
+def examine(
+    imported: Imported,
+    text: str = "",
+    on_check: OnCheck = lambda _: None,
+    *,
+    answers: Weighing | None = None,
+) -> Diagnosis:
     """Examine a checkpoint check by check.
 
     The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
@@ -272,9 +292,11 @@ def examine(imported: Imported, text: str = "", on_check: OnCheck = lambda _: No
         imported: as it was opened; where no model could be built, its names and numbers are looked at.
         text: what the model is to be looked at with, one sentence per line; some plain English when blank.
         on_check: called before each check.
+        answers: to open questions, if `weigh_answers` has weighed them.
     """
-    patient = Patient(imported.loaded, text, imported)
-    return _examine(patient, CHECKS, imported.report.config, on_check)
+    patient = Patient(imported.loaded, text, imported, answers)
+    diagnosis = _examine(patient, CHECKS, imported.report.config, on_check)
+    return replace(diagnosis, answers=answers)
 
 
 @torch.inference_mode()

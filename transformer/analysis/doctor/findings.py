@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.parts import Part
 
 Severity = Literal["ok", "note", "warning", "problem"]
@@ -48,11 +49,13 @@ class Diagnosis:
         findings: in the order of the checks; each that was made has at least one.
         checks: names of all checks that were made, the clean ones too.
         parts: of the model, with their parameters; empty where no model could be built.
+        answers: to open questions, weighed; None where there are none, or the model could not be run.
     """
 
     findings: tuple[Finding, ...]
     checks: tuple[str, ...]
     parts: tuple[Part, ...]
+    answers: Weighing | None = None
 
     def of(self, *severities: Severity) -> tuple[Finding, ...]:
         """The findings of these severities, the worst first."""

@@ -22,6 +22,11 @@ SENTENCES = (
 )
 """Plain English, of different lengths. A model of another language reads them as some tokens or other."""
 
+BETWEEN_SIDES = "|||"
+"""Parts a source from its target on a typed line."""
+
+SHORTEST = 12
+"""A model with fewer positions has no room for a sentence to be tested on."""
 LONGEST = 128
 """Tokens of a sentence that are looked at."""
 N_PADDING = 5
@@ -58,10 +63,17 @@ class Side:
 
 @dataclass(frozen=True)
 class Probe:
-    """One sentence for a model: source and target, or the one of them that this kind of model has."""
+    """One sentence for a model: source and target, or the one of them that this kind of model has.
+
+    Attributes:
+        src: what the encoder reads.
+        tgt: what the decoder reads.
+        has_typed_target: whether the user typed the target, else it is the model's own answer or drawn.
+    """
 
     src: Side | None
     tgt: Side | None
+    has_typed_target: bool = False
 
     def run(self, model: Transformer, tap: Tap = NO_TAP) -> Tensor:
         """The model's output for it: (1, T, V)."""
@@ -76,12 +88,29 @@ def ids_tensor(model: Transformer, side: Side | None) -> Tensor | None:
 
 
 def text_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
-    """One probe a line of a text; SENTENCES for a blank one; drawn ones where no line can be read."""
-    lines = [line for line in text.splitlines() if line.strip()] or SENTENCES
-    vocabulary = read_vocabulary(loaded)
-    encoded = [vocabulary.coder.encode(line) for line in lines]
-    sentences = [vocabulary.known(sentence.ids) for sentence in encoded if not all(sentence.unknown)]
-    return [_probe(loaded, ids) for ids in sentences if len(ids) >= _FEWEST] or drawn_probes(loaded)
+    """One probe a line of a text; SENTENCES for a blank one; drawn ones where no line can be read.
+
+    A line may have a target after its source: "source ||| target", as aligners of words read them.
+    """
+    return read_probes(loaded, text) or drawn_probes(loaded)
+
+
+def read_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
+    """The probes of the lines that can be read: of the text or, if it is blank, of SENTENCES."""
+    vocabulary, answers = read_vocabulary(loaded), target_words(loaded)
+    probes = []
+    for line in [line for line in text.splitlines() if line.strip()] or SENTENCES:
+        source, _, target = line.partition(BETWEEN_SIDES)
+        encoded = vocabulary.coder.encode(source)
+        ids = [] if all(encoded.unknown) else vocabulary.known(encoded.ids)
+        if len(ids) >= _FEWEST:
+            probes.append(_probe(loaded, ids, answers.known(answers.coder.encode(target).ids)))
+    return probes
+
+
+def sources_of(text: str) -> str:
+    """The sides of a text's lines that are read, without the targets after them."""
+    return "\n".join(line.partition(BETWEEN_SIDES)[0] for line in text.splitlines())
 
 
 def drawn_probes(loaded: LoadedModel) -> list[Probe]:
@@ -146,7 +175,7 @@ def target_words(loaded: LoadedModel) -> SideVocabulary:
     return SideVocabulary(loaded.target, loaded.model.config.tgt_vocab_size)
 
 
-def _probe(loaded: LoadedModel, words: Sequence[int]) -> Probe:
+def _probe(loaded: LoadedModel, words: Sequence[int], target: Sequence[int] = ()) -> Probe:
     config = loaded.model.config
     reader = read_vocabulary(loaded).coder
     room = min(LONGEST, config.max_len - N_PADDING)
@@ -157,13 +186,13 @@ def _probe(loaded: LoadedModel, words: Sequence[int]) -> Probe:
         return Probe(read, None)
     start = loaded.start_ids
     longest = min(room - len(start), _LONGEST_TARGET)
-    if config.has_generator:
+    answer = list(target[:longest])
+    if not target and config.has_generator:
         answer = _answer(loaded, read, longest)
-    else:
+    elif not target:
         answer = target_words(loaded).draw(longest, seed=len(words))
-    return Probe(
-        read, _side(loaded.target, (*start, *answer), [*[True] * len(start), *[False] * len(answer)])
-    )
+    marks = [*[True] * len(start), *[False] * len(answer)]
+    return Probe(read, _side(loaded.target, (*start, *answer), marks), bool(target))
 
 
 def _framed(coder: Coder, words: Sequence[int]) -> Side:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from transformer.analysis.doctor.findings import Finding, Severity, fine, places, share
+from transformer.analysis.doctor.inputs import sources_of
 from transformer.checkpoints.folder import LoadedModel
 from transformer.text.coder import Coder
 
@@ -108,7 +109,7 @@ def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
 def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
     """How much of the user's text the tokenizer does not know; the text is of the side that is read."""
     side = coded_sides(loaded)[0]
-    encoded = side.coder.encode(text)
+    encoded = side.coder.encode(sources_of(text))
     n_unknown, n_tokens = sum(encoded.unknown), len(encoded.unknown)
     if not n_unknown:
         return fine("Every word of the text is known", f"{n_tokens:,} tokens")

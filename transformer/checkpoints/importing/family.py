@@ -214,9 +214,14 @@ def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Te
 
 
 def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(H * d_head, ...) -> the same shape: the pairs (i, i + d_head / 2) of each head become (2i, 2i + 1)."""
-    pairs = tensor.unflatten(0, (-1, 2, config.d_head // 2))  # (H, 2, d_head / 2, ...)
-    return (pairs.transpose(1, 2).flatten(0, 2),)
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
+
+    n is how many leading numbers of a head are turned; the others stay where they are.
+    """
+    n_turned = config.rotary_dims or config.d_head
+    heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
+    order = [i // 2 + i % 2 * (n_turned // 2) for i in range(n_turned)]
+    return (heads[:, [*order, *range(n_turned, config.d_head)]].flatten(0, 1),)
 
 
 def without_first_rows(n: int) -> Transform:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
+from transformer.checkpoints.importing.nearest_names import nearest, shape_text
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.weights import ties
@@ -22,8 +21,6 @@ from transformer.model.transformer import Transformer
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40
 """Problems whose nearest names are looked for; a checkpoint with more is another model altogether."""
-_LONGEST_SEARCH = 4_000
-"""Other names that a name is compared with at most."""
 
 
 class Assignment(NamedTuple):
@@ -221,27 +218,3 @@ def _with_nearest(problems: list[KeyProblem], others: list[str]) -> tuple[KeyPro
         for problem in problems[:_MOST_COMPARED]
     ]
     return (*compared, *problems[_MOST_COMPARED:])
-
-
-def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:
-    """The other names that share the most parts with a name, best first; none that shares under half."""
-    parts = _parts(name)
-    scored = []
-    for index, other in enumerate(others):
-        if index >= _LONGEST_SEARCH:
-            break
-        theirs = _parts(other)
-        shared = 2 * (parts & theirs).total() / (parts.total() + theirs.total() or 1)
-        if shared >= 0.5:
-            scored.append((-shared, other))
-    return tuple(other for _, other in sorted(scored)[:n])
-
-
-@lru_cache(maxsize=8192)
-def _parts(name: str) -> Counter[str]:
-    return Counter(re.split(r"[._]", name.lower()))
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as people write it: 512 × 2048."""
-    return " × ".join(f"{n}" for n in shape) if shape else "a single number"

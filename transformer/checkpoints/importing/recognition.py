@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families.own_layout.described import described_by_user
+from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
-from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.checkpoints.reading.folder_files import MAPPING
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
@@ -100,6 +104,11 @@ def wanted_weights(answers: Mapping[str, Any] | None) -> str:
     return wanted if isinstance(wanted, str) else ""
 
 
+def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
+    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
+    return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
+
+
 def _ask_weights(draft: ConfigDraft) -> None:
     """Which weights are wanted where a trainer saved several of one model; they have been read already."""
     if draft.raw.choices:
@@ -128,6 +137,9 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
     plain = {unwrapped(name): stored for name, stored in raw.tensors.items()}
     if len(plain) < len(raw.tensors):
         plain = dict(raw.tensors)
+    own = described_by_user(raw)
+    if own is not None:
+        return [(own, _as_described(own, raw, plain))]
     for prefix in shared_prefixes(plain):
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
         if len(tensors) < len(plain):
@@ -135,7 +147,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         found = _matching(replace(raw, tensors=tensors))
         if found:
             return found
-    raise CheckpointError(_unknown(raw))
+    raise CheckpointError(refusal(raw) or _unknown(raw))
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
@@ -171,6 +183,21 @@ def _with_trait(family: Family) -> str:
     return f"{family.label}: {family.trait}" if family.trait else family.label
 
 
+def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
+    """The checkpoint under the names that its mapping file uses: those of the files, or without wrappers.
+
+    Raises:
+        CheckpointError: when none of its patterns fits either.
+    """
+    for view in (raw, replace(raw, tensors=plain)):
+        if own.matches(view):
+            return view
+    raise CheckpointError(
+        f"No name in the mapping file is one of the files': their first tensors are {_first_names(raw)}. "
+        "Write {} for a layer's number, and nothing else in the place of anything."
+    )
+
+
 def unwrapped(name: str) -> str:
     """The name without the wrappers that computed nothing, wherever they stood."""
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
@@ -194,7 +221,8 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
     yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
+_SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
 """Types of models -> the family that has their names."""
 
 
@@ -203,10 +231,8 @@ def _unknown(raw: RawCheckpoint) -> str:
     known = ", ".join(families.values())
     config = ForeignConfig.of(raw)
     if config is None or "model_type" not in config:
-        return (
-            f"No known layout: the first tensors are called {_first_names(raw)}. Headlight opens {known}; "
-            "give the whole folder if there is a config.json."
-        )
+        beside = " Give the whole folder if there is a config.json." if raw.path.is_file() else ""
+        return describe(raw, FAMILIES) + beside
     model_type = str(config.get("model_type"))
     label = families.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:

@@ -31,7 +31,17 @@ TOKENIZER_TEXTS = (
     "target_vocab.json",
     "merges.txt",
 )
-TEXTS = ("config.json", "params.json", "generation_config.json", *TOKENIZER_TEXTS, "vocabulary.json", CARD)
+MAPPING = "headlight-map.yaml"
+"""What a user says about a layout that is not known: see `importing.families.own_layout`."""
+TEXTS = (
+    "config.json",
+    "params.json",
+    "generation_config.json",
+    *TOKENIZER_TEXTS,
+    "vocabulary.json",
+    MAPPING,
+    CARD,
+)
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
@@ -40,11 +50,14 @@ BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model
 WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Hugging Face's files of weights, the better first. Where there are several, NAME.index.json lists them."""
 
-SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
+SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _MAX_NAMES = 10_000
-_LARGEST_TEXTS = dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20)
+_LARGEST_TEXTS = {
+    **dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20),
+    MAPPING: 2**16,
+}
 """Bytes of those that hold settings alone; vocabularies may take what is left for all small files."""
 _LONGEST_REVISION = 1_000
 

@@ -17,7 +17,7 @@ from viz.widgets import set_choice
 
 OWN, PATH, UPLOAD = "The chosen model", "A path on this machine", "Upload"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md"]
+_ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md", "yaml"]
 UPLOAD_MEGABYTES = 200
 _LONGEST = 100
 
@@ -69,9 +69,10 @@ def _path() -> None:
             help="safetensors, or what torch.save wrote (.pt, .pth, .ckpt, .bin); a folder as Hugging Face's "
             "save_pretrained makes it. Nothing in it is ever run.",
         )
+        mapping = _mapping("checkpoint_path_map")
         pressed = st.form_submit_button("Open it")
     if pressed:
-        _try(lambda: checkpoint_slot().open_path(path))
+        _try(lambda: checkpoint_slot().open_path(path, mapping))
 
 
 def _upload() -> None:
@@ -85,9 +86,30 @@ def _upload() -> None:
             help="They stay on the machine that the app runs on, for you alone, until you close them, or "
             "close or reload this page. Nothing in them is ever run.",
         )
+        mapping = _mapping("checkpoint_upload_map")
         pressed = st.form_submit_button("Open it")
     if pressed:
-        _try(lambda: checkpoint_slot().open_uploads((file.name, file.getbuffer()) for file in files))
+        _try(
+            lambda: checkpoint_slot().open_uploads(((file.name, file.getbuffer()) for file in files), mapping)
+        )
+
+
+def _mapping(key: str) -> str | None:
+    """What the user says about a layout that Headlight does not know; None for nothing."""
+    with st.expander("A layout of your own"):
+        st.markdown(
+            "If Headlight does not know your layout, say here which tensor is which: a few lines of YAML or "
+            "JSON. A file called `headlight-map.yaml` beside the weights does the same. "
+            "`docs/checkpoints.md` has an example."
+        )
+        text = st.text_area(
+            "Mapping file",
+            key=key,
+            placeholder="names:\n  words.weight: tgt_embedding.weight\n  blocks.{}.ln1: "
+            "decoder.layers.{}.self_attn_norm\nconfig:\n  n_heads: 4",
+            height=200,
+        )
+    return text if text.strip() else None
 
 
 def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:

@@ -6,13 +6,14 @@ import json
 
 import streamlit as st
 
+from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.checkpoints.importing.report import Imported
 from transformer.cli.inspect_json import to_plain
 from transformer.errors import SentenceError
 from viz.address import as_typed
-from viz.pages.checkpoint.session import keep_diagnosis, kept_diagnosis
+from viz.pages.checkpoint.session import TEXT, keep_diagnosis, kept_answers, kept_diagnosis
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.findings import show_findings
 from viz.pages.shared.literal_text import refused
@@ -26,21 +27,22 @@ def doctor(name: str, imported: Imported) -> None:
     """Examine a checkpoint and draw what was found; its name is that which choices have."""
     typed = st.text_area(
         "Sentences to look with, one per line",
-        key="checkpoint_text",
+        key=TEXT,
         persist_state="session",
         placeholder="Left empty, the doctor takes a few of its own",
         help="Some checks run the model: where heads look, whether words are known. Give it what your model "
         "is made for.",
     )
     text = as_typed(typed)
-    diagnosis = kept_diagnosis(name, text)
+    answers = kept_answers(name, text)
+    diagnosis = kept_diagnosis(name, text, answers)
     if diagnosis is None:
         is_large = imported.raw.n_bytes > SMALL
         if is_large and not st.button("Look at the numbers"):
             st.caption("This model has more than 1 GB of weights: it is examined when you ask for it.")
             return
         try:
-            diagnosis = _examine(imported, text)
+            diagnosis = _examine(imported, text, answers)
         except SentenceError as error:
             refused("The doctor can't look with this text.", error)
             return
@@ -57,10 +59,15 @@ def doctor(name: str, imported: Imported) -> None:
     )
 
 
-def _examine(imported: Imported, text: str) -> Diagnosis:
+def _examine(imported: Imported, text: str, answers: Weighing | None) -> Diagnosis:
     bar = st.progress(0.0, text="The doctor looks at the model …")
     try:
-        return examine(imported, text, lambda step: bar.progress(step.done / step.total, text=step.asks))
+        return examine(
+            imported,
+            text,
+            lambda step: bar.progress(step.done / step.total, text=step.asks),
+            answers=answers,
+        )
     finally:
         bar.empty()
 

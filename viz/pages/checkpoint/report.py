@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pandas as pd
 import streamlit as st
 
+from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.parts import Part, parts_of, total
 from transformer.checkpoints.importing.report import LAYOUT, Imported, KeyProblem, Question
 from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import is_opened
+from viz.pages.checkpoint.answers import figures, measured
 from viz.pages.checkpoint.session import Subject
 from viz.pages.shared.literal_text import escaped, literal, refused
 from viz.pages.shared.model_words import count
@@ -64,8 +66,9 @@ def questions(subject: Subject) -> None:
     st.markdown(
         "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
     )
+    weighing = measured(subject)
     with st.form("checkpoint_questions"):
-        answers = {question.name: _answer(subject.name, question) for question in asked}
+        answers = {question.name: _answer(subject.name, question, weighing) for question in asked}
         pressed = st.form_submit_button("Open it again with these answers")
     if not pressed:
         return
@@ -84,12 +87,13 @@ def questions(subject: Subject) -> None:
     st.rerun()
 
 
-def _answer(model: str, question: Question) -> object:
+def _answer(model: str, question: Question, weighing: Weighing | None) -> object:
     labels = {question.value: str(question.value)} if question.answered else {}
     labels |= {option.value: option.label for option in question.options}
     options = list(labels)
     is_number = isinstance(question.value, int | float) and not isinstance(question.value, bool)
     literal(f"{question.text} {question.why}")
+    figures(weighing, question.name)
     return st.selectbox(
         escaped(question.name),
         options,

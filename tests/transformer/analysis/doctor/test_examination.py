@@ -55,7 +55,7 @@ def test_an_open_model_is_examined_without_its_files() -> None:
     for loaded in (tiny_model(), damaged):
         whole, alone = examine(imported(loaded), HEALTHY), examine_model(loaded, HEALTHY)
         of_files = {check.name for check in CHECKS if check.needs == "files"}
-        assert of_files == {"layout", "keys", "tied weights"}
+        assert of_files == {"layout", "keys", "tied weights", "answers"}
         assert alone.checks == tuple(name for name in whole.checks if name not in of_files)
         assert alone.findings == tuple(f for f in whole.findings if f.check not in of_files)
         assert alone.parts == whole.parts

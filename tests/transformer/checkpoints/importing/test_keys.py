@@ -14,7 +14,7 @@ from tests.transformer.checkpoints.importing.families.foreign import imported, r
 from transformer.checkpoints.importing.config_draft import likely_heads
 from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.nearest_names import nearest
 from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -150,7 +150,11 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
+        ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
+        ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
+        ("bloom", "word.weight", "ALiBi"),
+        ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
+        ("own", "word.weight", r"model_type 'own', which Headlight does not open: choose .* BERT, "),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
         ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),

@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gemma, gpt2, llama
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
+from transformer.checkpoints.importing.families.hugging_face.decoders import (
+    gemma,
+    gemma2,
+    gemma3,
+    gpt2,
+    gpt_j,
+    gpt_neox,
+    granite,
+    llama,
+    olmo,
+    opt,
+    phi,
+    phi3,
+    smollm3,
+    stablelm,
+)
+from transformer.checkpoints.importing.families.hugging_face.encoders import (
+    albert,
+    bert,
+    distilbert,
+    electra,
+    ernie,
+)
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
+    fsmt,
+    m2m_100,
     marian,
     pegasus,
     t5,
     whisper,
 )
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
+from transformer.checkpoints.importing.families.toolkits import (
+    fairseq,
+    marian_npz,
+    open_nmt,
+    x_transformers,
+)
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -21,18 +50,24 @@ from transformer.checkpoints.importing.families.torch_modules import (
     torch_transformer,
 )
 from transformer.checkpoints.importing.families.tutorials import (
+    aladdinpersson,
     bentrevett,
+    d2l,
     gordicaleksa,
     graykode,
     hkproj,
     hyunwoongko,
     jadore801120,
+    labml,
     samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    albert.FAMILY,
+    electra.FAMILY,
+    ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
@@ -44,12 +79,30 @@ FAMILIES: tuple[Family, ...] = (
     gpt2.FAMILY,
     llama.FAMILY,
     gemma.FAMILY,
+    granite.FAMILY,
+    smollm3.FAMILY,
+    stablelm.FAMILY,
+    olmo.FAMILY,
+    gemma2.FAMILY,
+    gemma3.FAMILY,
+    phi3.FAMILY,
+    phi.FAMILY,
+    gpt_neox.FAMILY,
+    gpt_j.FAMILY,
+    opt.FAMILY,
     whisper.FAMILY,
+    fairseq.FAMILY,
+    marian_npz.FAMILY,
+    open_nmt.FAMILY,
+    fsmt.FAMILY,
+    x_transformers.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    m2m_100.FAMILY,
     pegasus.FAMILY,
     blenderbot.FAMILY,
+    blenderbot.SMALL,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
@@ -60,5 +113,8 @@ FAMILIES: tuple[Family, ...] = (
     samlynnevans.FAMILY,
     jadore801120.FAMILY,
     graykode.FAMILY,
+    aladdinpersson.FAMILY,
+    d2l.FAMILY,
+    labml.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -99,7 +99,7 @@ class _Machine:
                     f"again with {SAVE_WEIGHTS}."
                 )
             step(self)
-            if max(len(self._stack), len(self._marks)) > MAX_STACK or len(self._memo) > MAX_MEMO:
+            if len(self._stack) > MAX_STACK or len(self._marks) > MAX_STACK or len(self._memo) > MAX_MEMO:
                 raise CheckpointError(
                     f"has a pickle with too many values at once: save it again with {SAVE_WEIGHTS}."
                 )
@@ -115,7 +115,10 @@ class _Machine:
         return found
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        if self._at >= len(self._content):
+            raise EndsEarlyError(_DAMAGED)
+        self._at += 1
+        return self._content[self._at - 1]
 
     def _number(self, code: str) -> Any:
         return struct.unpack(code, self._take(struct.calcsize(code)))[0]

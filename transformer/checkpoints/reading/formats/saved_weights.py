@@ -36,6 +36,11 @@ MAX_VALUES = 1_000_000
 MAX_CHARACTERS = 16_000_000
 """What is met again is counted again: a few bytes of a pickle can refer to one text a million times."""
 
+_SAVED_APART = "generator"
+"""A part of the model that OpenNMT keeps beside the rest of it."""
+
+_MODULE_COST = 20
+"""Values that a module counts as: it takes that much longer to look at."""
 _MOST_LOOKED_AT = 8
 """Arguments of what may be a tensor's maker."""
 
@@ -128,7 +133,8 @@ class SavedWeights:
         for key, value in values.items():
             if home is not None and key == home.key:
                 continue
-            if home is None and counts[key] and not self._stays_out(key, value):
+            is_weights = home is None or (key == _SAVED_APART and isinstance(value, dict))
+            if is_weights and counts[key] and not self._stays_out(key, value):
                 self._flatten_item("", key, value)
             else:
                 self._leave_out(str(key), value, counts[key])
@@ -203,7 +209,7 @@ class SavedWeights:
     def _items(self, value: Any) -> list[tuple[Any, Any]]:
         if not is_module(value):
             return items_of(value)
-        self._n_values += sum(map(len, held_by(value)))
+        self._n_values += _MODULE_COST + sum(map(len, held_by(value)))
         return list(module_items(value))
 
     def _count(self, value: Any, depth: int) -> int:

@@ -64,7 +64,13 @@ def find_home(
         return Home(key, tuple(alike))
     if usual or (len(possible) == 1 and (is_averaged(first) or first.isdecimal())):
         return Home(first)
-    return None
+    # In a tuple of several, the one that is a state dict by its form: `(state_dict, things to resume from)`.
+    states = [key for key in keys if key.isdecimal() and _is_state_dict(possible[key])]
+    return Home(states[0]) if len(states) == 1 else None
+
+
+def _is_state_dict(value: Any) -> bool:
+    return is_module(value) or all(isinstance(item, PickledTensor) for _, item in items_of(value))
 
 
 def _are_versions(keys: list[str], names: Mapping[str, Any]) -> bool:

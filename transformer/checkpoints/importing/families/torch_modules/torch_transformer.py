@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     SINUSOIDS,
     ask_activation,
+    ask_causal,
     ask_embedding_scale,
     ask_norm_eps,
     ask_norm_position,
@@ -37,6 +38,9 @@ STAND_IN_VOCABULARY = 128
 """Words of the embeddings that stand in for a bare stack's."""
 USUAL_HEADS = 8
 """torch.nn.Transformer's own default, and the paper's."""
+
+_WRAPPED_EMBEDDING = "tok_emb.embedding.weight"
+"""As in torch's translation tutorial, where a module wraps the embedding in order to scale it."""
 
 _ATTENTION: Renames = {
     "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
@@ -105,23 +109,30 @@ def read_config(draft: ConfigDraft) -> None:
     put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)
     ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
     embedding = next((name for name in ("src_embedding", "tgt_embedding") if name in raw.tensors), None)
-    ask_embedding_scale(draft, likely=draft["positions"] == "sinusoidal")
+    is_wrapped = embedding is not None and draft.stored_name(embedding).endswith(_WRAPPED_EMBEDDING)
+    ask_embedding_scale(draft, likely=is_wrapped or draft["positions"] == "sinusoidal")
+    if depths["encoder"] and depths["decoder"]:
+        _ask_memory_padding_mask(draft)
     ask_pad_id(draft, embedding, usual=0)
     if not draft["has_generator"]:
         draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
 
 
+def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
+    """Whether the decoder sees the source's padding; answers as TransformerConfig has them."""
+    draft.ask(
+        "memory_padding_mask",
+        "Is the source's padding hidden from the decoder?",
+        "It is, if the module is called with memory_key_padding_mask; without, the decoder sees "
+        "padding, too. It matters for sentences of a batch that are shorter than others.",
+        {True: "yes: memory_key_padding_mask is given", False: "no: it is left out"},
+    )
+
+
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
-        is_causal = draft.ask(
-            "causal",
-            "Are later tokens hidden from earlier ones?",
-            "The mask is given to the module at each call and not stored. Language models are often built of "
-            "encoder layers under such a mask.",
-            {True: "yes: it continues texts", False: "no: it sees whole texts"},
-            likely="generator.weight" in draft.raw.tensors,
-        )
+        is_causal = ask_causal(draft, likely="generator.weight" in draft.raw.tensors)
         n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
     if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+
+from torch import Tensor
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
     SINUSOIDS,
     ask_pad_id,
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Into, Renames, of_modules, table_of_positions
+from transformer.checkpoints.importing.family import Into, Renames, StandIn, of_modules, table_of_positions
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.model.config import TransformerConfig
 
-USUAL_HEADS = 8
-"""Of the paper, and of every one of these repositories."""
 POSITIONS = ("src_positions", "tgt_positions")
 
 OUTSIDE: Renames = {
@@ -29,6 +31,17 @@ OUTSIDE: Renames = {
 """What stands outside of the stacks, under the names that the questions go by."""
 
 IGNORED = dict.fromkeys(POSITIONS, SINUSOIDS)
+
+ATTENTIONS = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "decoder.layers.{}.cross_attn")
+ZERO_BIASES: Mapping[str, StandIn] = {
+    f"{attention}.{matrix}.bias": "zeros" for attention in ATTENTIONS for matrix in ("w_q", "w_k", "w_v")
+}
+"""For attentions whose last matrix alone has a bias."""
+
+
+def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1 + length, D) -> (max_len, D): positions count from 1, row 0 is padding's."""
+    return (tensor[1 : config.max_len + 1],)
 
 
 def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoint]:
@@ -46,13 +59,12 @@ def has(*names: str) -> Callable[[RawCheckpoint], bool]:
     return lambda raw: needed <= raw.tensors.keys()
 
 
-def put_sizes(draft: ConfigDraft, *, queries: str, hidden: str, layers: str = "layers") -> None:
-    """Depths, widths and heads.
+def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> None:
+    """Depths and widths.
 
     Args:
         draft: to be filled in.
-        queries: the matrix that makes queries, in the encoder's first layer.
-        hidden: the first matrix of the feed-forward there.
+        hidden: the first matrix of the feed-forward in the encoder's first layer.
         layers: what the lists of layers are called, with {} for the side.
     """
     for side in ("encoder", "decoder"):
@@ -60,18 +72,40 @@ def put_sizes(draft: ConfigDraft, *, queries: str, hidden: str, layers: str = "l
         draft.put(f"n_{side}_layers", count, "shapes", f"layers of the {side}")
     draft.size("d_model", "d_model", "src_embedding", 1)
     draft.size("d_ff", "d_ff", hidden, 0)
+
+
+def ask_heads(draft: ConfigDraft, queries: str, usual: int = 8) -> None:
+    """Ask for n_heads, and put d_head where all heads together are not as wide as the model.
+
+    Args:
+        draft: with d_model.
+        queries: a matrix that makes those of all heads.
+        usual: heads of the code's examples.
+    """
     width = draft.length(queries, 0)
-    n_heads = draft.ask_heads(USUAL_HEADS, width)
+    n_heads = draft.ask_heads(usual, width)
     if width != draft["d_model"]:
         why = f"axis 0 of {draft.stored_name(queries)}, shared by {n_heads} heads"
-        draft.put("d_head", width // n_heads, "shapes", why)
+        draft.put("d_head", width // max(1, n_heads), "shapes", why)
 
 
-def put_outside(draft: ConfigDraft, *, pad_id: int) -> None:
-    """Vocabularies, positions and padding; `pad_id` is the repository's."""
+def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = False) -> None:
+    """Vocabularies, positions and padding.
+
+    Args:
+        draft: to be filled in.
+        pad_id: the repository's.
+        computes_sinusoids: whether its positions are sinusoids that are not stored, unless a copy does so.
+    """
     put_vocabularies(draft)
-    ask_positions(draft, stored_positions(draft.raw))
-    ask_pad_id(draft, "src_embedding", usual=pad_id)
+    tables = stored_positions(draft.raw)
+    if computes_sinusoids and not tables:
+        draft.layout("this code computes sinusoids and does not store them", positions="sinusoidal")
+        draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+    else:
+        ask_positions(draft, tables)
+    embedding = "src_embedding" if draft["n_encoder_layers"] else "tgt_embedding"
+    ask_pad_id(draft, embedding, usual=pad_id)
 
 
 def stored_positions(raw: RawCheckpoint) -> list[str]:

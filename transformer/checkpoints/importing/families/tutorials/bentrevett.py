@@ -15,6 +15,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     put_outside,
     put_sizes,
 )
@@ -102,7 +103,8 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
     queries = next(queries for queries in _QUERIES if _FIRST + queries in draft.raw.tensors)
-    put_sizes(draft, queries=_FIRST + queries, hidden=_FIRST + _QUERIES[queries])
+    put_sizes(draft, hidden=_FIRST + _QUERIES[queries])
+    ask_heads(draft, _FIRST + queries)
     draft.layout(
         "the same in every version of this notebook",
         norm="layer",

@@ -8,6 +8,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_outside,
     put_sizes,
@@ -61,7 +62,8 @@ _QUERIES = "encoder.encoder_layers.0.multi_headed_attention.qkv_nets.0.weight"
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
     hidden = "encoder.encoder_layers.0.pointwise_net.linear1.weight"
-    put_sizes(draft, queries=_QUERIES, hidden=hidden, layers="{}_layers")
+    put_sizes(draft, hidden=hidden, layers="{}_layers")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
 from transformer.checkpoints.importing.families.tutorials._shared import (
+    ATTENTIONS,
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
+    from_row_1,
     has,
     put_sizes,
     stored_positions,
@@ -39,11 +42,6 @@ from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): the rows 1, 2, 3, ..."""
-    return (tensor[1 : config.max_len + 1],)
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -113,7 +111,8 @@ def read_config(draft: ConfigDraft) -> None:
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
-    put_sizes(draft, queries=_QUERIES, hidden=f"{_LAYER}{hidden}.weight")
+    put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",
@@ -181,19 +180,13 @@ def _has_norm(raw: RawCheckpoint, module: str) -> bool:
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Norms and the layer after the heads, where they are made at each call."""
     table: dict[str, StandIn] = {}
-    attentions = {
-        "encoder.layers.{}.self_attn": "enc_self_attn",
-        "decoder.layers.{}.self_attn": "enc_self_attn",
-        "decoder.layers.{}.cross_attn": "enc_self_attn",
-    }
-    feed_forwards = dict.fromkeys(
-        ("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn"
-    )
-    for ours, theirs in (attentions | feed_forwards).items():
-        if not _has_norm(raw, theirs):
+    theirs = dict.fromkeys(ATTENTIONS, "enc_self_attn")
+    theirs |= dict.fromkeys(("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn")
+    for ours, module in theirs.items():
+        if not _has_norm(raw, module):
             table |= {f"{ours}_norm.gamma": "ones", f"{ours}_norm.beta": "zeros"}
     if not any(f"{_LAYER}enc_self_attn.{name}.weight" in raw.tensors for name in ("linear", "fc")):
-        for attention in attentions:
+        for attention in ATTENTIONS:
             table |= {f"{attention}.w_o.weight": "drawn", f"{attention}.w_o.bias": "zeros"}
     return table
 

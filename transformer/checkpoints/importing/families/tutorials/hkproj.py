@@ -16,6 +16,7 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
     put_outside,
     put_sizes,
@@ -78,7 +79,8 @@ _QUERIES = "encoder.layers.0.self_attention_block.w_q.weight"
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, queries=_QUERIES, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
+    put_sizes(draft, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
+    ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer_unbiased",

@@ -8,19 +8,14 @@ numbers. Neither can be seen in the files: both are asked for.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ASSUMED_LENGTH,
-    ask_pad_id,
-    ask_positions,
-    put_vocabularies,
-)
 from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
     has,
+    put_outside,
     put_sizes,
-    stored_positions,
 )
 from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
 from transformer.errors import CheckpointError
@@ -62,6 +57,10 @@ RENAMED_PARTS = {
 _QUERIES = "encoder.layers.0.attention.w_q.weight"
 _OUTPUT = "encoder.layers.0.attention.w_concat.weight"
 _VERSIONS_DIFFER = "Versions of this code differ, and save the same names and shapes."
+_CUT_ACROSS_TOKENS = (
+    "The attention of this version splits heads without transposing, so they get pieces of other tokens as "
+    "queries and keys. Headlight does not compute that: take the code as it is today, and train again."
+)
 
 
 def read_config(draft: ConfigDraft) -> None:
@@ -70,7 +69,10 @@ def read_config(draft: ConfigDraft) -> None:
     Raises:
         CheckpointError: for heads that are cut across tokens.
     """
-    put_sizes(draft, queries=_QUERIES, hidden="encoder.layers.0.ffn.linear1.weight")
+    if _OUTPUT not in draft.raw.tensors:  # in the versions without this layer, they always are
+        raise CheckpointError(_CUT_ACROSS_TOKENS)
+    put_sizes(draft, hidden="encoder.layers.0.ffn.linear1.weight")
+    ask_heads(draft, _QUERIES)
     _ask_split(draft)
     draft.ask(
         "norm",
@@ -89,14 +91,7 @@ def read_config(draft: ConfigDraft) -> None:
         activation="relu",
         embedding_scale=False,
     )
-    put_vocabularies(draft)
-    tables = stored_positions(draft.raw)
-    if tables:
-        ask_positions(draft, tables)
-    else:
-        draft.layout("this code computes sinusoids and does not store them", positions="sinusoidal")
-        draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
-    ask_pad_id(draft, "src_embedding", usual=1)
+    put_outside(draft, pad_id=1, computes_sinusoids=True)
 
 
 def _ask_split(draft: ConfigDraft) -> None:
@@ -110,16 +105,13 @@ def _ask_split(draft: ConfigDraft) -> None:
         },
     )
     if split == "untransposed":
-        raise CheckpointError(
-            "Heads that are split without transposing get pieces of other tokens as queries and keys. "
-            "Headlight does not compute that: add .transpose(1, 2), as the code has today, and train again."
-        )
+        raise CheckpointError(_CUT_ACROSS_TOKENS)
 
 
 FAMILY = Family(
     name="hyunwoongko",
     label="hyunwoongko/transformer",
-    matches=has(_QUERIES, _OUTPUT, "decoder.layers.0.self_attention.w_q.weight"),
+    matches=has(_QUERIES, "decoder.layers.0.self_attention.w_q.weight"),
     read_config=read_config,
     renames=RENAMES,
     ignored=IGNORED,

@@ -9,9 +9,6 @@ and positions counted from 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     ask_norm_position,
@@ -23,21 +20,13 @@ from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
     arranged,
+    ask_heads,
+    from_row_1,
     has,
     put_sizes,
     stored_positions,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
-from transformer.model.config import TransformerConfig
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): row 0 is padding's."""
-    return (tensor[1 : config.max_len + 1],)
-
 
 _ATTENTION: Renames = {"w_qs": "w_q", "w_ks": "w_k", "w_vs": "w_v", "fc": "w_o"}
 _SUBLAYERS: Renames = {
@@ -95,9 +84,8 @@ _OLD_POSITIONS = ("encoder.position_enc.weight", "decoder.position_enc.weight")
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(
-        draft, queries=_QUERIES, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack"
-    )
+    put_sizes(draft, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack")
+    ask_heads(draft, _QUERIES)
     draft.layout("the same in every version of this code", norm="layer", activation="relu")
     has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
     draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")

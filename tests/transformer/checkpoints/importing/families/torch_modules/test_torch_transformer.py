@@ -57,8 +57,9 @@ class TokenEmbedding(nn.Module):
 class Seq2Seq(nn.Module):
     """A translator in the shape of torch's tutorial: ids (T, B) in, logits (T, B, V) out."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, hides_memory: bool = True, **options: Any) -> None:
         super().__init__()
+        self.hides_memory = hides_memory
         self.transformer = nn.Transformer(
             D_MODEL, HEADS, num_encoder_layers=2, num_decoder_layers=3, dim_feedforward=D_FF, **options
         )
@@ -75,7 +76,7 @@ class Seq2Seq(nn.Module):
             tgt_mask=later,
             src_key_padding_mask=(src == PAD).T,
             tgt_key_padding_mask=(tgt == PAD).T,
-            memory_key_padding_mask=(src == PAD).T,
+            memory_key_padding_mask=(src == PAD).T if self.hides_memory else None,
         )
         return self.generator(z)
 
@@ -86,14 +87,17 @@ def batch() -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_parity_of_a_translator(tmp_path: Path, norm_first: bool, activation: str) -> None:
-    theirs = randomized(Seq2Seq(norm_first=norm_first, activation=activation))
+@pytest.mark.parametrize("activation, hides_memory", [("relu", True), ("gelu", True), ("relu", False)])
+def test_parity_of_a_translator(
+    tmp_path: Path, norm_first: bool, activation: str, hides_memory: bool
+) -> None:
+    theirs = randomized(Seq2Seq(hides_memory, norm_first=norm_first, activation=activation))
     answers = {
         "n_heads": HEADS,
         "norm_position": "pre" if norm_first else "post",
         "activation": activation,
         "pad_id": PAD,
+        "memory_padding_mask": hides_memory,
     }
     ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
     assert ours.config.positions == "sinusoidal"
@@ -122,6 +126,27 @@ def test_unanswered_questions_take_their_likely_value_and_say_so(tmp_path: Path)
     assert taken["n_heads"] == (2, False)  # neither 4 nor 8 splits 22 numbers
     sources = {setting.name: setting.source for setting in report.settings}
     assert (sources["n_heads"], sources["d_model"]) == ("assumed", "shapes")
+
+
+def test_whether_the_decoder_sees_padding_changes_its_attention(tmp_path: Path) -> None:
+    raw = raw_of(tmp_path, randomized(Seq2Seq(), 3).state_dict())
+    src, tgt = batch()
+    seen = [
+        trace_of(imported(raw, {"pad_id": PAD, "memory_padding_mask": hides})[0], src, tgt)
+        .attention("decoder", 2, "cross_attn")
+        .weights
+        for hides in (True, False)
+    ]
+    assert bool((seen[0][-1, :, :, 4:] == 0).all())
+    assert bool((seen[1][-1, :, :, 4:] > 0).all())
+    assert torch.equal(seen[0][0], seen[1][0]), "a sentence without padding sees the same"
+
+
+def test_embeddings_that_a_module_wraps_are_scaled(tmp_path: Path) -> None:
+    theirs = Seq2Seq()
+    nn.init.normal_(theirs.positional_encoding.pos_embedding)  # no sinusoids: trained positions
+    report = plan_import(raw_of(tmp_path, theirs.state_dict()), {}).report
+    assert (report.config.positions, report.config.embedding_scale) == ("learned", True)
 
 
 @pytest.mark.parametrize("d_model,likely", [(44, 4), (128, 8), (512, 8), (768, 12), (1024, 16)])

@@ -67,7 +67,7 @@ def compared(
     names: Mapping[str, str],
     *,
     pad_id: int,
-    src_length: int = S,
+    asks_heads: bool = True,
     **answers: Any,
 ) -> Compared:
     """Compare a module with ours on a padded batch: logits and every attention matrix, at all real tokens.
@@ -77,13 +77,12 @@ def compared(
         theirs: takes src and tgt and gives logits, or log-probabilities; each attention keeps its `weights`.
         names: parts of the attentions' names -> ours.
         pad_id: of both sides.
-        src_length: of the longer source.
-        answers: to questions; those about heads and padding are known.
+        asks_heads: whether the files don't tell how many there are.
+        answers: to further questions.
     """
-    model, report = imported(
-        raw_of(folder, theirs.state_dict()), {"n_heads": HEADS, "pad_id": pad_id} | answers
-    )
-    src = padded(random_ids(SRC_VOCAB, 2, src_length), pad_id, 4)
+    known = {"pad_id": pad_id} | ({"n_heads": HEADS} if asks_heads else {})
+    model, report = imported(raw_of(folder, theirs.state_dict()), known | answers)
+    src = padded(random_ids(SRC_VOCAB, 2, S), pad_id, 4)
     tgt = padded(random_ids(TGT_VOCAB, 2, T, seed=1), pad_id, 3)
     with torch.no_grad():
         expected = theirs(src, tgt).view(2, T, -1).log_softmax(-1)

@@ -162,5 +162,11 @@ def test_the_current_version_is_assumed(tmp_path: Path) -> None:
 
 
 def test_heads_that_are_cut_across_tokens_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="split without transposing"):
+    with pytest.raises(CheckpointError, match="without transposing"):
         plan_import(raw_of(tmp_path, Theirs().state_dict()), {"split_heads": "untransposed"})
+
+
+def test_versions_without_a_layer_after_the_heads_are_refused(tmp_path: Path) -> None:
+    weights = {name: weight for name, weight in Theirs().state_dict().items() if "w_concat" not in name}
+    with pytest.raises(CheckpointError, match="without transposing"):
+        plan_import(raw_of(tmp_path, weights), {})

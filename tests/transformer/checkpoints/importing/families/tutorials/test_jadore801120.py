@@ -26,6 +26,7 @@ from tests.transformer.checkpoints.importing.families.tutorials.parity import (
     sinusoids,
 )
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 PAD = 1
 NAMES = {"layer_stack": "layers", "slf_attn": "self_attn", "enc_attn": "cross_attn"}
@@ -185,14 +186,23 @@ def test_heads_of_another_width(tmp_path: Path) -> None:
     assert found.model.config.d_head == 11
 
 
+@pytest.mark.parametrize("n_heads", [0, -3, 2**62])
+def test_impossible_numbers_of_heads_are_refused(tmp_path: Path, n_heads: int) -> None:
+    raw = raw_of(tmp_path, Theirs(Version(d_k=11)).state_dict())
+    with pytest.raises(CheckpointError):
+        plan_import(raw, {"n_heads": n_heads})
+
+
 def test_the_version_of_2018(tmp_path: Path) -> None:
     found = compared(tmp_path, randomized(Theirs(Version(old=True))), NAMES, pad_id=PAD)
     assert found.asked == ["n_heads", "pad_id"]
     assert (found.model.config.positions, found.model.config.max_len) == ("learned", MAX_LEN)
+    assert found.report.questions[-1].options[0].value == 0
 
 
 def test_what_is_assumed(tmp_path: Path) -> None:
     report = plan_import(raw_of(tmp_path, Theirs(Version(scaled="prj")).state_dict()), {}).report
+    assert report.config.pad_id == PAD
     assumed = {question.name: question.value for question in report.questions}
     assert assumed["scale_emb_or_prj"] == "prj"
     assert (assumed["norm_position"], assumed["place_of_layer_norm"]) == ("post", "embeddings")

@@ -37,6 +37,9 @@ def read_head(
         draft.told("tie_generator", is_tied, "tie_word_embeddings")
     has_generator = apart or for_words
     draft.put("generator_bias", has_generator and _BIAS in raw.tensors, "shapes", f"whether there is {_BIAS}")
+    draft.put(
+        "has_generator", has_generator, "shapes", f"whether there is {_WEIGHT}, or the embedding for it"
+    )
     if not has_generator:
         put_no_generator(draft)
 

@@ -14,7 +14,12 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
 )
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
-from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import put_rotary
+from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
+    Names,
+    ask_length,
+    ask_rotary_dims,
+    put_rotary,
+)
 from transformer.checkpoints.importing.family import (
     Into,
     Renames,
@@ -60,6 +65,7 @@ IGNORED = {
 KIN = "llama"
 _OTHERS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight", "input_layernorm.bias")
 """Of layers that hold more than Llama's: Gemma 2's, OLMo 2's, StableLM's."""
+_FUSED = "layers.0.self_attn.qkv_proj.weight"
 _Q_NORM = "layers.0.self_attn.q_norm.weight"
 _WORDS = "embed_tokens.weight"
 _WIDEST = 2**28
@@ -88,6 +94,9 @@ class Usual:
         norm_eps: the likely ones, that of a config.json without it first; a single one is not asked for.
         bases: of the rotation, each with what the user reads; first and single ones as for norm_eps.
         lengths: of the longest text; the first as for norm_eps.
+        window: how far layers look back where they don't look back over all; 0 for all.
+        rotation_of: type of the layers that the base is about; empty for a family whose layers are all alike.
+        rotated_part: the share of each head that is turned; 0 for a family that always turns whole heads.
     """
 
     of: str
@@ -97,11 +106,15 @@ class Usual:
     norm_eps: tuple[float, ...] = (1e-6, 1e-5)
     bases: Mapping[float, str] = field(default_factory=lambda: {10_000.0: "10,000"})
     lengths: tuple[int, ...] = (2048, 4096, 8192)
+    rotated_part: float = 0.0
+    window: int = 0
+    rotation_of: str = ""
 
 
 def has_names(raw: RawCheckpoint) -> bool:
     """Whether there are Llama's names, and no more norms in each layer."""
-    names = {_WORDS, "layers.0.self_attn.q_proj.weight", "layers.0.mlp.gate_proj.weight"}
+    inside = ("input_layernorm", "self_attn.q_proj", "mlp.gate_proj")
+    names = {_WORDS, *(f"layers.0.{name}.weight" for name in inside)}
     return names <= raw.tensors.keys() and not any(f"layers.0.{name}" in raw.tensors for name in _OTHERS)
 
 
@@ -109,12 +122,12 @@ def read_layers(draft: ConfigDraft, usual: Usual) -> None:
     """All but the activation and a family's peculiarities: from config.json, or from shapes and answers."""
     draft.size("d_model", "hidden_size", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
-    draft.size("d_ff", "intermediate_size", "layers.0.mlp.gate_proj.weight", 0)
+    draft.size("d_ff", "intermediate_size", "layers.0.mlp.down_proj.weight", 1)
     draft.layers("n_decoder_layers", "num_hidden_layers", "layers.")
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout(usual.of, norm="rms", norm_position="pre", final_norm=True, positions="rotary")
     draft.layout(usual.of, gated=True, embedding_scale=False)
-    for name, tensor in (("bias", "mlp.gate_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
+    for name, tensor in (("bias", "mlp.down_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
         draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
     has_norms = _Q_NORM in draft.raw.tensors
     draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
@@ -155,14 +168,16 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
     draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config, usual)
-    put_rotary(draft, config, next(iter(usual.bases)))
+    names = Names(next(iter(usual.bases)), usual.rotated_part, entry=usual.rotation_of)
+    put_rotary(draft, config, names)
 
 
 def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", usual.lengths[0])
     draft.told("max_len", positions, "max_position_embeddings")
-    window = config.integer("sliding_window", positions)
+    left_out = config.leaves_out("sliding_window") and usual.window
+    window = usual.window if left_out else config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
     if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
         raise CheckpointError(
@@ -174,7 +189,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> Non
 
 def _ask(draft: ConfigDraft, usual: Usual) -> None:
     """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
-    _put_heads(draft)
+    _put_heads(draft, usual.d_head)
     if len(usual.bases) == 1:
         draft.layout(usual.of, position_base=next(iter(usual.bases)))
     else:
@@ -184,32 +199,35 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
             "The angles are computed and not stored.",
             usual.bases,
         )
-    draft.ask(
-        "max_len",
-        "How many tokens may a text have?",
-        "Rotary positions have no table whose length could be read.",
-        {length: f"{length:,}" for length in usual.lengths},
-    )
+    if usual.rotated_part:
+        ask_rotary_dims(draft, round(1 / usual.rotated_part))
+    ask_length(draft, *usual.lengths)
 
 
-def _put_heads(draft: ConfigDraft) -> None:
+def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
     """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
+
+    Heads of the family's usual width come first where it has one.
 
     Raises:
         CheckpointError: when they can't be cut so.
     """
-    q_rows = draft.length("layers.0.self_attn.q_proj.weight", 0)
-    k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
+    q_rows = draft.length("layers.0.self_attn.o_proj.weight", 1)
+    if _FUSED in draft.raw.tensors:
+        k_rows = (draft.length(_FUSED, 0) - q_rows) // 2
+    else:
+        k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
     possible = _possible_heads(q_rows, k_rows)
     if draft["query_key_norm"]:
         n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
-        draft.put("n_heads", n_heads, "shapes", "rows of q_proj over the length of q_norm")
+        draft.put("n_heads", n_heads, "shapes", "width of all heads over the length of q_norm")
     else:
         n_heads = draft.ask(
             "n_heads",
             "How many attention heads has each layer?",
             f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
             {n: f"{n} (each {q_rows // n} wide)" for n in possible},
+            likely=next((n for n in possible if n * usual_width == q_rows), None),
         )
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
@@ -217,8 +235,8 @@ def _put_heads(draft: ConfigDraft) -> None:
             f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
             f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
         )
-    draft.put("d_head", d_head, "shapes", "rows of q_proj over heads")
-    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of k_proj over the width of a head")
+    draft.put("d_head", d_head, "shapes", "width of all heads over their number")
+    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:

@@ -63,7 +63,10 @@ LAYERS_AND_WORDS: Renames = {
 
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
+_PAD_ID = 1
+"""Where fairseq's dictionaries have it."""
 UNUSED_WORDS = "unused.shared.weight"
+KIN = "fairseq"
 TABLE = "encoder.embed_positions.weight"
 TABLES_OF_SINUSOIDS = dict.fromkeys((TABLE, "decoder.embed_positions.weight"), SINUSOIDS)
 UNUSED = {
@@ -186,7 +189,7 @@ def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: i
     Args:
         draft: to be filled in.
         layout: as `TransformerConfig.sinusoid_layout`.
-        offset: the position of the first token; a stored table begins at 0.
+        offset: the position of the first token; the table itself begins at 0.
         usual: positions where nothing tells.
     """
     draft.layout("every model of this layout", positions="sinusoidal", sinusoid_layout=layout)
@@ -200,23 +203,40 @@ def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: i
         draft.put("max_len", usual, "assumed", "the usual one of this family")
 
 
-def read_words(draft: ConfigDraft, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+def read_shifted_sinusoids(draft: ConfigDraft) -> None:
+    """Padding, and sinusoids as fairseq numbers them: the first token's is the one after the padding's id."""
+    draft.pad_id(usual=_PAD_ID)
+    pad_id = _PAD_ID if draft.config is None else draft.config.integer("pad_token_id", _PAD_ID)
+    read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
+
+
+def read_words(
+    draft: ConfigDraft,
+    *,
+    one_vocabulary: bool = True,
+    source_key: str = "vocab_size",
+    target_key: str = "vocab_size",
+    generator: str = "lm_head.weight",
+    usually_tied: bool = True,
+) -> None:
     """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
 
     Args:
         draft: to be filled in.
         one_vocabulary: whether both sides have the same words.
-        target_key: the attribute of config.json with the size of the target's vocabulary.
+        source_key: the attribute of config.json with the size of the source's vocabulary.
+        target_key: the same of the target's.
+        generator: the tensor that makes logits, where it is stored.
+        usually_tied: what a config.json means that doesn't say whether all of these are one matrix.
     """
     raw, config = draft.raw, draft.config
     source, target = _source_words(raw), _target_words(raw)
-    draft.size("src_vocab_size", "vocab_size", source, 0)
+    draft.size("src_vocab_size", source_key, source, 0)
     draft.size("tgt_vocab_size", target_key, target, 0)
-    tied = config is not None and config.flag("tie_word_embeddings", True)
+    tied = config is not None and config.flag("tie_word_embeddings", usually_tied)
     told: SettingSource = "config" if tied else "shapes"
     shared = one_vocabulary and (tied or source == target or raw.same_numbers(source, target))
     draft.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
-    generator = "lm_head.weight"
     alone = config is not None and not tied and generator not in raw.tensors
     if alone:
         put_no_generator(draft)

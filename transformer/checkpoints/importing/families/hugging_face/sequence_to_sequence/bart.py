@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import note_on_lookalikes
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
     LAYERS_AND_WORDS,
     UNUSED,
     arrange,
@@ -67,12 +67,11 @@ def is_mbart(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="gelu")
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=PAD_ID)
     read_learned_positions(draft, unused_rows=UNUSED_ROWS)
     scaled = draft["norm_position"] == "pre"
     read_embedding_scale(draft, likely=scaled)
-    note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
     if draft.config is not None:
         draft.config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
     refuse_other_computations(draft)
@@ -86,6 +85,8 @@ BART = Family(
     renames=RENAMES,
     ignored=UNUSED,
     arrange=arrange,
+    kin=KIN,
+    trait=f"positions begin at row {UNUSED_ROWS} of their table",
 )
 
 MBART = replace(BART, name="mbart", label="mBART", matches=is_mbart)

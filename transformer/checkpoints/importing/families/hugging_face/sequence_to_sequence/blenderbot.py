@@ -8,6 +8,7 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
     LAYERS_AND_WORDS,
     TABLE,
     UNUSED,
@@ -23,6 +24,7 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
 
 RENAMES: Renames = {
     **LAYERS_AND_WORDS,
@@ -43,7 +45,7 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="gelu")
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=0)
     read_learned_positions(draft)
     read_embedding_scale(draft, likely=True)
@@ -57,6 +59,24 @@ def read_config(draft: ConfigDraft) -> None:
     refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
 
 
+def is_small(raw: RawCheckpoint) -> bool:
+    """Whether there are BART's names, and no config.json says that it is a BART."""
+    alike = has_both_stacks(raw) and has_embedding_norm(raw) and not is_pre_norm(raw)
+    return alike and may_be(raw, "blenderbot-small")
+
+
+def refuse_small(draft: ConfigDraft) -> None:
+    """Say what is missing.
+
+    Raises:
+        CheckpointError: always.
+    """
+    raise CheckpointError(
+        "Blenderbot-small's decoder normalises the embeddings before it adds the positions, and Headlight's "
+        "model adds them first: open a larger Blenderbot, such as blenderbot-400M-distill."
+    )
+
+
 FAMILY = Family(
     name="blenderbot",
     label="Blenderbot",
@@ -66,3 +86,15 @@ FAMILY = Family(
     ignored=UNUSED,
     arrange=arrange,
 )
+
+SMALL = Family(
+    name="blenderbot-small",
+    label="Blenderbot-small",
+    matches=is_small,
+    read_config=refuse_small,
+    renames={},
+    arrange=arrange,
+    kin=KIN,
+    trait="its decoder adds the positions after the norm, which Headlight does not compute",
+)
+"""The layout of BART, with another decoder."""

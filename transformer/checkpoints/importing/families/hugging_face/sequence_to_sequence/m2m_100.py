@@ -9,14 +9,16 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import SINUSOIDS
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
     LAYERS_AND_WORDS,
+    TABLE,
     UNUSED,
     arrange,
     has_both_stacks,
     has_embedding_norm,
     is_pre_norm,
     read_embedding_scale,
-    read_sinusoids,
+    read_shifted_sinusoids,
     read_stacks,
     read_words,
     refuse_other_computations,
@@ -24,23 +26,21 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-PAD_ID = 1
 _OLD_TABLES = ("encoder.embed_positions.weights", "decoder.embed_positions.weights")
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, none follows the embeddings, and no positions are stored."""
+    """Whether both stacks end with a norm, none follows the embeddings, and there is nothing of Pegasus."""
     alike = has_both_stacks(raw) and is_pre_norm(raw) and not has_embedding_norm(raw)
-    return alike and "encoder.embed_positions.weight" not in raw.tensors and may_be(raw, "m2m_100")
+    others = {TABLE, "final_logits_bias"} & raw.tensors.keys()
+    return alike and not others and may_be(raw, "m2m_100")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="relu")
-    read_words(draft, one_vocabulary=True)
-    draft.pad_id(usual=PAD_ID)
-    pad_id = PAD_ID if draft.config is None else draft.config.integer("pad_token_id", PAD_ID)
-    read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
+    read_words(draft)
+    read_shifted_sinusoids(draft)
     read_embedding_scale(draft, likely=True, default=True)
     refuse_other_computations(draft)
 
@@ -53,4 +53,6 @@ FAMILY = Family(
     renames=LAYERS_AND_WORDS,
     ignored={**UNUSED, **dict.fromkeys(_OLD_TABLES, SINUSOIDS)},
     arrange=arrange,
+    kin=KIN,
+    trait="positions are counted from the one after the padding token's id",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
     LAYERS_AND_WORDS,
     TABLE,
     TABLES_OF_SINUSOIDS,
@@ -28,18 +29,18 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, no norm follows the embeddings, and a table holds sinusoids."""
+    """Whether both stacks end with a norm, none follows the embeddings, and no positions were learned."""
     if not has_both_stacks(raw) or has_embedding_norm(raw) or not is_pre_norm(raw):
         return False
     if "model_type" in raw.json("config.json"):
         return may_be(raw, "pegasus")
-    return TABLE in raw.tensors and sinusoid_layout(raw.tensors[TABLE]) == "halves"
+    return TABLE not in raw.tensors or sinusoid_layout(raw.tensors[TABLE]) == "halves"
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_stacks(draft, activation="relu" if draft.config is None else "gelu")
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=0)
     read_sinusoids(draft, "halves")
     read_embedding_scale(draft, likely=True)
@@ -54,4 +55,6 @@ FAMILY = Family(
     renames=LAYERS_AND_WORDS,
     ignored={**UNUSED, **TABLES_OF_SINUSOIDS},
     arrange=arrange,
+    kin=KIN,
+    trait="positions are counted from 0",
 )

@@ -1,0 +1,245 @@
+"""Layouts that a mapping file describes compute the same numbers here, the one in the documentation too."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tests.transformer.checkpoints.importing.families.foreign import (
+    close,
+    imported,
+    random_ids,
+    randomized,
+    raw_of,
+)
+from tests.transformer.model.core import trace_of
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.opening import open_checkpoint, with_mapping
+from transformer.checkpoints.reading.folder_files import MAPPING
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+
+DOCUMENT = Path("docs/checkpoints.md")
+D, HEADS, D_FF, VOCAB, LENGTH, DEPTH = 44, 4, 37, 61, 19, 3
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.weights = torch.empty(0)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        q, k, v = (part.unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        scores = (q @ k.transpose(-2, -1) / math.sqrt(D // HEADS)).masked_fill(mask == 0, -math.inf)
+        self.weights = scores.softmax(dim=-1)
+        return self.out((self.weights @ v).transpose(1, 2).flatten(2))
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ln1, self.attn, self.ln2 = nn.LayerNorm(D), Attention(), nn.LayerNorm(D)
+        self.mlp = nn.ModuleDict({"up": nn.Linear(D, D_FF), "down": nn.Linear(D_FF, D)})
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        x = x + self.attn(self.ln1(x), mask)
+        return x + self.mlp["down"](functional.gelu(self.mlp["up"](self.ln2(x))))
+
+
+class Gpt(nn.Module):
+    """The module of docs/checkpoints.md."""
+
+    mask: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(VOCAB, D), nn.Embedding(LENGTH, D)
+        self.blocks = nn.ModuleList(Block() for _ in range(DEPTH))
+        self.ln_out, self.unembed = nn.LayerNorm(D), nn.Linear(D, VOCAB, bias=False)
+        self.register_buffer("mask", torch.ones(LENGTH, LENGTH).tril())
+
+    def forward(self, ids: Tensor) -> Tensor:
+        n = ids.shape[1]
+        x = self.words(ids) + self.places.weight[:n]
+        for block in self.blocks:
+            x = block(x, self.mask[:n, :n])
+        return self.unembed(self.ln_out(x))
+
+
+def documented() -> str:
+    (example,) = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    return str(example)
+
+
+def mapped(folder: Path, text: str, **state_dict: Tensor) -> RawCheckpoint:
+    return with_mapping(raw_of(folder, state_dict or Gpt().state_dict()), text)
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(CheckpointError) as refused:
+        plan_import(mapped(folder, text), {})
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_json: bool) -> None:
+    theirs, text = randomized(Gpt()), documented()
+    if as_json:  # with tabs, as some programs write it
+        text = json.dumps(as_plain(text), indent="\t")
+    ours, report = imported(mapped(tmp_path, text, **theirs.state_dict()), {"pad_id": -1})
+    assert {question.name for question in report.questions} == {"norm", "norm_eps", "pad_id"}
+    assert [key.name for key in report.keys.unused] == ["mask"]
+    ids = random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        logits = theirs(ids)
+    trace = trace_of(ours, None, ids)
+    assert close(trace["logits"], logits)
+    for layer, block in enumerate(theirs.blocks):  # type: ignore[arg-type]
+        assert close(trace.attention("decoder", layer, "self_attn").weights, block.attn.weights)
+
+
+def as_plain(text: str) -> Any:
+    """The example's YAML without a parser of YAML: three levels of names, and lists."""
+    plain: dict[str, Any] = {}
+    section: dict[str, Any] = {}
+    entry: dict[str, Any] = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(": ")
+        key, indent = key.rstrip(":"), len(line) - len(line.lstrip())
+        if indent == 0:
+            section = plain[key] = {}
+        elif line.strip().startswith("- "):
+            entry.setdefault("to", []).append(line.strip()[2:])
+        elif indent == 2 and not value:
+            entry = section[key] = {}
+        elif indent == 2:
+            section[key] = {"4": 4, "false": False}.get(value, value)
+        elif value:
+            entry[key] = value
+    return plain
+
+
+def test_a_wrapped_model_and_a_file_in_the_folder_need_nothing_else(tmp_path: Path) -> None:
+    state = {f"module.{name}": tensor for name, tensor in randomized(Gpt()).state_dict().items()}
+    torch.save(state, tmp_path / "pytorch_model.bin")
+    (tmp_path / MAPPING).write_text(documented(), encoding="utf-8")
+    opened = open_checkpoint(tmp_path)
+    assert opened.report.family == "described"
+    assert opened.loaded is not None
+    again = plan_import(opened.raw, {"activation": "gelu"} if "activation" in questions(opened) else {})
+    assert again.report.config == opened.report.config
+
+
+def questions(opened: Any) -> set[str]:
+    return {question.name for question in opened.report.questions}
+
+
+def test_tensors_stored_by_columns_and_tables_with_more_rows(tmp_path: Path) -> None:
+    theirs = randomized(Gpt())
+    state = dict(theirs.state_dict())
+    for name in list(state):
+        if name.startswith("blocks.") and name.endswith(".weight") and state[name].dim() == 2:
+            state[name] = state[name].T.contiguous()
+    state["places.weight"] = torch.cat((torch.ones(2, D), state["places.weight"]))
+    text = documented().replace("by: three_blocks", "by: three_blocks_of_columns")
+    for module in ("attn.out", "mlp.up", "mlp.down"):
+        text = re.sub(rf"(  blocks.{{}}.{module}): (.*)", r"\1: {to: '\2', by: transposed}", text)
+    table = "{to: tgt_embedding.positions.weight, by: without_first_rows, rows: 2}"
+    text = text.replace("places.weight: tgt_embedding.positions.weight", f"places.weight: {table}")
+    text = text.replace("config:\n", f"config:\n  max_len: {LENGTH}\n")
+    ours, _ = imported(mapped(tmp_path, text, **state), {"pad_id": -1})
+    ids = random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        assert close(ours(None, ids), theirs(ids))
+
+
+def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
+    text = documented().partition("config:")[0]
+    report = plan_import(mapped(tmp_path, text), {}).report
+    asked = {question.name for question in report.questions}
+    assert asked == {
+        "n_heads",
+        "norm",
+        "norm_position",
+        "norm_eps",
+        "activation",
+        "embedding_scale",
+        "pad_id",
+    }
+    assert (report.config.n_heads, report.config.d_model, report.config.max_len) == (4, D, LENGTH)
+    without = re.sub(r"  unembed.*\n", "", text)
+    report = plan_import(mapped(tmp_path, without), {"tie_generator": "no"}).report
+    assert not report.config.has_generator
+
+
+@pytest.mark.parametrize(
+    "old, new, line, said",
+    [
+        ("decoder.final_norm", "decoder.fnal_norm", 15, "the nearest is decoder.final_norm"),
+        ("w_1\n", "w_1.wieght\n", 13, "our model has no"),
+        ("n_heads: 4", "n_head: 4", 20, "the nearest is n_heads"),
+        ("three_blocks", "three_bloks", 6, "the nearest is three_blocks"),
+        ("ignored:", "ignore:", 18, "the nearest is ignored"),
+        ("blocks.{}.ln1", "blocks.{0.__class__}.ln1", 4, "is no pattern"),
+        ("blocks.{}.ln1", "blocks.ln1", 4, "fewer {}"),
+        ("words.weight: tgt_embedding.weight", "words.weight: {to: 5}", 2, "give a name of ours"),
+        ("words.weight: tgt", "places.weight: tgt", 3, "is there twice"),
+        ("n_heads: 4", "n_heads: {a: 4}", 20, "not of the type int"),
+        ("n_heads: 4", "n_heads: *four", 20, "not read"),
+        ("n_heads: 4", "n_heads: !!python/object:os.system 4", 20, "not read"),
+        ("n_heads: 4", "n_heads: [4", 21, "no YAML"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
+    message = refusal(tmp_path, documented().replace(old, new, 1))
+    assert said in message
+    assert f"line {line}" in message
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("", "is empty"),
+        ("[1, 2]", "must hold names"),
+        ("config: {n_heads: 4}", "no section names|has no section"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "not read"),
+        ("[" * 60_000, "nested|no YAML"),
+        ("names: {}\n---\nnames: {}\n", "second document"),
+        ("names: {a.weight: generator.weight}", "is one of the files'"),
+        ("x" * 70_000, "at most"),
+        ("names: {words.weight: tgt_embedding.weight}", "would: add"),
+        ("names:\n  \x00: 1", "no YAML"),
+    ],
+)
+def test_what_is_no_mapping_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    assert re.search(said, refusal(tmp_path, text))
+
+
+def test_values_that_make_no_model_are_refused(tmp_path: Path) -> None:
+    for new in (
+        "n_heads: many",
+        "n_heads: 0",
+        "n_heads: 1e400",
+        "n_heads: -3",
+        "n_heads: [4, 4]",
+        "d_model: x",
+    ):
+        assert refusal(tmp_path, documented().replace("n_heads: 4", new))
+    many = {f"names.{i}": torch.zeros(1) for i in range(3)}
+    assert "is one of the files'" in refusal_of(replace(mapped(tmp_path, documented(), **many)))
+
+
+def refusal_of(raw: RawCheckpoint) -> str:
+    with pytest.raises(CheckpointError) as refused:
+        plan_import(raw, {})
+    return str(refused.value)

@@ -1,0 +1,134 @@
+"""A layout that nobody knows: what is said about it, and the mapping file that is written to begin with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.transformer.checkpoints.importing.families.foreign import (
+    close,
+    imported,
+    random_ids,
+    randomized,
+    raw_of,
+)
+from tests.transformer.checkpoints.importing.families.own_layout.test_described import VOCAB, Gpt
+from transformer.checkpoints.importing.families.own_layout.template import template
+from transformer.checkpoints.importing.families.own_layout.unknown import look
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.opening import with_mapping
+from transformer.errors import CheckpointError
+
+
+def said(folder: Path, state_dict: dict[str, Tensor]) -> str:
+    with pytest.raises(CheckpointError, match="No known layout") as refused:
+        plan_import(raw_of(folder, state_dict), {})
+    return str(refused.value)
+
+
+def test_stacks_sizes_norms_and_attention_are_named(tmp_path: Path) -> None:
+    lines = said(tmp_path, Gpt().state_dict()).splitlines()
+    (stack,) = (line for line in lines if "blocks.{}" in line)
+    assert "3 layers" in stack
+    assert "attention attn.qkv.weight (132 × 44), attn.out.weight (44 × 44)" in stack
+    assert "norms ln1.weight (44), ln2.weight (44)" in stack
+    assert "mlp.up.weight (37 × 44)" in stack
+    assert any("likely 44" in line for line in lines)
+    (outside,) = (line for line in lines if "outside of the layers" in line)
+    assert all(name in outside for name in ("words.weight (61 × 44)", "places.weight", "unembed.weight"))
+    assert "--write-map own.yaml" in lines[-1]
+    assert len(lines) <= 8
+
+
+def test_the_nearest_layout_is_named_with_what_differs(tmp_path: Path) -> None:
+    block = {
+        "ln_1.weight": (8,),
+        "attn.c_attn.weight": (24, 8),
+        "attn.c_proj.weight": (8, 8),
+        "ln_2.weight": (8,),
+    }
+    block |= {"mlp.c_fc.weight": (32, 8), "mlp.c_proj.weight": (8, 32)}
+    state = {f"h.{i}.{name}": torch.zeros(shape) for i in range(2) for name, shape in block.items()}
+    state |= {
+        "embed.weight": torch.zeros(11, 8),
+        "wpe.weight": torch.zeros(5, 8),
+        "ln_f.weight": torch.zeros(8),
+    }
+    message = said(tmp_path, state)
+    assert re.search("The nearest is (nanoGPT|GPT-2|minGPT)", message), message
+    assert "wte.weight" in message or "bias" in message
+
+
+def test_files_without_layers_and_hostile_names_are_described_in_few_lines(tmp_path: Path) -> None:
+    message = said(tmp_path, nn.LSTM(7, 9, 2).state_dict())
+    assert "outside of numbered layers: weight_ih_l0 (36 × 7)" in message
+    state = {f"{'x' * 300}\x1b[31m.{i}.q.weight": torch.zeros(2, 2) for i in range(3)}
+    state |= {f"{name}.0.w": torch.zeros(3) for name in "abcdefgh"}
+    message = said(tmp_path, state)
+    assert "\x1b" not in message
+    assert "more groups of layers" in message
+    assert len(message) < 3_000
+
+
+def test_layers_are_sorted_by_their_prefix(tmp_path: Path) -> None:
+    found = look(raw_of(tmp_path, Gpt().state_dict()).tensors)
+    assert [(stack.prefix, stack.depth, len(stack.names)) for stack in found.stacks] == [("blocks.", 3, 12)]
+    assert found.d_model == 44
+    assert set(found.outside) == {"words.weight", "places.weight", "ln_out.weight", "ln_out.bias"} | {
+        "unembed.weight",
+        "mask",
+    }
+
+
+def test_the_mapping_file_that_is_written_opens_the_model(tmp_path: Path) -> None:
+    theirs = randomized(Gpt())
+    raw = raw_of(tmp_path, theirs.state_dict())
+    text = template(raw)
+    assert "  # mask:" in text
+    text = text.replace("config:\n", "ignored:\n  mask: a mask\nconfig:\n  pad_id: -1\n")
+    answers = {"n_heads": 4, "activation": "gelu", "norm_position": "pre", "embedding_scale": "no"}
+    ours, _ = imported(with_mapping(raw, text), answers)
+    ids = random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        assert close(ours(None, ids), theirs(ids))
+
+
+class Layer(nn.Module):
+    def __init__(self, *, crosses: bool) -> None:
+        super().__init__()
+        self.self_attention = self._attention()
+        self.norm1 = nn.LayerNorm(8)
+        if crosses:
+            self.cross = self._attention()
+            self.norm2 = nn.LayerNorm(8)
+        self.ff1, self.ff2, self.norm3 = nn.Linear(8, 30), nn.Linear(30, 8), nn.LayerNorm(8)
+
+    @staticmethod
+    def _attention() -> nn.ModuleDict:
+        return nn.ModuleDict({name: nn.Linear(8, 8) for name in ("query", "key", "value", "fc")})
+
+
+def test_both_stacks_are_guessed(tmp_path: Path) -> None:
+    model = nn.ModuleDict(
+        {
+            "enc_layers": nn.ModuleList(Layer(crosses=False) for _ in range(3)),
+            "dec_layers": nn.ModuleList(Layer(crosses=True) for _ in range(2)),
+            "src_emb": nn.Embedding(19, 8),
+            "tgt_emb": nn.Embedding(23, 8),
+            "head": nn.Linear(8, 23),
+        }
+    )
+    raw = raw_of(tmp_path, model.state_dict())
+    config = imported(with_mapping(raw, template(raw)), {})[1].config
+    assert (config.n_encoder_layers, config.n_decoder_layers) == (3, 2)
+    assert (config.src_vocab_size, config.tgt_vocab_size, config.d_ff) == (19, 23, 30)
+    assert config.has_generator
+
+
+def test_names_that_no_mapping_file_can_hold_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="rename them"):
+        template(raw_of(tmp_path, {"a: b.weight": torch.zeros(2, 3)}))

@@ -1,0 +1,247 @@
+"""A model under each answer to each open question: what changes, and how surprised it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.doctor.inputs import SHORTEST, Probe, text_probes
+from transformer.analysis.doctor.surprise import Measure, choose_measure
+from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import Imported, Question
+from transformer.checkpoints.opening import fill
+from transformer.errors import CheckpointError
+from transformer.model.transformer import Transformer
+
+CLEAR_BITS = 0.25
+"""A preferred answer surprises the model less than any other by at least so many bits per token ..."""
+CLEAR_ERRORS = 2.0
+"""... and by at least so many standard errors of that difference. ..."""
+KNOWS_SOMETHING = 0.75
+"""... And its surprise is at most this part of that of a model that knows nothing: log2 of the vocabulary."""
+MOST_CHANGE = 5.0
+"""Of a model's own output nothing is preferred where a logit changes by more than so many times the largest:
+the scale of the logits has changed, and surer is not better then."""
+_SMALLEST_CHANGE = 1e-4
+"""An answer that changes less than this part of the output makes no difference to its surprise."""
+_EQUAL_BITS = 0.02
+"""Answers whose surprise differs by less are preferred together."""
+_FEWEST = 3
+"""Tokens, or sentences of output, that a difference must rest on."""
+_MOST_OPTIONS = 6
+_MOST_PROBES = 3
+"""Sentences whose logits are compared."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One answer to a question.
+
+    Attributes:
+        value: the answer.
+        bits: surprise under it, bits per token; None where it can't be measured.
+        change: the largest change of a logit (of a hidden state, without a generator) from the model as it
+            was opened, as a part of the largest one there; None where it can't be compared.
+        why_not: why a number is missing, a sentence; empty where none is.
+    """
+
+    value: Any
+    bits: float | None = None
+    change: float | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class WeighedQuestion:
+    """The answers to one question.
+
+    Attributes:
+        name: of the question.
+        taken: the answer that the model was opened with.
+        weights: of the answers, in the order of the question's options.
+        preferred: the answer that clearly surprises the model least, and those that are as good, half of all
+            at the most; empty where none is clearly better than the others.
+    """
+
+    name: str
+    taken: Any
+    weights: tuple[Weight, ...]
+    preferred: tuple[Any, ...] = ()
+
+    def of(self, value: object) -> Weight | None:
+        """The weight of an answer, if it was weighed."""
+        return next((weight for weight in self.weights if weight.value == value), None)
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """All questions about one model.
+
+    Attributes:
+        about: what the surprise is, a noun phrase; empty where it was not measured.
+        tells: whether it can tell right answers from wrong ones.
+        questions: that were asked.
+    """
+
+    about: str
+    tells: bool
+    questions: tuple[WeighedQuestion, ...]
+
+    def of(self, name: str) -> WeighedQuestion | None:
+        """A question by its name."""
+        return next((question for question in self.questions if question.name == name), None)
+
+
+OnAnswer = Callable[[int, int, str], object]
+"""Called before each answer: how many are done, of how many, and the question's name."""
+
+
+@torch.inference_mode()
+def weigh_answers(
+    imported: Imported, text: str = "", on_answer: OnAnswer = lambda done, total, name: None
+) -> Weighing | None:
+    """Open a checkpoint with each answer in turn and measure what it makes of a text.
+
+    All other answers stay what they are. The files are not read again: the weights are those that lie in
+    memory, and only a few short sentences are run.
+
+    Args:
+        imported: as it was opened.
+        text: as for `transformer.analysis.doctor.examine.examine`.
+        on_answer: called before each answer.
+
+    Returns:
+        None where nothing was asked, where there is no model, or none with room for a sentence.
+    """
+    loaded, questions = imported.loaded, imported.report.questions
+    if loaded is None or not questions or loaded.model.config.max_len < SHORTEST:
+        return None
+    scale = _Scale(imported, loaded, text)
+    weighed, done = [], 0
+    total = sum(len(_answers(question)) for question in questions)
+    for question in questions:
+        weights = []
+        for value in _answers(question):
+            on_answer(done, total, question.name)
+            weights.append(scale.weigh(question, value))
+            done += 1
+        weighed.append(
+            WeighedQuestion(
+                question.name,
+                question.value,
+                tuple(weight for weight, _ in weights),
+                scale.preferred(weights),
+            )
+        )
+    measure = scale.measure
+    return Weighing(measure.about if measure else "", bool(measure and measure.tells), tuple(weighed))
+
+
+def _answers(question: Question) -> list[Any]:
+    """The taken answer and the most likely others, in their order."""
+    values = [option.value for option in question.options]
+    others = [value for value in values if value != question.value][: _MOST_OPTIONS - 1]
+    return [value for value in dict.fromkeys((*values, question.value)) if value in (question.value, *others)]
+
+
+_Sampled = tuple[Weight, Tensor | None]
+"""An answer, and the numbers that its surprise is the mean of."""
+
+
+class _Scale:
+    """Weighs answers about one model."""
+
+    def __init__(self, imported: Imported, loaded: LoadedModel, text: str) -> None:
+        self.imported = imported
+        self.loaded = loaded
+        self.measure: Measure | None = choose_measure(loaded, text)
+        self.probes: list[Probe] = text_probes(loaded, text)[:_MOST_PROBES]
+        self.outputs = [probe.run(loaded.model) for probe in self.probes]
+        self.samples = self._samples(loaded.model)
+
+    def weigh(self, question: Question, value: object) -> _Sampled:
+        """Open the model with one answer and measure it."""
+        if value == question.value:
+            return _with_bits(Weight(value, change=0.0), self.samples)
+        try:
+            model = self._model(question.name, value)
+        except CheckpointError as error:
+            return Weight(value, why_not=str(error)), None
+        if model is None:
+            return Weight(value, why_not="The weights have other shapes than such a model's."), None
+        if model.config.kind != self.loaded.model.config.kind:
+            return Weight(
+                value, why_not=f"It makes the model {model.config.kind}, which reads otherwise."
+            ), None
+        try:
+            change = self._change(model)
+            is_same = change is not None and change < _SMALLEST_CHANGE
+            samples = self.samples if is_same else self._samples(model)
+        except (IndexError, ValueError):  # ids of a vocabulary, or a text of a length, that it does not have
+            return Weight(value, why_not="With it the model can't read the same ids."), None
+        return _with_bits(Weight(value, change=change), samples)
+
+    def preferred(self, weights: Sequence[_Sampled]) -> tuple[Any, ...]:
+        """The answers that surprise the model clearly less than all others."""
+        measured = [(weight, samples) for weight, samples in weights if samples is not None]
+        if self.measure is None or not self.measure.tells or len(measured) < 2:
+            return ()
+        if self.measure.of_output and any((weight.change or 0.0) > MOST_CHANGE for weight, _ in measured):
+            return ()
+        best, least = min(measured, key=lambda one: one[0].bits or 0.0)
+        knows_nothing = math.log2(self.outputs[0].shape[-1])
+        if best.bits is None or best.bits > KNOWS_SOMETHING * knows_nothing:
+            return ()
+        others = [
+            one for one in measured if one[0].bits is not None and one[0].bits - best.bits >= _EQUAL_BITS
+        ]
+        if 2 * len(others) < len(measured) or not all(_is_clear(samples - least) for _, samples in others):
+            return ()
+        worse = [weight.value for weight, _ in others]
+        return tuple(weight.value for weight, _ in measured if weight.value not in worse)
+
+    def _model(self, name: str, value: object) -> Transformer | None:
+        """The model with one other answer; None where the weights don't fit it."""
+        questions = self.imported.report.questions
+        try:
+            taken = {question.name: question.value for question in questions}
+            plan = plan_import(self.imported.raw, taken | {name: value})
+        except CheckpointError:  # of another answer may follow that less is asked
+            answered = {question.name: question.value for question in questions if question.answered}
+            plan = plan_import(self.imported.raw, answered | {name: value})
+        return freeze(fill(plan).to(self.outputs[0].device)) if plan.report.keys.fits else None
+
+    def _change(self, model: Transformer) -> float | None:
+        outputs = [probe.run(model) for probe in self.probes]
+        if any(new.shape != old.shape for new, old in zip(outputs, self.outputs, strict=True)):
+            return None
+        pairs = list(zip(outputs, self.outputs, strict=True))
+        if all(torch.equal(new, old) for new, old in pairs):
+            return 0.0
+        largest = max(float(old.abs().max()) for _, old in pairs)
+        change = max(float((new - old).abs().max()) for new, old in pairs)
+        return change / largest if largest and math.isfinite(change) else None
+
+    def _samples(self, model: Transformer) -> Tensor | None:
+        if self.measure is None or not model.config.has_generator:
+            return None
+        samples = self.measure.bits(model).cpu()
+        return samples if bool(samples.isfinite().all()) and len(samples) else None
+
+
+def _with_bits(weight: Weight, samples: Tensor | None) -> _Sampled:
+    return (weight if samples is None else replace(weight, bits=float(samples.mean()))), samples
+
+
+def _is_clear(more: Tensor) -> bool:
+    """Whether surprise that is more on the same tokens, or sentences, is clearly so."""
+    if len(more) < _FEWEST:
+        return False
+    mean, error = float(more.mean()), float(more.std()) / math.sqrt(len(more))
+    return mean >= CLEAR_BITS and mean >= CLEAR_ERRORS * error

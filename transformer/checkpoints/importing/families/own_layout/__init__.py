@@ -1,0 +1,1 @@
+"""Layouts that users describe themselves: a mapping file says which of our weights each tensor is."""

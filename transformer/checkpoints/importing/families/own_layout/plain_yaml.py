@@ -1,0 +1,124 @@
+"""YAML, and so JSON, as far as a few lines of settings need it: mappings, lists and plain values, by line.
+
+What a document could be made dangerous or large with (anchors, aliases, tags, several documents, deep
+nesting) is refused: nothing is constructed but text, numbers, true, false and null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from transformer.errors import CheckpointError, shown
+
+MAX_CHARACTERS = 64 * 1024
+_MOST_VALUES = 4_000
+_DEEPEST = 4
+_ADVICE = "Indent by spaces, and put names with {} in quotes where they stand within brackets."
+_CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value: text, a number, true, false, None, a list of nodes, or a dictionary of them.
+
+    Attributes:
+        value: as above.
+        line: that it begins on, counted from 1.
+    """
+
+    value: Any
+    line: int
+
+
+def read_yaml(text: str, what: str) -> Node:
+    """Read a document.
+
+    Args:
+        text: YAML or JSON.
+        what: names it in messages: "The mapping file".
+
+    Raises:
+        CheckpointError: that names the line, for what is no YAML, or more of it than is read here.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise CheckpointError(f"{what} has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
+    try:
+        return _Reader(text, what).document()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f", line {mark.line + 1}"
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+        raise CheckpointError(f"{what}{line}: this is no YAML ({shown(str(problem))}). {_ADVICE}") from error
+
+
+class _Reader:
+    def __init__(self, text: str, what: str) -> None:
+        # JSON may be indented by tabs, which YAML forbids.
+        self._events: Iterator[Any] = iter(yaml.parse(text.expandtabs(2), Loader=yaml.SafeLoader))
+        self._what = what
+        self._n_values = 0
+
+    def document(self) -> Node:
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                node = self._node(next(self._events), 0)
+                for rest in self._events:
+                    if isinstance(rest, yaml.DocumentStartEvent):
+                        raise self._error(rest, "a second document begins here: keep one")
+                return node
+        raise CheckpointError(f"{self._what} is empty.")
+
+    def _node(self, event: Any, depth: int) -> Node:
+        self._n_values += 1
+        if self._n_values > _MOST_VALUES:
+            raise self._error(event, f"there are more than {_MOST_VALUES:,} values")
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise self._error(event, "anchors and aliases (& and *) are not read: write the value out")
+        if event.tag is not None:
+            raise self._error(event, "tags (!) are not read: remove it")
+        if depth > _DEEPEST:
+            raise self._error(event, "the values are nested too deeply")
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.ScalarEvent):
+            return Node(_plain(event.value) if event.style is None else event.value, line)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Node(list(self._items(yaml.SequenceEndEvent, depth)), line)
+        values: dict[str, Node] = {}
+        keys_and_values = self._items(yaml.MappingEndEvent, depth)
+        for key in keys_and_values:
+            name = key.value
+            if not isinstance(name, str):
+                raise CheckpointError(f"{self._what}, line {key.line}: {shown(name)} is no name.")
+            if name in values:
+                raise CheckpointError(
+                    f"{self._what}, line {key.line}: {shown(name)} is there twice, first in line "
+                    f"{values[name].line}."
+                )
+            values[name] = next(keys_and_values)
+        return Node(values, line)
+
+    def _items(self, end: type, depth: int) -> Iterator[Node]:
+        for event in self._events:
+            if isinstance(event, end):
+                return
+            yield self._node(event, depth + 1)
+
+    def _error(self, event: Any, problem: str) -> CheckpointError:
+        return CheckpointError(f"{self._what}, line {event.start_mark.line + 1}: {problem}.")
+
+
+def _plain(text: str) -> Any:
+    """A value without quotes: a number (1e-5 too, which YAML 1.1 takes for text), a constant, or text."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    if len(text) <= 40 and text[:1] in "+-.0123456789":
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    return text
