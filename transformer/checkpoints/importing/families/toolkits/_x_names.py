@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.families.toolkits._sublayers import HALVES, OFFSET
 from transformer.checkpoints.importing.family import (
@@ -15,6 +14,9 @@ from transformer.checkpoints.importing.family import (
     rotated_pairs_side_by_side,
 )
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def _plus_one(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
@@ -22,6 +19,9 @@ from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONFIG = "special:model.yml"
 USUAL_LENGTH = 512
@@ -36,6 +36,8 @@ def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 def _with_zero_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(V, D) -> (V + 1, D)."""
+    import torch  # only here: layouts are told apart without it
+
     return (torch.cat((tensor, tensor.new_zeros(1, tensor.shape[1]))),)
 
 
@@ -46,6 +48,8 @@ def _with_zero_column(tensor: Tensor, config: TransformerConfig) -> Sequence[Ten
 
 def _with_never(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(1, V) -> (V + 1,)."""
+    import torch  # only here: layouts are told apart without it
+
     return (torch.cat((tensor.flatten(), tensor.new_full((1,), _NEVER))),)
 
 

@@ -8,8 +8,7 @@ learned positions are multiplied by 1 / sqrt(d_model). Newer versions keep gamma
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
 from transformer.checkpoints.importing.families._questions import (
@@ -30,6 +29,9 @@ from transformer.checkpoints.importing.family import Family, StandIn
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
 """torch's norms, which newer versions have not."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -18,6 +17,9 @@ from transformer.checkpoints.importing.families._questions import (
 from transformer.checkpoints.importing.family import Into, Renames, StandIn, of_modules, table_of_positions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 POSITIONS = ("src_positions", "tgt_positions")
 
