@@ -19,13 +19,16 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test fuzz shake check format views bench screenshot clean help
+.PHONY: run test parity fuzz shake check format views bench screenshot clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder $(PYTEST_OPTIONS)
+
+parity: .venv/.deps-dev  ## compare every layout with its original again, for the table in docs/checkpoints.md
+	$(BIN)/python -m scripts.parity
 
 fuzz: .venv/.deps-dev  ## break a million checkpoints at random and read them: each opens or is refused
 	$(BIN)/python -m scripts.fuzz

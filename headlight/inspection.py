@@ -13,10 +13,11 @@ from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.analysis.parts import Part, parts_of
-from transformer.checkpoints.folder import MODELS, shipped_models
 from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.opening import open_checkpoint, survey_checkpoint
+from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.places import MODELS, shipped_models
+from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
 

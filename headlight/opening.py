@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.opening import open_any
+from transformer.checkpoints.opening import open_model, warn_of_assumptions
 from transformer.device import choose_device
 
 
@@ -36,19 +35,13 @@ def open(
         transformer.device.DeviceError: when there is no such device.
     """
     reports: list[ImportReport] = []
-    loaded = open_any(
-        str(name_or_path),
+    loaded = open_model(
+        name_or_path,
+        choose_device(device),
         answers=answers,
         mapping=None if map is None else text_of(map),
-        device=choose_device(device),
         on_report=reports.append,
     )
-    assumed = [asked for report in reports for asked in report.questions if not asked.answered]
-    if assumed:
-        values = ", ".join(f"{asked.name}={asked.value!r}" for asked in assumed)
-        warnings.warn(
-            f"{name_or_path} does not tell everything, so this was assumed: {values}. What can be answered "
-            "is in headlight.inspect(path).questions; answer with headlight.open(path, answers={...}).",
-            stacklevel=2,
-        )
+    for report in reports:
+        warn_of_assumptions(name_or_path, report, stacklevel=3)
     return loaded

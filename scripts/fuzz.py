@@ -15,13 +15,18 @@ import secrets
 import struct
 import tempfile
 import time
+import warnings
 import zipfile
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import save
 from torch import nn
@@ -60,7 +65,7 @@ def fuzz(seed: int, runs: range) -> int:
     opened = 0
     with tempfile.TemporaryDirectory() as place, at_most(MOST_MEMORY):
         marker = Path(place) / "marker"
-        corpus = [*valid(), malicious(marker)]
+        corpus = [*valid(), malicious(marker), inert(marker)]
         for run in runs:
             try:
                 opened += attempt(broken(corpus, Random(f"{seed} {run}")), Path(place))
@@ -117,11 +122,37 @@ def valid() -> Iterator[Files]:
         "optimizer": optimizer.state_dict(),
         "callbacks": {"kept": odd, "seen": {1, 2}, "random": b"bytes"},
     }
+    average = {f"module.{name}": weight for name, weight in module.state_dict().items()}
+    beside = {
+        "args": argparse.Namespace(nhead=4, path=Path("a/b"), device=torch.device("cpu"), dtype=torch.half),
+        "best": np.float64(0.5),
+        "seen": np.arange(3),
+        "random": (np.random.RandomState(3), np.random.default_rng(3)),
+        "counts": Counter("aab"),
+        "lists": defaultdict(list, {"a": [1]}),
+        "pairs": {("a", "b"): 1, torch.float32: deque([1], 2)},
+        "when": date(2020, 1, 2),
+        "made": partial(int, base=3),
+        "kept": torch.ones(2, dtype=torch.int8),
+    }
     tied = {"a": module.weight, "b": module.weight, "part": torch.arange(24.0)[6:18].view(3, 4)}
     yield {"plain.safetensors": save(module.state_dict())}
     yield {"kinds.safetensors": save(kinds, {"format": "pt"})}
     for value, protocol in ((module.state_dict(), 2), (trainer, 2), (trainer, 4), (tied, 4), (kinds, 5)):
         yield {"weights.pt": _saved(value, protocol)}
+    whole = nn.Sequential(nn.LayerNorm(3), nn.MultiheadAttention(4, 2), nn.BatchNorm1d(2))
+    for parameter in whole.parameters():
+        nn.init.constant_(parameter, 0.5)
+    values: list[tuple[Any, int]] = [
+        ({"model": module.state_dict(), "ema": average, **beside}, 2),
+        ({"model": whole, **beside}, 4),
+        ((module.state_dict(), beside), 2),
+        (whole, 2),
+    ]
+    for value, protocol in values:
+        yield {"weights.pt": _saved(value, protocol)}
+        yield {"old.pt": _saved(value, protocol, is_zip=False)}
+    yield {"old.pt": _saved(trainer, 1, is_zip=False)}
     shards = [{"w": torch.ones(2)}, {"v": torch.zeros(3, 2)}]
     for stem, ending, write in (("model", "safetensors", save), ("pytorch_model", "bin", _saved)):
         names = [f"{stem}-{number:05}-of-00002.{ending}" for number in (1, 2)]
@@ -134,10 +165,27 @@ def valid() -> Iterator[Files]:
 
 
 def malicious(marker: Path) -> Files:
-    """A file that would make another, were it opened as pickles are."""
-    command = f"touch {marker}".encode()
-    pickle = b"\x80\x02cos\nsystem\nX" + struct.pack("<I", len(command)) + command + b"\x85R."
-    return {"malicious.pt": _packed({"archive/data.pkl": pickle, "archive/data/0": bytes(8)})}
+    """A file that would make another, were it opened as pickles are: it says so, and is refused."""
+    command = b"cos\nsystem\n" + _text(f"touch {marker}") + b"\x85R"
+    return {"malicious.pt": _with_pickle(command)}
+
+
+def inert(marker: Path) -> Files:
+    """Weights and, beside them, calls that would make another file, by names that have good uses too."""
+    storage = b"(" + _text("storage") + b"ctorch\nFloatStorage\n" + _text("0") + _text("cpu") + b"K\x02tQ"
+    weight = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00K\x02\x85K\x01\x85\x89"
+    weight += b"ccollections\nOrderedDict\n)RtR"
+    path = b"cpathlib\nPosixPath\n" + _text(str(marker)) + b"\x85R"
+    touch = b"cbuiltins\ngetattr\n" + path + _text("touch") + b"\x86R)R"
+    return {"inert.pt": _with_pickle(b"}(" + _text("w") + weight + _text("beside") + touch + b"u")}
+
+
+def _with_pickle(steps: bytes) -> bytes:
+    return _packed({"archive/data.pkl": b"\x80\x02" + steps + b".", "archive/data/0": bytes(8)})
+
+
+def _text(text: str) -> bytes:
+    return b"X" + struct.pack("<I", len(text)) + text.encode()
 
 
 def broken(corpus: list[Files], random: Random) -> Files:
@@ -200,9 +248,13 @@ def _with_broken_head(content: bytes, other: bytes, random: Random) -> bytes:
     return struct.pack("<Q", len(head)) + head + content[8 + length :]
 
 
-def _saved(value: Any, protocol: int = 2) -> bytes:
+def _saved(value: Any, protocol: int = 2, *, is_zip: bool = True) -> bytes:
     content = io.BytesIO()
-    torch.save(value, content, pickle_protocol=protocol)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # the old format keeps modules' source, and none can be found for some
+        torch.save(value, content, pickle_protocol=protocol, _use_new_zipfile_serialization=is_zip)
     return content.getvalue()
 
 

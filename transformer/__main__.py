@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status, 1 for what can't be done and 130 after Ctrl-C."""
     try:
-        # Only here, for it imports torch: Ctrl-C in those seconds is to be as quiet as later.
+        # Only here, for the commands import torch: Ctrl-C in those seconds is to be as quiet as later.
         from transformer.cli.dispatch import run_command
 
         return run_command(sys.argv[1:] if arguments is None else arguments, write_page)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 
 class DeviceError(ValueError):
@@ -11,6 +14,8 @@ class DeviceError(ValueError):
 
 def available_devices() -> list[str]:
     """What this machine has, the fastest first: CUDA, then Apple's MPS, then the CPU."""
+    import torch  # only here: the error above is caught by commands that may need no torch
+
     cuda = ["cuda"] if torch.cuda.is_available() else []
     mps = ["mps"] if torch.backends.mps.is_available() else []
     return [*cuda, *mps, "cpu"]
@@ -22,6 +27,8 @@ def choose_device(name: str | None = None) -> torch.device:
     Raises:
         DeviceError: when this machine has no such device.
     """
+    import torch
+
     devices = available_devices()
     if name is None:
         return torch.device(devices[0])

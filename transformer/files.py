@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CODE = Path(__file__).resolve().parents[1]
 """Where the packages lie: what a process of our own needs on its path."""
@@ -89,6 +90,10 @@ def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[st
     Raises:
         OSError: when it can't be written.
     """
+    # Only here, for it imports torch: who finds shipped models by their names can do without.
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     part.touch()
     readers = part.stat().st_mode  # the library lets nobody but the owner read
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}

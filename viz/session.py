@@ -14,13 +14,8 @@ from typing import Any
 import streamlit as st
 import torch
 
-from transformer.checkpoints.folder import (
-    LoadedModel,
-    ModelSummary,
-    open_model,
-    shipped_models,
-    summarize,
-)
+from transformer.checkpoints.folder import LoadedModel, ModelSummary, open_saved, summarize
+from transformer.checkpoints.places import shipped_models
 from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.device import choose_device
 from transformer.errors import CheckpointError, SentenceError
@@ -113,7 +108,7 @@ def load_model(choice: ModelChoice) -> LoadedModel:
 @st.cache_resource(max_entries=8, show_spinner="Opening the model …")
 def _load_shared(choice: ModelChoice) -> LoadedModel:
     device = choose_device(choice.device)
-    opened = open_model(choice.name, device)
+    opened = open_saved(choice.name, device)
     if choice.random is None:
         return opened
     sizes = choice.random

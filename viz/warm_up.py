@@ -44,7 +44,7 @@ def prepare() -> None:
     import viz.pages.shared.sentence
     import viz.pages.sidebar
     import viz.pages.training.note  # noqa: F401
-    from transformer.checkpoints.folder import default_model
+    from transformer.checkpoints.places import default_model
     from transformer.device import available_devices
     from transformer.errors import CheckpointError, SentenceError
     from viz.lessons import lessons

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import ALL_TEXT, page_link, settle, visit
 from tests.support.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
-from transformer.checkpoints.folder import MODELS
+from transformer.checkpoints.places import MODELS
 
 PATIENCE_SECONDS = 60.0
 TROUBLE = re.compile("stAlertContent(Warning|Error)")

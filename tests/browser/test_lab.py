@@ -11,7 +11,7 @@ from tests.browser.headlight import TOY, settle, visit
 from transformer.analysis.mistakes import MISTAKES
 from transformer.analysis.mistakes.drawing import drawn
 from transformer.analysis.mistakes.mistake import Mistake
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 
 
 def address(page: Page) -> dict[str, str]:

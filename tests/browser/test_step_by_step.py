@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.headlight import TOY, picture, settle, visit, wait_until
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
 TEXT = "I saw the dog."

@@ -12,7 +12,7 @@ from tests.support.checkpoints import torch_file
 from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor.examine import examine
-from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.random_model import random_model
 from transformer.run import run_sentence
@@ -39,7 +39,7 @@ def assert_is_on(loaded: LoadedModel, device: torch.device) -> None:
 def test_a_folder_is_saved_from_the_device_and_opened_onto_it(device: torch.device, tmp_path: Path) -> None:
     there = moved(tiny_model(), device)
     save_model(tmp_path, there)
-    opened = open_model(str(tmp_path), device)
+    opened = open_saved(str(tmp_path), device)
     assert_is_on(opened, device)
     assert_equal_weights(opened, there)
     assert run_sentence(opened, TEXT).translation == run_sentence(tiny_model(), TEXT).translation

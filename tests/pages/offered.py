@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import torch
 
 import viz.session
-from transformer.checkpoints.folder import LoadedModel, ModelSummary, open_model, shipped_models, summarize
+from transformer.checkpoints.folder import LoadedModel, ModelSummary, open_saved, summarize
+from transformer.checkpoints.places import shipped_models
 
 TEXT = "Yesterday I saw the dog."
 BATCH = "yesterday i saw the dog.\nthe cat\na cat saw the dog"
@@ -24,13 +25,13 @@ def offer(
     """
 
     def opened(name: str, device: torch.device | None = None) -> LoadedModel:
-        return models[name]() if name in models else open_model(name, device)
+        return models[name]() if name in models else open_saved(name, device)
 
     def summary(name: str) -> ModelSummary:
         if name not in models:
             return summarize(name)
         return ModelSummary((None, None), ("word", "word"), (13, 13), 9_000)
 
-    setattr_(viz.session, "open_model", opened)
+    setattr_(viz.session, "open_saved", opened)
     setattr_(viz.session, "summarize", summary)
     setattr_(viz.session, "shipped_models", lambda: [*models, *shipped_models()])

@@ -12,7 +12,7 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.support.models import tiny_model
 from transformer.analysis.residual import stream_lengths
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.figures.numbers import span
 

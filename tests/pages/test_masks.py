@@ -10,7 +10,7 @@ from tests.pages.figures import array, figure, trace
 from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES, Attention
 from transformer.analysis.masks import masks_of, padding_of
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.model.trace import Trace
 from transformer.run import encode_sentence, trace_batch
 

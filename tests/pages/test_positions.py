@@ -10,7 +10,7 @@ import pytest
 
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, figure, trace
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
 

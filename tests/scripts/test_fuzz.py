@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
-from scripts.fuzz import FuzzError, attempt, fuzz, malicious, valid
+from scripts.fuzz import Files, FuzzError, attempt, fuzz, inert, malicious, valid
 
 SEED = 2017
 N_RUNS = 100_000 if os.environ.get("CI") else 5_000
@@ -24,6 +29,22 @@ def test_broken_checkpoints(part: int) -> None:
 def test_they_were_valid(tmp_path: Path) -> None:
     assert all(attempt(files, tmp_path) for files in valid())
     assert not attempt(malicious(tmp_path / "marker"), tmp_path)
+    assert attempt(inert(tmp_path / "marker"), tmp_path)
+    assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize("make", [malicious, inert])
+def test_they_would_run_something(tmp_path: Path, make: Callable[[Path], Files]) -> None:
+    """As pickles are loaded that one trusts; their numbers are of no interest here."""
+
+    class Trusting(pickle.Unpickler):
+        def persistent_load(self, _: object) -> object:
+            return torch.ones(2).storage()
+
+    content = next(iter(make(tmp_path / "marker").values()))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        Trusting(io.BytesIO(archive.read("archive/data.pkl"))).load()
+    assert (tmp_path / "marker").exists()
 
 
 def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

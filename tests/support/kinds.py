@@ -234,6 +234,117 @@ def stacks() -> LoadedModel:
     )
 
 
+def capped() -> LoadedModel:
+    """Decoder-only as Gemma 2 and 3 are.
+
+    Norms before and after, soft caps, a rotary base for each layer and none in one, scaled embeddings.
+    """
+    return _loaded(
+        "capped",
+        None,
+        RenumberedCoder(ENGLISH, before=[BOS_ID]),
+        (0, 3),
+        n_kv_heads=1,
+        d_head=14,
+        positions="rotary",
+        position_base=500.0,
+        position_bases=(9.0, 0.0, 500.0),
+        rotary_stretch=4.0,
+        query_key_norm=True,
+        attention_scale=0.3,
+        attention_soft_cap=2.5,
+        logits_soft_cap=1.5,
+        norm="rms",
+        norm_position="both",
+        final_norm=True,
+        activation="gelu_tanh",
+        gated=True,
+        bias=False,
+    )
+
+
+def parallel() -> LoadedModel:
+    """Decoder-only as GPT-NeoX is: sublayers side by side, heads turned in part, an untied generator."""
+    return _loaded(
+        "parallel",
+        None,
+        RenumberedCoder(ENGLISH),
+        (0, 2),
+        positions="rotary",
+        rotary_dims=4,
+        parallel_residual=True,
+        norm_position="pre",
+        final_norm=True,
+        activation="gelu",
+        embedding_scale=False,
+        tie_generator=False,
+        generator_bias=False,
+        pad_id=-1,
+    )
+
+
+def shared() -> LoadedModel:
+    """Encoder-only as ALBERT is: one layer again and again, narrow embeddings."""
+    return _loaded(
+        "shared",
+        RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
+        None,
+        (3, 0),
+        shared_layers=True,
+        d_embedding=14,
+        activation="gelu_tanh",
+        embedding_scale=False,
+        embedding_norm=True,
+        n_segments=2,
+        generator_transform=True,
+    )
+
+
+def factors() -> LoadedModel:
+    """Decoder-only as Granite is: factors of the embeddings, the scores, the sublayers and the logits."""
+    return _loaded(
+        "factors",
+        None,
+        RenumberedCoder(ENGLISH),
+        (0, 2),
+        positions="rotary",
+        norm="rms",
+        norm_position="pre",
+        final_norm=True,
+        activation="silu",
+        gated=True,
+        bias=False,
+        embedding_scale=6.0,
+        attention_scale=0.2,
+        residual_scale=0.4,
+        logits_scale=0.25,
+    )
+
+
+def shifted() -> LoadedModel:
+    """Encoder-decoder as fairseq's are: sinusoids up to the base from a first position on; post-norm.
+
+    Cross-attention is not kept from the source's padding, and sublayers are weakened.
+    """
+    source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
+    return _loaded(
+        "shifted",
+        source,
+        target,
+        (2, 3),
+        start_ids=(EOS_ID,),
+        positions="sinusoidal",
+        sinusoid_layout="halves_to_base",
+        position_offset=2,
+        memory_padding_mask=False,
+        residual_scale=0.5,
+    )
+
+
 KINDS: dict[str, Callable[[], LoadedModel]] = {
-    make.__name__: make for make in (prompted, rotary, masked, reader, relative, languages, stacks)
+    make.__name__: make
+    for make in (
+        *(prompted, rotary, masked, reader, relative, languages, stacks),
+        *(capped, parallel, shared, factors, shifted),
+    )
 }

@@ -13,6 +13,8 @@ _WHOLE = ("_attn", "feed_forward")
 """Their matrices are not drawn: heads and widths say their shapes."""
 _IN_ATTENTION = ("relative", "rotary")
 """Positions that the layers add themselves."""
+NORM_PLACES = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
+"""Where a layer's norms stand, in words."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
 
 
@@ -48,6 +50,8 @@ def _branches(
         if part.name.isdecimal():
             name = f"{1 + len(others)} × layer"
             detail = f"each; {(1 + len(others)) * part.n_parameters:,} together" if others else ""
+            if config.shared_layers:
+                detail = "the same weights each time" if others else ""
         yield Branch("" if top else lines + corner, name, detail, part.n_parameters)
         if not part.name.endswith(_WHOLE):
             yield from _branches(config, part.parts, "" if top else lines + below)
@@ -76,20 +80,61 @@ def _detail(config: TransformerConfig, part: Part) -> str:
     if part.name.endswith("_attn"):
         shared = f", {config.n_kv_heads} of keys and values" if config.n_kv_heads < config.n_heads else ""
         normed = ", normed queries and keys" if config.query_key_norm else ""
-        return f"{config.n_heads} heads of {config.d_head}{shared}{normed}"
+        notes = attention_notes(config, is_cross=part.name == "cross_attn")
+        return "; ".join((f"{config.n_heads} heads of {config.d_head}{shared}{normed}", *map(_within, notes)))
     if part.name == "feed_forward":
         gate = "gated " if config.gated else ""
         return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {gate}{config.activation}"
     shapes = ", ".join(f"{name} {_shape(shape)}" for name, shape in part.weights if len(shape) > 1)
     if part.name in ("encoder", "decoder"):
         positions = f", {config.positions} positions" if config.positions in _IN_ATTENTION else ""
-        return ", ".join(filter(None, (f"{config.norm_position}-norm{positions}", shapes)))
+        return ", ".join(
+            (
+                f"{NORM_PLACES[config.norm_position]}{positions}",
+                *_layer_notes(config),
+                *filter(None, [shapes]),
+            )
+        )
+    if part.name == "projection":
+        return f"{config.d_embedding:,} → {config.d_model:,}"
     if part.name in ("src_embedding", "tgt_embedding"):
         positions = "" if config.positions in (*_IN_ATTENTION, "none") else f", {config.positions} positions"
         return shapes + positions
-    if part.name == "generator" and config.tie_generator:
-        return f"{shapes}, tied to the embedding"
+    if part.name == "generator":
+        tied = ", tied to the embedding" if config.tie_generator else ""
+        return shapes + tied + (f", soft cap {config.logits_soft_cap:g}" if config.logits_soft_cap else "")
     return shapes
+
+
+def _layer_notes(config: TransformerConfig) -> list[str]:
+    """How sublayers are added to the stream, where that is unusual."""
+    notes = ["attention and feed-forward in parallel"] if config.parallel_residual else []
+    return notes + ([f"outputs times {config.residual_scale:g}"] if config.residual_scale != 1 else [])
+
+
+def _within(sentence: str) -> str:
+    """A sentence as a part of a list: without its capital and its full stop."""
+    return sentence[0].lower() + sentence[1:].rstrip(".")
+
+
+def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
+    """Sentences on what is unusual in an attention: its factor, its cap, what is turned, what is masked."""
+    notes = []
+    if config.attention_scale is not True:
+        by = (
+            f"are multiplied by {config.attention_factor:g}" if config.attention_scale else "stay as they are"
+        )
+        notes.append(f"Products of queries and keys {by}, not divided by √{config.d_head}.")
+    if config.attention_soft_cap:
+        notes.append(f"A soft cap keeps scores below {config.attention_soft_cap:g}.")
+    if config.rotary_dims and not is_cross:
+        notes.append(f"The first {config.rotary_dims} of a head's {config.d_head} numbers are turned.")
+    if config.position_bases and not is_cross:
+        bases = ", ".join(f"{base:g}" if base else "none" for base in config.position_bases)
+        notes.append(f"Rotary bases of the decoder's layers: {bases}.")
+    if is_cross and not config.memory_padding_mask:
+        notes.append("It sees the source's padding, too.")
+    return notes
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -172,7 +172,10 @@ def _words(read: Input) -> Words:
 def score_expression(config: TransformerConfig, attention: Attention) -> str:
     """How a model computes a score of an attention, in symbols."""
     is_biased = config.positions == "relative" and attention != "cross"
-    return "q·k" + (" / √d_head" if config.attention_scale else "") + (" + b" if is_biased else "")
+    by = " / √d_head" if config.attention_scale is True else f" · {config.attention_scale:g}"
+    score = "q·k" + (by if config.attention_scale else "") + (" + b" if is_biased else "")
+    cap = config.attention_soft_cap
+    return f"{cap:g} tanh(({score}) / {cap:g})" if cap else score
 
 
 def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -32,6 +33,7 @@ class Part:
         return self.path.rpartition(".")[2]
 
 
+@lru_cache(maxsize=8)
 def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
     """The parts of the model that a configuration describes, in the order of its forward."""
     with torch.device("meta"):

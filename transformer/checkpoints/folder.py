@@ -9,21 +9,15 @@ from pathlib import Path
 
 import torch
 
+from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, place_of, shipped_models
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
 from transformer.errors import CheckpointError, TextError
-from transformer.files import ASSETS, write_text
+from transformer.files import write_text
 from transformer.model.config import ConfigError, TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, Unit
 from transformer.text.plain_values import from_plain, to_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
-
-MODELS = ASSETS / "models"
-"""Where the shipped models lie, a folder each."""
-
-CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"
-PREFERRED = ("en-it", "toy-en-it")
-"""Which of the shipped models people begin with, the best first."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,35 +68,19 @@ class ModelSummary:
     n_parameters: int
 
 
-def shipped_models() -> list[str]:
-    """The names of the models in assets/models, the one that people begin with first."""
-    names = sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
-    return [
-        *(name for name in PREFERRED if name in names),
-        *(name for name in names if name not in PREFERRED),
-    ]
-
-
-def default_model() -> str:
-    """The model that people begin with."""
-    return next(iter(shipped_models()), PREFERRED[0])
-
-
-def model_folder(name_or_path: str) -> Path:
-    """The folder of a shipped model by its name, or the given path.
+def own_folder(name_or_path: str) -> Path:
+    """The folder of a shipped model by its name, or the path of one that `save_model` wrote.
 
     Raises:
-        CheckpointError: when there is no such folder.
+        CheckpointError: for anything else.
     """
-    shipped, path = MODELS / name_or_path, Path(name_or_path).expanduser()
-    if name_or_path in shipped_models():
-        return shipped
-    if not (name_or_path.strip() and path.is_dir()):  # to a Path, nothing is the folder we are in
-        names = ", ".join(shipped_models()) or "none"
+    folder = place_of(name_or_path)
+    if not is_own(folder):
         raise CheckpointError(
-            f"There is no model {name_or_path!r}: name a shipped one ({names}) or the path of a folder."
+            f"{name_or_path} is no folder that Headlight saved: it has no {VOCABULARY}. Choose one that has, "
+            f"or a shipped model ({', '.join(shipped_models())})."
         )
-    return path
+    return folder
 
 
 def save_model(
@@ -154,10 +132,12 @@ def save_only_weights(
     save_weights(folder, weights, max_file_bytes)
 
 
-def open_model(
+def open_saved(
     name_or_path: str, device: torch.device | None = None, *, weights: Path | None = None
 ) -> LoadedModel:
-    """Open a shipped model by name, or any model's folder by its path; ready to run and frozen.
+    """Open a shipped model by name, or a folder that `save_model` wrote; ready to run and frozen.
+
+    `opening.open_model` opens anyone's.
 
     Names and shapes are compared with the configuration before any weight is read.
 
@@ -169,7 +149,7 @@ def open_model(
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    folder = model_folder(name_or_path)
+    folder = own_folder(name_or_path)
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
     model = Transformer(config, torch.Generator())
@@ -195,12 +175,12 @@ def load_weights(folder: Path, model: Transformer) -> None:
 
 
 def summarize(name_or_path: str) -> ModelSummary:
-    """Describe a model that `open_model` would open, without reading its weights.
+    """Describe a model that `open_saved` would open, without reading its weights.
 
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    config = _open_config(model_folder(name_or_path))
+    config = _open_config(own_folder(name_or_path))
     source, target = open_coders(name_or_path)
     return ModelSummary(
         languages=(source.language, target.language),
@@ -216,7 +196,7 @@ def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    folder = model_folder(name_or_path)
+    folder = own_folder(name_or_path)
     return _open_coders(folder, _open_config(folder))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,19 +16,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import VOCABULARY, LoadedModel, freeze, open_model, shipped_models
+from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
 from transformer.checkpoints.importing.family import StandIn
-from transformer.checkpoints.importing.mapping import WeightPlan
-from transformer.checkpoints.importing.recognition import ImportPlan, plan_import
+from transformer.checkpoints.importing.mapping import WeightPlan, joined
+from transformer.checkpoints.importing.recognition import (
+    ImportPlan,
+    plan_import,
+    wanted_weights,
+    with_mapping,
+)
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
-from transformer.checkpoints.reading.folder_files import MAPPING
+from transformer.checkpoints.places import at_home, is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
 from transformer.checkpoints.weights import ties
-from transformer.errors import CheckpointError, shown
+from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer
 
 _SEED = 0
@@ -59,7 +65,7 @@ def open_checkpoint(
     """
     path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
-        raw = with_mapping(read_checkpoint(path, limits, folder), mapping)
+        raw = with_mapping(read_checkpoint(path, limits, folder, wanted=wanted_weights(answers)), mapping)
         imported = import_raw(raw, answers or {}, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -68,31 +74,36 @@ def open_checkpoint(
     return imported
 
 
-def open_any(
+def open_model(
     name_or_path: str | Path,
+    device: torch.device | None = None,
     *,
     answers: Mapping[str, Any] | None = None,
     mapping: str | None = None,
-    device: torch.device | None = None,
-    on_report: Callable[[ImportReport], None],
+    on_report: Callable[[ImportReport], None] | None = None,
 ) -> LoadedModel:
-    """Open a shipped model by its name, a folder of our own, or anyone's checkpoint.
+    """Open a shipped model by its name, or anyone's by its path; ready to run and frozen.
 
     Args:
-        name_or_path: of the model.
+        name_or_path: of a shipped model, a file of weights, or a folder: Headlight's own, one that somebody
+            else's program saved, or one of Hugging Face's cache.
+        device: where it is to run; the CPU when left out.
         answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
         mapping: as there.
-        device: where it is to run; the CPU when left out.
-        on_report: called with what is said about a checkpoint that is not of our own folders.
+        on_report: called with what is said about a checkpoint that is not of our own folders; when left
+            out, a warning lists what was assumed.
 
     Raises:
         CheckpointError: when there is none, or it can't be run.
     """
-    path = at_home(name_or_path)
-    if name_or_path in shipped_models() or not path.exists() or (path / VOCABULARY).is_file():
-        return open_model(str(name_or_path), device)
+    path = place_of(name_or_path)
+    if is_own(path):
+        return open_saved(str(name_or_path), device)
     imported = open_checkpoint(path, answers=answers, mapping=mapping, device=device)
-    on_report(imported.report)
+    if on_report is None:
+        warn_of_assumptions(name_or_path, imported.report, stacklevel=3)
+    else:
+        on_report(imported.report)
     if imported.loaded is None:
         raise CheckpointError(
             f"{name_or_path} lacks weights, or has some of other shapes: `python -m transformer inspect` "
@@ -101,21 +112,15 @@ def open_any(
     return imported.loaded
 
 
-def survey_checkpoint(
-    path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
-) -> Imported:
-    """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
-
-    Raises:
-        CheckpointError: as `open_checkpoint` does.
-    """
-    raw = with_mapping(read_checkpoint(at_home(path)), mapping)
-    return Imported(None, plan_import(raw, answers or {}).report, raw)
-
-
-def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
-    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
-    return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
+def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stacklevel: int) -> None:
+    """Warn of what the files don't tell and nobody answered; `stacklevel` as in `warnings`."""
+    if report.assumed:
+        values = ", ".join(f"{asked.name}={asked.value!r}" for asked in report.assumed)
+        warnings.warn(
+            f"{name_or_path} does not tell everything, so this was assumed: {values}. What can be answered "
+            "is in headlight.inspect(path).questions; open it again with answers={...}.",
+            stacklevel=stacklevel,
+        )
 
 
 def import_raw(
@@ -177,7 +182,7 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
 
 def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
     for assignment in plan.assignments:
-        numbers = map_tensor(assignment.stored).to(torch.float32)
+        numbers = joined([map_tensor(part).to(torch.float32) for part in assignment.parts])
         yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
 
 
@@ -192,17 +197,3 @@ def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> T
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
     # The size that embeddings begin training with; sublayers' matrices get about as much.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
-
-
-def at_home(path: Path | str) -> Path:
-    """The path with ~ as the home that it stands for.
-
-    Raises:
-        CheckpointError: where there is no such home, and for no path at all.
-    """
-    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
-        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import tyro
 
-from transformer.cli.command import CommandError, program
-from transformer.cli.evaluate import Evaluate, run_evaluation
-from transformer.cli.inspect import Inspect, run_inspection
+from transformer.checkpoints.survey import check_checkpoint
+from transformer.cli.command import CommandError, check_search, program
+from transformer.cli.options import Evaluate, Inspect, Translate, WriteTrace, answered
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
-from transformer.cli.trace import WritePage, WriteTrace, run_tracing
-from transformer.cli.train import run_train
-from transformer.cli.train_options import Train
-from transformer.cli.translate import Translate, run_translation
 from transformer.device import DeviceError
 from transformer.errors import CheckpointError, SentenceError
 
-Commands = (
-    Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)]
-    | Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
+if TYPE_CHECKING:
+    from transformer.cli.trace import WritePage
+
+_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace
+_Options = (
+    Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
     | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
     | Annotated[WriteTrace, tyro.conf.subcommand("trace", prefix_name=False)]
 )
+_NAMES = ("translate", "evaluate", "inspect", "trace")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
@@ -57,14 +57,43 @@ def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
 
 
 def _run(arguments: Sequence[str], write_page: WritePage) -> int:
+    """Read the options, look at the files, and only then import what runs the model: torch takes a second."""
     if arguments and arguments[0] == "train":
+        from transformer.cli.train import run_train
+
         return run_train(arguments[1:])
-    command: Train | Translate | Evaluate | Inspect | WriteTrace = tyro.cli(
-        Commands, prog=program(), args=arguments
+    command = _read(arguments)
+    if isinstance(command, Inspect):
+        from transformer.cli.inspect import run_inspection
+
+        return run_inspection(command)
+    if not isinstance(command, WriteTrace):
+        check_search(command.beam, command.length_penalty)
+    check_checkpoint(command.model, answered(command.answers))
+    if isinstance(command, Translate):
+        from transformer.cli.translate import run_translation
+
+        return run_translation(command)
+    if isinstance(command, Evaluate):
+        from transformer.cli.evaluate import run_evaluation
+
+        return run_evaluation(command)
+    from transformer.cli.trace import run_tracing
+
+    return run_tracing(command, write_page)
+
+
+def _read(arguments: Sequence[str]) -> _Command:
+    """The options of a command. The list of all commands has train's too, which take torch with them."""
+    if arguments and arguments[0] in _NAMES:
+        found: _Command = tyro.cli(_Options, prog=program(), args=arguments)
+        return found
+    from transformer.cli.train_options import Train
+
+    command: Train | _Command = tyro.cli(
+        Annotated[Train, tyro.conf.subcommand("train", prefix_name=False)] | _Options,
+        prog=program(),
+        args=arguments,
     )
     assert not isinstance(command, Train)
-    if isinstance(command, WriteTrace):
-        return run_tracing(command, write_page)
-    if isinstance(command, Inspect):
-        return run_inspection(command)
-    return run_evaluation(command) if isinstance(command, Evaluate) else run_translation(command)
+    return command

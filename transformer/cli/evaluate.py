@@ -6,13 +6,14 @@ import json
 import time
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
 from tqdm import tqdm
 
-from transformer.checkpoints.folder import LoadedModel, default_model, open_model
-from transformer.cli.command import CommandError, check_search
+from transformer.checkpoints.folder import LoadedModel
+from transformer.cli.command import CommandError
+from transformer.cli.given import opened
+from transformer.cli.options import Evaluate
 from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
 from transformer.errors import SentenceError
@@ -25,28 +26,6 @@ _NO_FOUR_GRAMS = (
     "Note: BLEU counts runs of four tokens, and no translation is as long as that: so it is 0 however good "
     "they are. Go by chrF and the exact ones."
 )
-
-
-@dataclass(frozen=True)
-class Evaluate:
-    """Translate the sources of a file and score the translations: BLEU, chrF, exact matches.
-
-    Attributes:
-        pairs: a TSV file of source, tab, translation, or two aligned files; plain or gzipped. Several
-            translations of a source stand on neighbouring lines, or in further columns.
-        model: the name of a folder in assets/models, or the path of a model's folder.
-        beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search, 0 to 10: more favours longer translations.
-        json: print everything as JSON, with the worst translations.
-        device: cpu, cuda or mps; the fastest there is when left out.
-    """
-
-    pairs: tuple[Path, ...]
-    model: str = field(default_factory=default_model)
-    beam: int = 1
-    length_penalty: float = 1.0
-    json: bool = False
-    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,10 +58,9 @@ class Evaluation:
 
 def run_evaluation(command: Evaluate) -> int:
     """Translate, score, print."""
-    check_search(command.beam, command.length_penalty)
     try:
         data = list(read_references(*command.pairs))
-        loaded = open_model(command.model, choose_device(command.device))
+        loaded = opened(command.model, command.answers, choose_device(command.device))
         sources = [source_ids(loaded, one.source, f"sentence in {one.place}") for one in data]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error

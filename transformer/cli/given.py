@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 
 import torch
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import ImportReport
-from transformer.checkpoints.opening import open_any
+from transformer.checkpoints.opening import open_model
+from transformer.cli.options import answered
 
 _UNREAD = re.compile("[\udc80-\udcff]+")
 """Bytes of a command that are no characters in the locale, as Python hands them on."""
 
 
-def opened(model: str, device: torch.device) -> LoadedModel:
-    """One of our own folders, or anyone's checkpoint; what its files don't tell is assumed, and said so.
+def opened(model: str, answers: Sequence[Sequence[str]], device: torch.device) -> LoadedModel:
+    """Anyone's model; what its files don't tell and nobody answers is assumed, and said so.
 
     Raises:
         CheckpointError: for a model that can't be opened.
+        CommandError: for answers that are none.
     """
 
     def tell(report: ImportReport) -> None:
@@ -27,7 +30,7 @@ def opened(model: str, device: torch.device) -> LoadedModel:
             if setting.source == "assumed":
                 print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
 
-    return open_any(model, device=device, on_report=tell)
+    return open_model(model, device, answers=answered(answers), on_report=tell)
 
 
 def typed(text: str) -> str:

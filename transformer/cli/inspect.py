@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
-import tyro
-from tqdm import tqdm
-
-from transformer.analysis.doctor.answers import weigh_answers
-from transformer.analysis.doctor.examine import CHECKS, NextCheck, examine
-from transformer.analysis.doctor.findings import Diagnosis
-from transformer.checkpoints.folder import MODELS, shipped_models
-from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
-from transformer.checkpoints.importing.families.own_layout.template import template
-from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.opening import at_home, open_checkpoint, survey_checkpoint
-from transformer.checkpoints.reading.process import read_checkpoint
+from transformer.checkpoints.places import MODELS, at_home, shipped_models
+from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
-from transformer.cli.inspect_json import to_plain
-from transformer.cli.inspect_text import to_text
-from transformer.files import write_text
+from transformer.cli.options import Inspect, answered
+
+if TYPE_CHECKING:
+    from transformer.analysis.doctor.examine import NextCheck
+    from transformer.analysis.doctor.findings import Diagnosis
+    from transformer.checkpoints.importing.report import Imported
 
 SMALL = 1_000_000_000
 """Bytes of weights up to which they are looked at unasked: some seconds."""
-
-
-@dataclass(frozen=True)
-class Inspect:
-    """Say what a checkpoint is: where each setting came from, its architecture, its parameters, its faults.
-
-    Its names, shapes and configuration are always looked at. Its numbers are read, and the model is run on a
-    few sentences, if it has at most 1 GB of weights, or if --check or --text ask for it.
-
-    Attributes:
-        path: a file of weights, a folder, or the name of a folder in assets/models.
-        text: what the model is run on, one sentence per line.
-        answers: to what the files don't tell, such as n_heads=8 norm_position=pre.
-        map: a mapping file that says which of our weights each tensor is, for a layout that is not known.
-        write_map: write such a file to fill in, and nothing else.
-        check: look at the numbers, however many there are.
-        quick: don't look at the numbers.
-        json: print JSON.
-    """
-
-    path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
-    text: str = ""
-    answers: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    map: str = ""
-    write_map: str = ""
-    check: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
 
 
 def run_inspection(command: Inspect) -> int:
@@ -69,23 +32,42 @@ def run_inspection(command: Inspect) -> int:
     asked = command.check or bool(command.text.strip())
     if command.quick and asked:
         raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
-    answers = _answers(list(chain.from_iterable(command.answers)))
+    answers = answered(command.answers)
     path = MODELS / command.path if command.path in shipped_models() else command.path
     if command.write_map:
         return _write_map(path, Path(command.write_map))
-    mapping = text_of(command.map) if command.map else None
-    imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
+    gc.disable()  # what is being imported stays: searched for garbage meanwhile, torch takes a sixth longer
+    mapping = None
+    try:
+        if command.map:
+            from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+
+            mapping = text_of(command.map)
+        imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
+    finally:
+        gc.enable()
+    # The doctor and its numbers are imported where they are asked for.
     if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
+        from transformer.checkpoints.opening import open_checkpoint
+
         imported = open_checkpoint(path, answers=answers, mapping=mapping)
         diagnosis = _examined(imported, command.text)
     if command.json:
+        from transformer.cli.inspect_json import to_plain
+
         print(json.dumps(to_plain(imported, diagnosis), indent=2, allow_nan=False))
     else:
+        from transformer.cli.inspect_text import to_text
+
         print(to_text(imported, diagnosis))
     return 0
 
 
 def _write_map(path: str | Path, file: Path) -> int:
+    from transformer.checkpoints.importing.families.own_layout.template import template
+    from transformer.checkpoints.reading.process import read_checkpoint
+    from transformer.files import write_text
+
     text = template(read_checkpoint(at_home(path)))
     if file.exists():
         raise CommandError(f"{file} is there already: name a new file for the mapping.")
@@ -94,21 +76,12 @@ def _write_map(path: str | Path, file: Path) -> int:
     return 0
 
 
-def _answers(given: Sequence[str]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
-    for answer in given:
-        name, equals, value = answer.partition("=")
-        if not (name and equals and value):
-            raise CommandError(f"--answers {answer} is no answer: write a name, = and a value, as n_heads=8.")
-        if name in answers:
-            raise CommandError(
-                f"--answers has {name}={answers[name]} and {answer}: answer each question once."
-            )
-        answers[name] = value
-    return answers
-
-
 def _examined(imported: Imported, text: str) -> Diagnosis:
+    from tqdm import tqdm
+
+    from transformer.analysis.doctor.answers import weigh_answers
+    from transformer.analysis.doctor.examine import CHECKS, examine
+
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
 
         def tell_answer(done: int, total: int, question: str) -> None:

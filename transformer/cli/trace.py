@@ -4,47 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from transformer.checkpoints.folder import LoadedModel, default_model
+from transformer.checkpoints.folder import LoadedModel
 from transformer.cli.command import CommandError
 from transformer.cli.given import opened, typed
+from transformer.cli.options import WriteTrace
 from transformer.device import choose_device
 from transformer.files import check_place, replace_all, write_tensors
 from transformer.run import Run, run_sentence
 
 WritePage: TypeAlias = Callable[[LoadedModel, Run, str, Path], None]
 """Writes a run of a source, as typed, as a page."""
-
-
-@dataclass(frozen=True)
-class WriteTrace:
-    """Write every tensor of a run by its path, with the tokens; and, if asked for, a page that shows the run.
-
-    A path is that of the module: encoder.layers.0.self_attn.weights. The first axis of a tensor is the batch,
-    of one sentence.
-
-    Attributes:
-        source: the sentence, or the prompt of a model without an encoder.
-        out: the file: .safetensors, whose metadata has tokens, texts and paths as JSON, or .npz, where they
-            are arrays.
-        target: what the decoder is given to read; when left out the model writes it itself.
-        model: the name of a folder in assets/models, or the path of anyone's checkpoint.
-        html: a file for the page, which needs no server and no network.
-        device: cpu, cuda or mps; the fastest there is when left out.
-    """
-
-    source: str
-    out: Path
-    target: str = ""
-    model: str = field(default_factory=default_model)
-    html: Path | None = None
-    device: str | None = None
 
 
 def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
@@ -60,7 +35,7 @@ def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
         SentenceError: for a sentence that can't be run.
     """
     _check(command)
-    loaded = opened(command.model, choose_device(command.device))
+    loaded = opened(command.model, command.answers, choose_device(command.device))
     source = typed(command.source)
     run = run_sentence(loaded, source, typed(command.target))
     try:

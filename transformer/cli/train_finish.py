@@ -8,7 +8,7 @@ from statistics import fmean
 
 from tqdm import tqdm
 
-from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.data.tasks import TASKS
 from transformer.training.card import RunRecord, task_card, translator_card
 from transformer.training.evaluation.tasks import head_alignments, translations
@@ -52,7 +52,7 @@ def finish_run(
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
         if candidates[0].name != LAST:  # the last snapshot is another model than the finished one
-            save_snapshot(folder.out, run.progress.step, open_model(str(folder.last)).model)
+            save_snapshot(folder.out, run.progress.step, open_saved(str(folder.last)).model)
         save_history(folder.out, updates)
     return f"Saved {candidates[0].name} in {folder.out}."
 

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.files import write_tensors
 from transformer.model.transformer import Transformer
 from transformer.training.evaluation.validation import ValidationScores
@@ -77,7 +77,7 @@ def finish(
         found[f"the average of the last {len(kept)} saved weights"] = average(kept)
     found[LAST] = weights_of(loaded.model)
     if validate is not None and folder.best.exists():
-        found[BEST] = weights_of(open_model(str(folder.best)).model)
+        found[BEST] = weights_of(open_saved(str(folder.best)).model)
     candidates = []
     for name, weights in found.items():
         rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}

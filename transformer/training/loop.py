@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, open_model, save_model
+from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.data.batches import Batch
 from transformer.training.choices import changed
 from transformer.training.data import TrainingData
@@ -142,7 +142,7 @@ class TrainingRun:
         is_kept = self._ranks.is_first and progress.best_step > 0 and self._folder.best.exists()
         if self._validate is not None and self._ranks.total(is_kept):
             device = self._loaded.model.generator.weight.device
-            best = open_model(str(self._folder.best), device) if is_kept else self._loaded
+            best = open_saved(str(self._folder.best), device) if is_kept else self._loaded
             progress.best = self._scores(best)
 
     def logged_updates(self) -> list[LoggedUpdate]:

@@ -16,13 +16,8 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints.folder import (
-    LoadedModel,
-    load_weights,
-    model_folder,
-    open_model,
-    save_only_weights,
-)
+from transformer.checkpoints.folder import LoadedModel, load_weights, open_saved, save_only_weights
+from transformer.checkpoints.places import place_of
 from transformer.errors import CheckpointError
 from transformer.files import write_text
 from transformer.model.transformer import Transformer
@@ -76,7 +71,7 @@ class Snapshots:
             raise ValueError(f"there is no snapshot of step {step}")
         weights = self.folder / FOLDER / str(step)
         is_model = step == self.steps[-1] and not weights.exists()
-        return open_model(str(self.folder), device, weights=None if is_model else weights)
+        return open_saved(str(self.folder), device, weights=None if is_model else weights)
 
 
 def snapshot_steps(n_steps: int, count: int) -> tuple[int, ...]:
@@ -151,7 +146,7 @@ def open_snapshots(name_or_path: str) -> Snapshots:
     Raises:
         CheckpointError: when it has none, or what there is can't be read.
     """
-    folder = model_folder(name_or_path)
+    folder = place_of(name_or_path)
     history = _read_history(folder / FOLDER / HISTORY)
     last = history.steps[-1]
     before = (step for step in kept_snapshots(folder) if step < last)

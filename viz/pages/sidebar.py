@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel, shipped_models
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.places import shipped_models
 from transformer.device import available_devices
 from transformer.errors import CheckpointError
 from viz.components.theme_switch import theme_choice

@@ -14,9 +14,9 @@ from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.stages.attention import attention
 from viz.stages.norms import norm_stage
-from viz.stages.source import Lines, assigning, calling, returning, tapping
-from viz.stages.stage import CELL, COLUMN, ROW, Array, Matrix, Operand, Stage
-from viz.stages.way import Way, biased, numbered, per_token
+from viz.stages.source import Lines, assigning, returning, returning_sum, tapping, whole
+from viz.stages.stage import ALL, CELL, COLUMN, ROW, Array, Matrix, Operand, Stage
+from viz.stages.way import Way, biased, factor, numbered, per_token
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 ACTIVATION_NOTES = {
@@ -27,6 +27,12 @@ ACTIVATION_NOTES = {
 }
 AFTER = {"self_attn": "resid_mid", "cross_attn": "resid_mid_cross", "feed_forward": "resid_post"}
 """The name of the stream after each sublayer."""
+
+
+PARALLEL = (
+    "In this model the two sublayers stand side by side: the feed-forward reads what the layer began with, "
+    "not what the attention has added to it, and both are added to the stream."
+)
 
 
 def stream(way: Way, stack: Stack, layer: int, name: str = "resid_pre") -> Matrix:
@@ -45,18 +51,19 @@ def memory_of(way: Way) -> Matrix:
 def layer(way: Way) -> Iterator[Stage]:
     """All stages of the chosen layer."""
     x = stream(way, way.stack, way.layer)
+    start = x
     names: list[AttentionName] = ["self_attn"]
     if way.stack == "decoder" and way.config.kind == "encoder-decoder":
         names.append("cross_attn")
     for name in names:
         yield from _attending(way, name, x)
         x = stream(way, way.stack, way.layer, AFTER[name])
-    yield from _feeding(way, x)
+    yield from _feeding(way, start if way.config.parallel_residual else x, x)
 
 
 def _attending(way: Way, name: AttentionName, x: Matrix) -> Iterator[Stage]:
     read = x
-    if way.config.norm_position == "pre":
+    if way.config.has_norms_before:
         stage = _norm(way, name)
         read = stage.result
         yield stage
@@ -66,10 +73,12 @@ def _attending(way: Way, name: AttentionName, x: Matrix) -> Iterator[Stage]:
     yield from _added(way, name, x, stages[-1].result)
 
 
-def _feeding(way: Way, x: Matrix) -> Iterator[Stage]:
-    read = x
-    if way.config.norm_position == "pre":
+def _feeding(way: Way, read: Matrix, x: Matrix) -> Iterator[Stage]:
+    """The feed-forward of what it reads, and its sum with the stream x."""
+    if way.config.has_norms_before:
         stage = _norm(way, "feed_forward")
+        if way.config.parallel_residual:
+            stage = replace(stage, notice=f"{stage.notice} {PARALLEL}")
         read = stage.result
         yield stage
     stages = list(_feed_forward(way, read))
@@ -82,7 +91,7 @@ def _short(name: str) -> str:
 
 
 def _norm(way: Way, name: str) -> Stage:
-    is_pre = way.config.norm_position == "pre"
+    is_pre = way.config.has_norms_before
     what = {"self_attn": "self-attention", "cross_attn": "cross-attention", "feed_forward": "feed-forward"}[
         name
     ]
@@ -103,9 +112,51 @@ def _norm(way: Way, name: str) -> Stage:
     )
 
 
+def _post_norm(way: Way, name: str) -> Stage:
+    """The second norm of a sublayer, of what it adds."""
+    path = f"{way.stack}.layers.{way.layer}.{name}_post_norm"
+    return norm_stage(
+        way,
+        path,
+        way.stack,
+        block=f"{way.stack}.layers.0.{name}_post_norm",
+        name=f"{_short(name)}-post-norm",
+        title="The norm of what is added",
+        tokens=way.axis(way.stack),
+        note=" This model norms what a sublayer reads and once more what it adds to the stream.",
+    )
+
+
+def _weakened(way: Way, name: str, out: Matrix) -> Stage:
+    """A sublayer's output times residual_scale."""
+    scale = way.config.residual_scale
+    result = replace(out, name=f"{scale:g} · {out.name}", values=out.values * np.float32(scale), path="")
+    return Stage(
+        name=f"{_short(name)}-residual-scale",
+        title="Times a factor of the model",
+        stack=way.stack,
+        block=f"{way.stack}.layers.0.{name}",
+        formula=rf"{scale:g} \cdot \text{{Sublayer}}",
+        operands=[Operand(out), Operand(factor("residual_scale", scale), ALL, "×")],
+        result=result,
+        code=[whole(EncoderLayer.scaled)],
+        notice=f"Every number is multiplied by {scale:g} before it is added: a number of the configuration, "
+        "the same for all sublayers, which keeps the stream from growing fast where there are many layers.",
+    )
+
+
 def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
     """The residual sum and, in a post-norm layer, the norm of it."""
-    is_pre = way.config.norm_position == "pre"
+    is_pre = way.config.has_norms_before
+    added = "\\text{Sublayer}(" + ("\\text{norm}(X)" if is_pre else "X") + ")"
+    if way.config.norm_position == "both":
+        stage = _post_norm(way, name)
+        yield stage
+        out, added = stage.result, f"\\text{{norm}}({added})"
+    if way.config.residual_scale != 1:
+        stage = _weakened(way, name, out)
+        yield stage
+        out, added = stage.result, f"{way.config.residual_scale:g} \\cdot {added}"
     prefix = f"{way.stack}.layers.{way.layer}"
     path = f"{prefix}.{AFTER[name]}" if is_pre else f"{prefix}.{name}_norm.input"
     total = way.record(path, 0)
@@ -120,7 +171,7 @@ def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
         title="Added to the residual stream",
         stack=way.stack,
         block=f"{way.stack}.layers.0.{name}",
-        formula=r"X \leftarrow X + \text{Sublayer}(" + (r"\text{norm}(X)" if is_pre else "X") + ")",
+        formula=rf"X \leftarrow X + {added}",
         path=path,
         shape=("B", "T", "D"),
         sizes=way.sizes(path),
@@ -145,9 +196,9 @@ def _layer_class(stack: Stack) -> type[EncoderLayer] | type[DecoderLayer]:
 
 
 def _residual_line(way: Way) -> Lines:
-    """Of the two lines of `residual` the one for this place of the norm."""
+    """Of the two sums of `residual` the one for this place of the norm."""
     residual = EncoderLayer.residual
-    return calling(residual, "sublayer") if way.config.norm_position == "pre" else returning(residual, "norm")
+    return returning_sum(residual) if way.config.has_norms_before else returning(residual, "norm")
 
 
 def _feed_forward(way: Way, read: Matrix) -> Iterator[Stage]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from transformer.model.attention import MultiHeadAttention, scaled_dot_product_attention
-from transformer.model.positions import rotate, rotation
+from transformer.model.positions import rotary_wavelengths, rotate, rotation
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.stages.head import SHAPES, Head
@@ -109,9 +109,10 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
     before, after = f"{head.path}.{letter}_unrotated", f"{head.path}.{letter}"
     tokens = head.queries if letter == "q" else head.keys
     x, turned = way.record(before, 0, number_), way.record(after, 0, number_)
-    waves = way.loaded.model.get_submodule(way.stack).wavelengths
-    angles = rotation(0, len(x), waves, like=way.run.trace[before])  # type: ignore[arg-type]
-    pairs = numbered("pair", config.d_head // 2)
+    base = config.rotary_base(way.stack, way.layer)
+    angles = rotation(0, len(x), rotary_wavelengths(config, base), like=way.run.trace[before])
+    n_turned = config.rotary_dims or config.d_head
+    pairs = numbered("pair", n_turned // 2)
     cos, sin = (
         Matrix(name, values.numpy(), tokens, pairs, path=f"{way.stack}.{name}")
         for name, values in (("cos", angles.cos), ("sin", angles.sin))
@@ -119,6 +120,7 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
     function = MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
     upper, last = letter.upper(), len(x) - 1
     moved = float(np.linalg.norm(turned[last] - x[last]))
+    based = f" The base of this layer's wavelengths is {base:g}." if config.position_bases else ""
     return head.stage(
         f"{letter}-rotary",
         f"Rotary positions turn the {'queries' if letter == 'q' else 'keys'}",
@@ -141,8 +143,17 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
         ],
         notice="Each pair of neighbouring numbers is turned like a clock's hand, the first pairs fast and "
         f"the last ones slowly. Row 0 stays as it is; row {last} moves by {number(moved, 2)}. No row changes "
-        "its length. A score then depends on how far apart query and key stand, not on where.",
+        f"its length. {_in_score(n_turned, config.d_head)}{based}",
     )
+
+
+def _in_score(n_turned: int, d_head: int) -> str:
+    if n_turned < d_head:
+        return (
+            f"Only the first {n_turned} of a head's {d_head} numbers are turned: their part of a score "
+            "depends on how far apart query and key stand, and the others' on their words alone."
+        )
+    return "A score then depends on how far apart query and key stand, not on where."
 
 
 def groups(head: Head) -> Stage:

@@ -16,8 +16,8 @@ from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.stages.norms import norm_stage
 from viz.stages.source import assigning, calling, tapping, whole
-from viz.stages.stage import CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage
-from viz.stages.way import Way, column, numbered, per_token, single, words_of
+from viz.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage
+from viz.stages.way import Way, biased, column, factor, numbered, per_token, single, words_of
 
 POSITIONS = {
     "relative": "No position is added here: each self-attention adds a bias by distance to its scores.",
@@ -34,7 +34,11 @@ def reading(way: Way, stack: Stack) -> Iterator[Stage]:
     stages = [] if is_target else [_text(way, stack, path)]
     stages.append(_tokens(way, stack, path, is_target=is_target))
     stages += [_ids(way, stack, path), *_embedded(way, stack, path)]
-    if note := POSITIONS.get(way.config.positions):
+    note = POSITIONS.get(way.config.positions, "")
+    if way.config.position_bases and not all(way.config.position_bases):
+        still = [str(i) for i, base in enumerate(way.config.position_bases) if not base]
+        note += f" Of the decoder's layers {', '.join(still)} turn nothing."
+    if note:
         stages[-1] = replace(stages[-1], notice=f"{stages[-1].notice} {note}")
     stages += _places(way, stack, path)
     for stage in stages:
@@ -138,7 +142,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
     rows = way.weight(f"{path}.weight", ids)
     scaled = way.record(f"{path}.tokens", 0)
     recorded, shape = f"{path}.tokens", ("B", "T", "D")
-    size = config.d_model
+    size = config.embedding_width
     vocabulary = way.n_rows(f"{path}.weight")
     looked_up = per_token("E[ids]", rows, tokens, f"{path}.weight")
     at = int(np.argmax(np.linalg.norm(rows, axis=1)))
@@ -167,29 +171,28 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
         f"{number(float(np.linalg.norm(rows[at])), 2)}.{shared}",
     )
     if is_scaled:
-        factor = float(way.loaded.model.get_submodule(path).scale)  # type: ignore[arg-type]
-        root = np.array([[factor]], np.float32)
+        scale = config.embedding_factor
+        is_root = config.embedding_scale is True
+        said = rf"\sqrt{{d_\text{{model}}}}, \quad \sqrt{{{config.d_model}}} = {scale:.4g}"
         is_added = config.positions in ("sinusoidal", "learned")
         less = " Without it the positions, which are added next, would drown them." if is_added else ""
         yield Stage(
             name="scaled",
-            title="Times the square root of d_model",
+            title="Times the square root of d_model" if is_root else "Times a factor of the model",
             stack=stack,
             block=path,
-            formula=r"x_i = E_{\text{id}_i} \sqrt{d_\text{model}}, \quad " rf"\sqrt{{{size}}} = {factor:.4g}",
+            formula=r"x_i = E_{\text{id}_i} " + (said if is_root else rf"\cdot {scale:g}"),
             path=recorded,
             shape=shape,
             sizes=way.sizes(recorded),
             part=(0,),
             operands=[
                 Operand(looked_up),
-                Operand(
-                    Matrix("√d_model", root, single(), single(), path=f"{path}.scale"), (False, False), "×"
-                ),
+                Operand(factor("√d_model" if is_root else "scale", scale, f"{path}.scale"), ALL, "×"),
             ],
             result=per_token("X", scaled, tokens, recorded),
             code=[assigning(Embedding.__init__, "self.scale"), tapping(Embedding.forward, "tokens")],
-            notice=f"Every number becomes {factor:.4g} times as large: a typical one is "
+            notice=f"Every number becomes {scale:.4g} times as large: a typical one is "
             f"{number(float(np.sqrt(np.mean(scaled**2))), 2)} now and was "
             f"{number(float(np.sqrt(np.mean(rows**2))), 3)}.{less}",
         )
@@ -197,7 +200,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
 
 def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
     """Segments, positions, their sum, and the norm after it."""
-    tokens, trace = way.axis(stack), way.run.trace
+    tokens, trace, config = way.axis(stack), way.run.trace, way.config
     parts = [per_token("X", way.record(f"{path}.tokens", 0), tokens, f"{path}.tokens")]
     operands = [Operand(parts[0])]
     if f"{path}.segments" in trace:
@@ -212,8 +215,9 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
         operands.append(Operand(replace(added, rows=tokens), CELL, "+"))
     norm = f"{path}.norm"
     has_norm = f"{norm}.result" in trace
+    last = "unprojected" if config.d_embedding else "out"
     if len(operands) > 1:
-        recorded = f"{norm}.input" if has_norm else f"{path}.out"
+        recorded = f"{norm}.input" if has_norm else f"{path}.{last}"
         total = way.record(recorded, 0)
         share = [float(np.linalg.norm(op.matrix.values)) / np.sqrt(len(op.matrix.values)) for op in operands]
         yield Stage(
@@ -230,7 +234,7 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             result=per_token("X", total, tokens, recorded),
             code=[
                 *(tapping(Embedding.forward, op.matrix.path.rpartition(".")[2]) for op in operands[1:]),
-                *([] if has_norm else [tapping(Embedding.forward, "out")]),
+                *([] if has_norm else [tapping(Embedding.forward, last)]),
             ],
             notice="One vector now says both what the token is and where it stands. They are added, not put "
             f"side by side: on average the embeddings are {number(share[0], 2)} long and what is added last "
@@ -246,6 +250,38 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             title="The norm after the embedding",
             tokens=tokens,
         )
+    if config.d_embedding:
+        yield _projected(way, stack, path)
+
+
+def _projected(way: Way, stack: Stack, path: str) -> Stage:
+    """Narrow embeddings widened to the stream."""
+    config, tokens = way.config, way.axis(stack)
+    narrow = per_token("X", way.record(f"{path}.unprojected", 0), tokens, f"{path}.unprojected")
+    out, weight = way.record(f"{path}.out", 0), f"{path}.projection.weight"
+    wide = numbered("dimension", config.d_model)
+    matrix = Matrix("W", way.weight(weight).T, numbered("dimension", config.d_embedding), wide, path=weight)
+    return Stage(
+        name="projection",
+        title="Widened to the stream",
+        stack=stack,
+        block=path,
+        formula=r"X \leftarrow X W + b",
+        path=f"{path}.out",
+        shape=("B", "T", "D"),
+        sizes=way.sizes(f"{path}.out"),
+        part=(0,),
+        operands=[
+            Operand(narrow, ROW),
+            Operand(matrix, COLUMN, "×"),
+            *biased(way, f"{path}.projection.bias", slice(None), COLUMN, wide),
+        ],
+        result=per_token("X", out, tokens, f"{path}.out"),
+        code=[tapping(Embedding.forward, "unprojected"), tapping(Embedding.forward, "out")],
+        notice=f"Embeddings of this model have {config.d_embedding:,} numbers, the stream "
+        f"{config.d_model:,}: one matrix, the same for all tokens, widens them. So the large vocabulary "
+        "needs few weights.",
+    )
 
 
 def _segments(way: Way, stack: Stack, path: str, row: Matrix) -> Stage:
@@ -271,13 +307,23 @@ def _segments(way: Way, stack: Stack, path: str, row: Matrix) -> Stage:
 def _positions(way: Way, stack: Stack, path: str, added: Matrix) -> Stage:
     config, recorded = way.config, f"{path}.positions"
     if config.positions == "sinusoidal":
+        power = {
+            "interleaved": "2i / d",
+            "halves": "2i / d",
+            "halves_to_base": "i / (d / 2 - 1)",
+        }[config.sinusoid_layout]
+        places = ("2i", "2i + 1") if config.sinusoid_layout == "interleaved" else ("i", "d / 2 + i")
+        pos = f"(pos + {config.position_offset})" if config.position_offset else "pos"
         formula = (
-            r"PE(pos, 2i) = \sin\left(pos / base^{2i / d}\right), \quad "
-            r"PE(pos, 2i + 1) = \cos\left(pos / base^{2i / d}\right)"
+            rf"PE(pos, {places[0]}) = \sin\left({pos} / base^{{{power}}}\right), \quad "
+            rf"PE(pos, {places[1]}) = \cos\left({pos} / base^{{{power}}}\right)"
         )
         module = whole(SinusoidalPositions.forward)
-        order = " Here all sines stand before all cosines." if config.sinusoid_layout == "halves" else ""
-        about = f"Nothing in it is learned, and it does not look at the words.{order}"
+        halves = config.sinusoid_layout != "interleaved"
+        order = " Here all sines stand before all cosines." if halves else ""
+        shift = config.position_offset
+        first = f" The first token gets the position {shift} of the formula." if shift else ""
+        about = f"Nothing in it is learned, and it does not look at the words.{order}{first}"
     else:
         formula, module = r"P_{pos} = W^{P}_{pos}", whole(LearnedPositions.forward)
         about = f"Each of the {config.max_len:,} positions has a learned vector."

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.model.attention import masked_softmax, scaled_dot_product_attention
+from transformer.model.attention import masked_softmax, scaled_dot_product_attention, soft_capped
 from transformer.model.positions import RelativeBias
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.stages.head import SHAPES, Head
 from viz.stages.source import Lines, assigning, calling, tapping, whole
 from viz.stages.stage import ALL, CELL, COLUMN, ROW, Array, Matrix, Operand, Stage
-from viz.stages.way import numbered, per_token, single
+from viz.stages.way import factor, numbered, per_token
 
 
 def scoring(head: Head) -> Iterator[Stage]:
@@ -24,14 +24,15 @@ def scoring(head: Head) -> Iterator[Stage]:
     way, config = head.way, head.way.config
     q = way.record(f"{head.path}.q", 0, head.number)
     k = way.record(f"{head.path}.k", 0, head.shared)
-    scores = way.record(f"{head.path}.scores", 0, head.number)
+    recorded = "scores_uncapped" if config.attention_soft_cap else "scores"
+    scores = way.record(f"{head.path}.{recorded}", 0, head.number)
     queries = per_token("Q", q, head.queries, f"{head.path}.q")
-    if config.attention_scale:
+    if config.attention_scale is True:
         root = math.sqrt(config.d_head)
         divided = replace(
             queries, name="Q / √d_head", values=q / np.float32(root), path=f"{head.path}.queries"
         )
-        size = Matrix("√d_head", np.array([[root]], np.float32), single(), single(), path="√d_head")
+        size = factor("√d_head", root)
         yield head.stage(
             "scale",
             "Divided by the square root of d_head",
@@ -45,6 +46,10 @@ def scoring(head: Head) -> Iterator[Stage]:
             "with the width of the head, and softmax would put nearly all weight on one key.",
         )
         queries = divided
+    elif config.attention_scale:
+        stage = _multiplied(head, queries)
+        yield stage
+        queries = stage.result
     bias = way.record(f"{head.path}.position_bias", 0, head.number) if head.records("position_bias") else None
     products = scores if bias is None else queries.values @ k.T
     at = _largest(scores)
@@ -54,9 +59,11 @@ def scoring(head: Head) -> Iterator[Stage]:
         products,
         head.queries,
         head.keys,
-        path=f"{head.path}.scores" if bias is None else f"{head.path}.products",
+        path=f"{head.path}.{recorded}" if bias is None else f"{head.path}.products",
     )
-    scaled = r"\frac{Q}{\sqrt{d_\text{head}}} K^\top" if config.attention_scale else r"Q K^\top"
+    scaled = r"\frac{Q}{\sqrt{d_\text{head}}} K^\top" if config.attention_scale is True else r"Q K^\top"
+    if config.attention_scale not in (True, False):
+        scaled = rf"{config.attention_scale:g} \, Q K^\top"
     unscaled = "" if config.attention_scale else " This model was trained without dividing by √d_head."
     most = (
         f" The highest score is {number(float(scores[at]), 2)}, of query "
@@ -65,7 +72,7 @@ def scoring(head: Head) -> Iterator[Stage]:
     yield head.stage(
         "scores",
         "Scores",
-        "scores" if bias is None else "",
+        recorded if bias is None else "",
         formula=r"S = " + scaled,
         shape=("B", "H", "Q", "K") if bias is None else (),
         part=(0, head.number) if bias is None else (),
@@ -73,29 +80,79 @@ def scoring(head: Head) -> Iterator[Stage]:
         result=product,
         code=[
             assigning(scaled_dot_product_attention, "scores"),
-            tapping(scaled_dot_product_attention, "scores"),
+            tapping(scaled_dot_product_attention, recorded),
         ],
         notice="A score is the product of one query with one key, number by number, summed over the "
         f"{config.d_head} dimensions: how well the key answers. Rows are queries, columns are keys.{unscaled}"
         + (most if bias is None else ""),
     )
     if bias is not None:
-        yield _bias(head, product, bias, scores, most)
+        stage = _bias(head, product, bias, scores, most, recorded)
+        yield stage
+        product = stage.result
+    if config.attention_soft_cap:
+        yield _capped(head, product)
 
 
-def _bias(head: Head, product: Matrix, bias: Array, scores: Array, most: str) -> Stage:
+def _multiplied(head: Head, queries: Matrix) -> Stage:
+    """Queries times the model's own factor."""
+    scale = head.way.config.attention_factor
+    return head.stage(
+        "scale",
+        "Times a factor of the model",
+        "",
+        formula=rf"{scale:g} \cdot Q",
+        operands=[Operand(queries), Operand(factor("attention_scale", scale), ALL, "×")],
+        result=replace(
+            queries,
+            name=f"{scale:g} · Q",
+            values=queries.values * np.float32(scale),
+            path=f"{head.path}.queries",
+        ),
+        code=[assigning(scaled_dot_product_attention, "queries")],
+        notice=f"The paper divides the scores by √d_head, {math.sqrt(head.way.config.d_head):.4g} here. This "
+        f"model multiplies them by {scale:g}, a number of its configuration; done to the queries first it "
+        "gives the same scores.",
+    )
+
+
+def _capped(head: Head, before: Matrix) -> Stage:
+    """Scores bent by tanh, so that none passes the cap."""
+    cap = head.way.config.attention_soft_cap
+    scores = head.way.record(f"{head.path}.scores", 0, head.number)
+    moved = float(np.abs(scores - before.values).max())
+    return head.stage(
+        "cap",
+        "A soft cap on the scores",
+        "scores",
+        formula=rf"S \leftarrow {cap:g} \tanh(S / {cap:g})",
+        shape=("B", "H", "Q", "K"),
+        part=(0, head.number),
+        operands=[Operand(before, CELL, f"{cap:g} tanh of"), Operand(factor("soft cap", cap), ALL, "÷")],
+        result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.scores"),
+        code=[
+            calling(scaled_dot_product_attention, "soft_capped"),
+            tapping(scaled_dot_product_attention, "scores"),
+            whole(soft_capped),
+        ],
+        notice=f"Small scores stay nearly as they are, and none passes {cap:g}: so no key can take all "
+        f"of the weight by an extreme score. Here the cap moves a score by {number(moved, 2)} at most.",
+    )
+
+
+def _bias(head: Head, product: Matrix, bias: Array, scores: Array, most: str, recorded: str) -> Stage:
     added = Matrix("bias", bias, head.queries, head.keys, path=f"{head.path}.position_bias")
     return head.stage(
         "bias",
         "A bias by distance",
-        "scores",
+        recorded,
         formula=r"S_{ij} \mathrel{+}= b_{h,\,\text{bucket}(j - i)}",
         shape=("B", "H", "Q", "K"),
         part=(0, head.number),
         operands=[Operand(product), Operand(added, CELL, "+")],
-        result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.scores"),
+        result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.{recorded}"),
         code=[
-            *(tapping(scaled_dot_product_attention, name) for name in ("position_bias", "scores")),
+            *(tapping(scaled_dot_product_attention, name) for name in ("position_bias", recorded)),
             whole(RelativeBias.forward),
         ],
         notice="Positions come in here. Along each diagonal the distance is the same, and so is the bias: a "

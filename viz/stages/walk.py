@@ -61,6 +61,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
     n = stop - start
     said = f"layer {start}" if n == 1 else f"layers {start} to {stop - 1}"
     what, which = ("This layer", "it") if n == 1 else (f"Each of these {n} layers", "one")
+    weights = "the same weights again" if way.config.shared_layers else "weights of its own"
     sizes = [float(np.linalg.norm(matrix.values, axis=1).mean()) for matrix in (before, after)]
     when = "before" if stack == way.stack and stop <= way.layer else "after"
     name = f"layers-{when}" if stack == way.stack else f"{stack}-layers"
@@ -77,7 +78,7 @@ def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
         operands=[Operand(before, ALL)],
         result=after,
         code=[assigning((Encoder if stack == "encoder" else Decoder).forward, "x")],
-        notice=f"{what} goes through the same stages with weights of its own: choose {which} above to walk "
+        notice=f"{what} goes through the same stages with {weights}: choose {which} above to walk "
         f"through it. On average the rows were {number(sizes[0], 2)} long before, and are "
         f"{number(sizes[1], 2)} after.",
         is_summary=True,

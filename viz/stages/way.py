@@ -120,6 +120,11 @@ def column(name: str, values: NDArray[Any], rows: Axis, path: str = "", kind: Ki
     return Matrix(name, values.reshape(-1, 1).astype(np.float32), rows, single(), kind, path)
 
 
+def factor(name: str, value: float, path: str = "") -> Matrix:
+    """One number that all others are multiplied by, or divided."""
+    return Matrix(name, np.array([[value]], np.float32), single(), single(), path=path or name)
+
+
 def biased(way: Way, path: str, part: slice, link: tuple[bool, bool], columns: Axis) -> list[Operand]:
     """The bias that is added, as a row; nothing where the model has none."""
     if not way.has_weight(path):

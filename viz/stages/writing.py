@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transformer.decoding.greedy import DecodingStep, next_token_probabilities
+from transformer.model.attention import soft_capped
 from transformer.model.trace import Stack
 from transformer.model.transformer import GeneratorTransform, Transformer
 from viz.figures.labels import visible
@@ -16,9 +18,9 @@ from viz.markdown import quoted
 from viz.stages.choosing import choice, round_again
 from viz.stages.layer import ACTIVATIONS, memory_of, stream
 from viz.stages.norms import norm_stage
-from viz.stages.source import calling, tapping
+from viz.stages.source import assigning, calling, tapping, whole
 from viz.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage
-from viz.stages.way import Way, biased, numbered, per_token, single
+from viz.stages.way import Way, biased, factor, numbered, per_token, single
 
 BEST = 12
 """Entries of the vocabulary that are shown: the most probable ones."""
@@ -63,7 +65,10 @@ def writing(way: Way) -> Iterator[Stage]:
         yield stage
         x = stage.result
     ids = best_ids(way)
-    yield _logits(way, x, ids)
+    stage = _logits(way, x, ids)
+    yield stage
+    if way.config.logits_soft_cap:
+        yield _capped(way, stage.result, ids)
     stage = _probabilities(way, ids)
     yield stage
     probabilities = stage.result
@@ -94,10 +99,11 @@ def step_at(way: Way) -> DecodingStep | None:
 
 def _transform(way: Way, x: Matrix) -> Iterator[Stage]:
     path, config, tokens = "generator_transform", way.config, way.axis(way.writer)
-    dimensions = numbered("dimension", config.d_model)
+    dimensions = numbered("dimension", config.generator_width)
     weight = f"{path}.dense.weight"
     function = ACTIVATIONS[config.activation]
-    matrix = Matrix("W", way.weight(weight).T, dimensions, dimensions, path=weight)
+    read = numbered("dimension", config.d_model)
+    matrix = Matrix("W", way.weight(weight).T, read, dimensions, path=weight)
     hidden = way.record(f"{path}.hidden", 0)
     said = " + b" if way.has_weight(f"{path}.dense.bias") else ""
     yield Stage(
@@ -131,7 +137,26 @@ def _transform(way: Way, x: Matrix) -> Iterator[Stage]:
     )
 
 
+def _multiplied(way: Way, x: Matrix) -> Stage:
+    """Hidden states times the model's own factor."""
+    scale = way.config.logits_factor
+    return Stage(
+        name="logits-scale",
+        title="Times a factor of the model",
+        stack=None,
+        block="generator",
+        formula=rf"{scale:g} \cdot X",
+        operands=[Operand(x), Operand(factor("logits_scale", scale), ALL, "×")],
+        result=per_token(f"{scale:g} · X", x.values * np.float32(scale), x.rows, "scaled for logits"),
+        code=[assigning(Transformer.propose, "x")],
+        notice=f"Every number is multiplied by {scale:g}, a number of the configuration: it says how far "
+        "apart the logits are, and so how sure the model sounds.",
+    )
+
+
 def _shrunk(way: Way, x: Matrix) -> Stage:
+    if way.config.logits_scale is not True:
+        return _multiplied(way, x)
     root = float(np.sqrt(way.config.d_model))
     return Stage(
         name="logits-scale",
@@ -141,12 +166,39 @@ def _shrunk(way: Way, x: Matrix) -> Stage:
         formula=rf"\frac{{X}}{{\sqrt{{d_\text{{model}}}}}}, \quad \sqrt{{{way.config.d_model}}} = {root:.4g}",
         operands=[
             Operand(x),
-            Operand(Matrix("√d_model", np.array([[root]], np.float32), single(), single()), ALL, "÷"),
+            Operand(factor("√d_model", root), ALL, "÷"),
         ],
         result=per_token("X / √d_model", x.values / np.float32(root), x.rows, "scaled for logits"),
-        code=[calling(Transformer.propose, "sqrt")],
+        code=[assigning(Transformer.propose, "x")],
         notice=f"Every number becomes {root:.4g} times smaller. The generator's matrix is the embedding's, "
         "whose rows are long; without this the logits would be too far apart.",
+    )
+
+
+def _capped(way: Way, before: Matrix, ids: NDArray[np.int64]) -> Stage:
+    """Logits bent by tanh, so that none passes the cap."""
+    cap = way.config.logits_soft_cap
+    values = way.record("logits", 0)[:, ids]
+    moved = float(np.abs(values - before.values).max())
+    return Stage(
+        name="logits-cap",
+        title="A soft cap on the logits",
+        stack=None,
+        block="generator",
+        formula=rf"L \leftarrow {cap:g} \tanh(L / {cap:g})",
+        path="logits",
+        shape=("B", "T", "V"),
+        sizes=way.sizes("logits"),
+        part=(0, slice(None), ids),
+        operands=[Operand(before, CELL, f"{cap:g} tanh of"), Operand(factor("soft cap", cap), ALL, "÷")],
+        result=replace(before, values=values, path="logits"),
+        code=[
+            calling(Transformer.propose, "soft_capped"),
+            tapping(Transformer.propose, "logits"),
+            whole(soft_capped),
+        ],
+        notice=f"No logit passes {cap:g} either way, and their order stays. Of those shown the cap moves one "
+        f"by {number(moved, 2)} at most.",
     )
 
 
@@ -157,11 +209,12 @@ def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
     matrix = Matrix(
         "Wᵀ",
         way.weight("generator.weight", ids).T,
-        numbered("dimension", config.d_model),
+        numbered("dimension", config.generator_width),
         entries,
         path="generator.weight",
     )
-    values = way.record("logits", 0)[:, ids]
+    recorded = "logits_uncapped" if config.logits_soft_cap else "logits"
+    values = way.record(recorded, 0)[:, ids]
     tokens = way.axis(way.writer)
     biases = way.has_weight("generator.bias")
     operands = [Operand(x, ROW), Operand(matrix, COLUMN, "×")]
@@ -181,13 +234,13 @@ def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
         stack=None,
         block="generator",
         formula=r"L = X W^\top" + (" + b" if biases else ""),
-        path="logits",
+        path=recorded,
         shape=("B", "T", "V"),
-        sizes=way.sizes("logits"),
+        sizes=way.sizes(recorded),
         part=(0, slice(None), ids),
         operands=operands,
-        result=Matrix("L", values, tokens, entries, path="logits"),
-        code=[tapping(Transformer.propose, "logits")],
+        result=Matrix("L", values, tokens, entries, path=recorded),
+        code=[assigning(Transformer.propose, "logits"), tapping(Transformer.propose, recorded)],
         notice=f"One number for each of the {n_entries:,} entries of the vocabulary, in every row; shown "
         f"are the {len(ids)} that are highest in row {way.position}, {quoted(tokens.labels[way.position])}. "
         f"There they go from {low} up to {high}.{tied}",

@@ -31,7 +31,7 @@ from tests.support.checkpoints import (
     translator,
     whole_module,
 )
-from transformer.checkpoints.folder import MODELS
+from transformer.checkpoints.places import MODELS
 from viz.pages.checkpoint.session import shipped_subject
 from viz.pages.sidebar import CLOSED_NOTE
 from viz.session import RANDOM

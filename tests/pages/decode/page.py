@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import open_app
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.decoding.beam_tree import BeamTree
 from transformer.run import encode_sentence, search
 

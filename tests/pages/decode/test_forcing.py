@@ -10,7 +10,7 @@ from tests.pages.app import open_app, texts
 from tests.pages.decode.page import FORCING, RIGHT, SENTENCE, open_decode
 from tests.pages.figures import array, trace
 from tests.pages.views import Views
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
 

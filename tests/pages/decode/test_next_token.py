@@ -9,7 +9,7 @@ from streamlit.elements.lib import policies
 from tests.pages.app import texts
 from tests.pages.decode.page import SENTENCE, open_decode
 from tests.pages.views import Views
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import draw_target, encode_sentence, run_sentence
 from viz.components.next_tokens import Reshaping, TokenChoice
 

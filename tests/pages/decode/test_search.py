@@ -9,7 +9,9 @@ from tests.pages.app import open_app, texts
 from tests.pages.decode.page import FORCING, RIGHT, open_decode, tree_of
 from tests.pages.views import Views
 from tests.support.models import tiny_subword_model
-from transformer.checkpoints.folder import MODELS, open_model, save_model
+from transformer.checkpoints.folder import save_model
+from transformer.checkpoints.opening import open_model
+from transformer.checkpoints.places import MODELS
 from viz.components.beam_tree import GoOn, Place
 from viz.components.next_tokens import TokenChoice
 
@@ -156,7 +158,7 @@ def test_sub_words_are_labelled_and_searched_after(
     loaded = tiny_subword_model(4)
     save_model(folder / "tiny", loaded)
     (folder / "toy-en-it").symlink_to(MODELS / "toy-en-it")
-    monkeypatch.setattr("transformer.checkpoints.folder.MODELS", folder)
+    monkeypatch.setattr("transformer.checkpoints.places.MODELS", folder)
     app = open_decode(model="tiny", beam_size="3")
     pieces = {loaded.target.token(index) for index in range(len(loaded.target.vocabulary))}
     shown = {node["token"] for node in views.data("beam_tree")["nodes"]}

@@ -7,7 +7,7 @@ import numpy as np
 from tests.pages.app import texts
 from tests.pages.decode.page import RIGHT, SENTENCE, open_decode, tree_of
 from tests.pages.views import Views
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.components.beam_tree import Place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.analysis.attention_maps import MODULES, Attention, attention_record
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import Run, run_sentence
 
 TEXT = "yesterday i saw a raccoon."

@@ -14,7 +14,7 @@ from tests.pages.explore.page import TEXT, explored, weights_of
 from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, Attention, attention_record
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.random_model import random_model
 from transformer.run import encode_sentence, run_again, run_sentence
 from viz.figures.labels import visible

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from tests.pages.app import open_app, texts
-from transformer.checkpoints.folder import default_model, open_model, shipped_models
+from transformer.checkpoints.opening import open_model
+from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
 

@@ -11,7 +11,7 @@ from tests.support.kinds import KINDS
 from transformer.analysis.mistakes import MISTAKES
 from transformer.analysis.mistakes.drawing import drawn, guessable
 from transformer.analysis.mistakes.mistake import Level, Mistake
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 
 pytestmark = pytest.mark.usefixtures("kinds")
 TOY = open_model("toy-en-it").model.config

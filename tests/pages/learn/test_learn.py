@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import HOSTILE, buttons, open_app, press, texts
 from tests.pages.views import Views
 from tests.support.kinds import KINDS
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.lessons import lessons
 

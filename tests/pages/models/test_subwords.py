@@ -21,7 +21,9 @@ from transformer.analysis.attention_maps import (
     attention_words,
     by_word,
 )
-from transformer.checkpoints.folder import MODELS, open_model, save_model
+from transformer.checkpoints.folder import save_model
+from transformer.checkpoints.opening import open_model
+from transformer.checkpoints.places import MODELS
 from transformer.run import run_sentence
 from viz.figures.labels import visible
 from viz.pages.shared.tokens import source_tokens
@@ -38,7 +40,7 @@ def _shipped(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     (folder / "toy-en-it").symlink_to(MODELS / "toy-en-it")
     (folder / "broken").mkdir()
     (folder / "broken" / "config.json").write_text("{")
-    monkeypatch.setattr("transformer.checkpoints.folder.MODELS", folder)
+    monkeypatch.setattr("transformer.checkpoints.places.MODELS", folder)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -13,15 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.checkpoints.folder import (
-    MODELS,
-    default_model,
-    model_folder,
-    open_model,
-    save_model,
-    shipped_models,
-    summarize,
-)
+from transformer.checkpoints.folder import open_saved, save_model, summarize
+from transformer.checkpoints.places import MODELS, default_model, place_of, shipped_models
 from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError
 
@@ -48,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, Any]) -> None:
     saved = tiny_model(**changes)
     save_model(tmp_path / "tiny", saved)
-    opened = open_model(str(tmp_path / "tiny"))
+    opened = open_saved(str(tmp_path / "tiny"))
     assert opened.model.config == saved.model.config
     state, expected = opened.model.state_dict(), saved.model.state_dict()
     assert state.keys() == expected.keys()
@@ -65,13 +58,13 @@ def test_layers_that_are_one_layer_are_stored_once(tmp_path: Path) -> None:
     tied = ties(saved.model)
     assert tied["decoder.layers.2.cross_attn.w_q.weight"] == "decoder.layers.0.cross_attn.w_q.weight"
     assert names == saved.model.state_dict().keys() - tied.keys()
-    opened = open_model(str(tmp_path / "tiny")).model
+    opened = open_saved(str(tmp_path / "tiny")).model
     assert opened.encoder.layers[1] is opened.encoder.layers[0]
     assert summarize(str(tmp_path / "tiny")).n_parameters == sum(p.numel() for p in saved.model.parameters())
 
 
 def test_words_card_and_name_come_back(folder: Path) -> None:
-    opened, saved = open_model(str(folder)), tiny_model()
+    opened, saved = open_saved(str(folder)), tiny_model()
     assert opened.name == "tiny"
     assert opened.card == "# tiny"
     for side in ("source", "target"):
@@ -84,7 +77,7 @@ def test_words_card_and_name_come_back(folder: Path) -> None:
 def test_sub_words_come_back(tmp_path: Path) -> None:
     saved = tiny_subword_model()
     save_model(tmp_path / "tiny", saved)
-    opened = open_model(str(tmp_path / "tiny"))
+    opened = open_saved(str(tmp_path / "tiny"))
     for side in ("source", "target"):
         coder, expected = getattr(opened, side), getattr(saved, side)
         assert coder.unit == "sub-word"
@@ -101,7 +94,7 @@ def test_half_precision_takes_half_the_space_and_opens_as_float32(tmp_path: Path
     sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
     assert sizes[0] < 0.6 * sizes[1]
     state, expected = (
-        model.state_dict() for model in (open_model(str(tmp_path / "half")).model, saved.model)
+        model.state_dict() for model in (open_saved(str(tmp_path / "half")).model, saved.model)
     )
     for name, weights in expected.items():
         assert state[name].dtype == torch.float32
@@ -152,14 +145,14 @@ def test_large_weights_are_shared_out_among_files_as_hugging_face_does(sharded: 
 
 
 def test_several_files_open_as_one_model(sharded: Path) -> None:
-    opened, saved = open_model(str(sharded)).model.state_dict(), tiny_model().model.state_dict()
+    opened, saved = open_saved(str(sharded)).model.state_dict(), tiny_model().model.state_dict()
     assert all(torch.equal(opened[name], saved[name]) for name in saved)
 
 
 def test_a_tensor_larger_than_a_file_may_be_has_its_own(tmp_path: Path) -> None:
     save_model(tmp_path / "tiny", tiny_model(), max_file_bytes=1)
     assert {len(load_file(tmp_path / "tiny" / name)) for name in shards_of(tmp_path / "tiny")} == {1}
-    open_model(str(tmp_path / "tiny"))
+    open_saved(str(tmp_path / "tiny"))
 
 
 def test_saving_again_leaves_no_file_of_the_model_before(folder: Path) -> None:
@@ -168,7 +161,7 @@ def test_saving_again_leaves_no_file_of_the_model_before(folder: Path) -> None:
         assert (folder / "model.safetensors").exists() == (limit is None)
         named = set() if limit is None else set(index_of(folder)["weight_map"].values())
         assert set(shards_of(folder)) == named
-        opened = open_model(str(folder)).model.state_dict()
+        opened = open_saved(str(folder)).model.state_dict()
         assert torch.equal(opened["generator.bias"], tiny_model(seed=7).model.state_dict()["generator.bias"])
 
 
@@ -177,14 +170,14 @@ def test_a_disk_that_is_full_leaves_the_model_before(folder: Path, monkeypatch: 
         raise SafetensorError("No space left on device")
 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr("transformer.files.save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(OSError, match="No space left"):
         save_model(folder, tiny_model(seed=7), max_file_bytes=LIMIT)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_opened_model_is_frozen_and_in_eval_mode(folder: Path) -> None:
-    model = open_model(str(folder)).model
+    model = open_saved(str(folder)).model
     assert not model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())
 
@@ -203,16 +196,17 @@ def test_whoever_may_read_one_file_may_read_all(folder: Path) -> None:
 
 
 def test_unknown_name_lists_what_there_is() -> None:
-    for name in ("none-such", ""):
-        with pytest.raises(CheckpointError, match=f"There is no model '{name}': name a shipped one"):
-            model_folder(name)
-    assert all(model_folder(name).is_dir() for name in shipped_models())
+    with pytest.raises(CheckpointError, match="There is no model 'none-such': name a shipped one"):
+        place_of("none-such")
+    with pytest.raises(CheckpointError, match="The path is empty"):
+        place_of("")
+    assert all(place_of(name).is_dir() for name in shipped_models())
 
 
 def test_people_begin_with_the_real_translator_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer.checkpoints.folder.MODELS", tmp_path)
+    monkeypatch.setattr("transformer.checkpoints.places.MODELS", tmp_path)
     for name, expected in (
         ("zebra", "zebra"),
         ("toy-en-it", "toy-en-it"),
@@ -229,6 +223,12 @@ def test_shipped_files_are_small_enough_to_ship() -> None:
     sizes = [path.stat().st_size for path in MODELS.rglob("*.safetensors")]
     assert sizes
     assert max(sizes) <= 16 * 2**20
+
+
+def test_another_programs_folder_is_not_told_to_be_changed(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "hidden_size": 48}))
+    with pytest.raises(CheckpointError, match="no folder that Headlight saved: it has no vocabulary"):
+        open_saved(str(tmp_path))
 
 
 def without(name: str) -> Break:
@@ -277,7 +277,7 @@ def with_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Break:
 def test_broken_folder_is_refused_with_a_sentence(folder: Path, break_it: Break, sentence: str) -> None:
     break_it(folder)
     with pytest.raises(CheckpointError, match=sentence):
-        open_model(str(folder))
+        open_saved(str(folder))
 
 
 def with_index(change: Callable[[dict[str, Any]], object]) -> Break:
@@ -337,7 +337,7 @@ def test_broken_shards_are_refused_with_a_sentence(sharded: Path, break_it: Brea
     assert len(shards_of(sharded)) == 7
     break_it(sharded)
     with pytest.raises(CheckpointError, match=sentence):
-        open_model(str(sharded))
+        open_saved(str(sharded))
 
 
 def with_side(**changes: Any) -> Break:
@@ -369,4 +369,4 @@ def test_broken_sub_words_are_refused_with_a_sentence(tmp_path: Path, break_it: 
     save_model(tmp_path / "tiny", tiny_subword_model())
     break_it(tmp_path / "tiny")
     with pytest.raises(CheckpointError, match=sentence):
-        open_model(str(tmp_path / "tiny"))
+        open_saved(str(tmp_path / "tiny"))

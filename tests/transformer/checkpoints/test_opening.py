@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import saved, tiny
 from transformer.analysis.doctor.examine import examine
-from transformer.checkpoints.folder import model_folder, open_model
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.checkpoints.opening import import_raw, open_checkpoint
+from transformer.checkpoints.opening import import_raw, open_checkpoint, open_model
+from transformer.checkpoints.places import place_of
 from transformer.errors import CheckpointError
 from transformer.run import run_sentence
 
@@ -123,7 +123,7 @@ def test_a_folder_of_hugging_face(tmp_path: Path) -> None:
 
 
 def test_our_own_folders_open_as_ever() -> None:
-    imported, shipped = open_checkpoint(model_folder("toy-en-it")), open_model("toy-en-it")
+    imported, shipped = open_checkpoint(place_of("toy-en-it")), open_model("toy-en-it")
     assert imported.loaded is not None
     assert imported.report.family == "headlight"
     weights = imported.loaded.model.state_dict()

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from transformer.__main__ import main
-from transformer.checkpoints.folder import open_model, save_model, shipped_models
+from transformer.checkpoints.folder import save_model
+from transformer.checkpoints.opening import open_model
+from transformer.checkpoints.places import shipped_models
 from transformer.cli import train, train_finish
 from transformer.data.tasks import ToyEnIt
 from transformer.training.evaluation.tasks import translations

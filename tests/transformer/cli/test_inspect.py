@@ -16,7 +16,8 @@ from transformer.__main__ import main
 from transformer.analysis.architecture import drawing
 from transformer.analysis.doctor.examine import CHECKS, examine
 from transformer.analysis.parts import parts_of
-from transformer.checkpoints.folder import MODELS, save_model
+from transformer.checkpoints.folder import save_model
+from transformer.checkpoints.places import MODELS
 from transformer.cli import inspect
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import printable, short_number, to_text
@@ -65,7 +66,7 @@ def test_text_is_looked_at(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_only_heads_are_read_when_quick_is_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect, "open_checkpoint", never_opened)
+    monkeypatch.setattr("transformer.checkpoints.opening.open_checkpoint", never_opened)
     out = inspected(folder, "--quick", capsys=capsys)
     assert "38,560 parameters" in out
     assert "--check reads the numbers" in out
@@ -76,7 +77,7 @@ def test_large_models_are_looked_at_when_asked_for(
 ) -> None:
     monkeypatch.setattr(inspect, "SMALL", 1000)
     assert "A clean bill" in inspected(folder, "--check", capsys=capsys)
-    monkeypatch.setattr(inspect, "open_checkpoint", never_opened)
+    monkeypatch.setattr("transformer.checkpoints.opening.open_checkpoint", never_opened)
     assert "--check reads the numbers" in inspected(folder, capsys=capsys)
 
 

@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.cli.train_options import Train, parse
 from transformer.training.folder import TrainingFolder
 from transformer.training.plan import TrainingPlan

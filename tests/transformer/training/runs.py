@@ -44,7 +44,7 @@ _stores: list[TCPStore] = []
 """Each is there as long as somebody holds it."""
 
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload([__name__, "transformer.cli.dispatch"])
+_forks.set_forkserver_preload([__name__, "transformer.cli.train"])
 
 
 def write_pairs(path: Path, n_pairs: int = 120, seed: int = 3) -> Path:

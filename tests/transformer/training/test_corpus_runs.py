@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.transformer.training.runs import TINY, metrics, state, train, write_pairs
-from transformer.checkpoints.folder import open_model
+from transformer.checkpoints.opening import open_model
 from transformer.cli.train_options import parse
 from transformer.data.corpus import read_references
 from transformer.data.encoded import EncodedCorpus

@@ -10,7 +10,7 @@ import torch
 
 from tests.support.models import tiny_model
 from transformer.__main__ import main
-from transformer.checkpoints.folder import open_model, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.cli import train_finish
 from transformer.errors import CheckpointError
 from transformer.training.metrics import LoggedUpdate
@@ -75,7 +75,7 @@ def test_the_last_snapshot_is_its_own_where_it_was_kept(folder: Path) -> None:
 def test_the_shipped_models_last_snapshot_is_the_model_itself() -> None:
     snapshots = open_snapshots("toy-en-it")
     assert snapshots.steps == (0, 26, 53, 106, 212, 425, 850, 1701, 3402, 6804)
-    opened, model = snapshots.open(6804).model.state_dict(), open_model("toy-en-it").model.state_dict()
+    opened, model = snapshots.open(6804).model.state_dict(), open_saved("toy-en-it").model.state_dict()
     assert all(torch.equal(weight, model[name]) for name, weight in opened.items())
 
 
@@ -130,8 +130,8 @@ def test_the_training_of_a_task_keeps_them(
     weights = [snapshots.open(step).model.generator.weight for step in snapshots.steps]
     assert not torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[1], weights[2])
-    assert torch.equal(weights[2], open_model(str(tmp_path / "model")).model.generator.weight)
-    assert f"after 0, {last // 2} updates" in open_model(str(tmp_path / "model")).card
+    assert torch.equal(weights[2], open_saved(str(tmp_path / "model")).model.generator.weight)
+    assert f"after 0, {last // 2} updates" in open_saved(str(tmp_path / "model")).card
     (tmp_path / "model" / "snapshots" / "notes.txt").write_text("mine")
     assert main([*command, "0", "--overwrite", "--out", str(tmp_path / "model")]) == 0
     with pytest.raises(CheckpointError, match="has no snapshots"):

@@ -10,7 +10,8 @@ import numpy as np
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.lessons import lessons
 from viz.lessons.format.judging import board_values

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.model.config import TransformerConfig
 from viz.stages.stage import Stage
 from viz.stages.way import Way
 
@@ -66,17 +65,41 @@ def normed(parts: Sequence[Numbers], way: Way) -> Numbers:
 def turned(parts: Sequence[Numbers], way: Way) -> Numbers:
     """As complex numbers, by angles of the formula; cos and sin have to be theirs."""
     x, cos, sin = parts
-    np.testing.assert_allclose(cos + 1j * sin, np.exp(1j * angles(way.config, len(x))), atol=1e-6)
-    pairs = (x[:, ::2] + 1j * x[:, 1::2]) * np.exp(1j * angles(way.config, len(x)))
-    return np.stack([pairs.real, pairs.imag], -1).reshape(x.shape)
+    by = np.exp(1j * angles(way, len(x)))
+    np.testing.assert_allclose(cos + 1j * sin, by, atol=1e-6)
+    n = 2 * by.shape[1]
+    pairs = (x[:, :n:2] + 1j * x[:, 1:n:2]) * by
+    return np.concatenate([np.stack([pairs.real, pairs.imag], -1).reshape(len(x), n), x[:, n:]], axis=1)
 
 
-def angles(config: TransformerConfig, length: int) -> Numbers:
-    speed = config.position_base ** (-np.arange(0, config.d_head, 2) / config.d_head)
+def angles(way: Way, length: int) -> Numbers:
+    config = way.config
+    n = config.rotary_dims or config.d_head
+    base = config.position_bases[way.layer] if config.position_bases else config.position_base
+    speed = base ** (-np.arange(0, n, 2) / n)
     waves = 2 * np.pi / speed
     start, full, stretch = config.stretch_start, config.stretch_full, config.rotary_stretch
-    kept = np.clip((1 / waves - 1 / full) / (1 / start - 1 / full), 0, 1)
+    if base != config.position_base or stretch == 1:
+        kept = np.ones(n // 2)
+    elif not full:
+        kept = np.zeros(n // 2)
+    else:
+        kept = np.clip((1 / waves - 1 / full) / (1 / start - 1 / full), 0, 1)
     return np.arange(length)[:, None] * speed * (kept + (1 - kept) / stretch)
+
+
+def capped(parts: Sequence[Numbers], way: Way) -> Numbers:
+    return parts[1][0, 0] * np.tanh(parts[0] / parts[1][0, 0])
+
+
+def scaled(setting: str, root: str, power: float) -> Recompute:
+    """By the number of the configuration, or a power of one of its sizes where it is True."""
+
+    def scale(parts: Sequence[Numbers], way: Way) -> Numbers:
+        chosen = getattr(way.config, setting)
+        return parts[0] * (getattr(way.config, root) ** power if chosen is True else chosen)
+
+    return scale
 
 
 def softmaxed(parts: Sequence[Numbers], way: Way) -> Numbers:
@@ -113,14 +136,16 @@ def product(parts: Sequence[Numbers], way: Way) -> Numbers:
 
 RECOMPUTED: dict[str, Recompute] = {
     "embedding": looked_up,
-    "scaled": lambda parts, way: parts[0] * math.sqrt(way.config.d_model),
+    "scaled": scaled("embedding_scale", "d_model", 0.5),
+    "projection": product,
     "sum": total,
     "embedding-norm": normed,
     "transform": activated,
     "transform-norm": normed,
     "encoder-final-norm": normed,
     "decoder-final-norm": normed,
-    "logits-scale": lambda parts, way: parts[0] / math.sqrt(way.config.d_model),
+    "logits-scale": scaled("logits_scale", "d_model", -0.5),
+    "logits-cap": capped,
     "logits": product,
     "probabilities": probable,
     "norm": normed,
@@ -132,7 +157,10 @@ RECOMPUTED: dict[str, Recompute] = {
     "q-rotary": turned,
     "k-rotary": turned,
     "groups": own_group,
-    "scale": lambda parts, way: parts[0] / math.sqrt(way.config.d_head),
+    "scale": scaled("attention_scale", "d_head", -0.5),
+    "cap": capped,
+    "post-norm": normed,
+    "residual-scale": lambda parts, way: parts[0] * way.config.residual_scale,
     "scores": product,
     "bias": total,
     "mask": lambda parts, way: np.where(parts[1] == 1, parts[0], -np.inf),

@@ -52,7 +52,7 @@ def test_the_other_ways_to_name_a_statement() -> None:
     assert source.assigning(masked_softmax, "empty").text.strip().startswith("empty = ")
     assert source.calling(masked_softmax, "softmax").text.strip() == "return scores.softmax(dim=-1)"
     returned = source.returning(EncoderLayer.residual, "norm").text.strip()
-    assert returned == "return norm(x + self.dropout(sublayer(x)), tap)"
+    assert returned == "return norm(x + self.scaled(sublayer(x)), norm_tap)"
 
 
 def test_what_is_not_there_is_not_shown_as_something_else() -> None:

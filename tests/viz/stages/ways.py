@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from tests.support.kinds import KINDS
-from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.opening import open_model
 from transformer.model.trace import Stack
 from transformer.run import Run, run_sentence
 from viz.stages.walk import first_row

@@ -30,6 +30,7 @@ from transformer.analysis.doctor.findings import Diagnosis, Finding
 from transformer.analysis.doctor.heads import dead_findings, duplicate_findings
 from transformer.analysis.doctor.inputs import SHORTEST, Probe, drawn_probes, text_probes
 from transformer.analysis.doctor.keys import key_findings, tied_findings
+from transformer.analysis.doctor.layout import layout_findings
 from transformer.analysis.doctor.norms import norm_findings
 from transformer.analysis.doctor.vocabulary import size_findings, special_findings, unknown_findings
 from transformer.analysis.doctor.weights import TensorSummary, constant_findings, finite_findings, measure
@@ -163,6 +164,12 @@ class Check:
 
 
 CHECKS: tuple[Check, ...] = (
+    Check(
+        "layout",
+        "Is it known what kind of model this is?",
+        "files",
+        lambda p: layout_findings(p.imported.report),
+    ),
     Check(
         "keys",
         "Has every weight its tensor?",

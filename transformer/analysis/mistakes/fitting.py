@@ -28,7 +28,11 @@ def needs_transposing(config: TransformerConfig) -> str:
 
 def needs_scale(config: TransformerConfig) -> str:
     """Scores that are divided."""
-    return "" if config.attention_scale else "This model was trained without dividing the scores."
+    if config.attention_scale is True:
+        return ""
+    if config.attention_scale:
+        return f"This model was trained with scores times {config.attention_scale:g}, not divided by a root."
+    return "This model was trained without dividing the scores."
 
 
 def needs_scaled_heads(config: TransformerConfig) -> str:
@@ -71,7 +75,11 @@ def needs_padding(config: TransformerConfig) -> str:
 
 def needs_embedding_scale(config: TransformerConfig) -> str:
     """Embeddings that are multiplied by the root of their width."""
-    return "" if config.embedding_scale else "This model was trained without scaling its embeddings."
+    if config.embedding_scale is True:
+        return ""
+    if config.embedding_scale:
+        return f"This model was trained with embeddings times {config.embedding_scale:g}, which is no root."
+    return "This model was trained without scaling its embeddings."
 
 
 def needs_added_positions(config: TransformerConfig) -> str:
@@ -83,6 +91,8 @@ def needs_added_positions(config: TransformerConfig) -> str:
 
 def needs_wavelengths(config: TransformerConfig) -> str:
     """Positions of sines and cosines, at the embeddings or in the heads."""
+    if config.position_bases:
+        return "The layers of this model have wavelengths of their own, of different bases."
     if config.positions in ("sinusoidal", "rotary"):
         return ""
     return "The positions of this model have no wavelengths."

@@ -20,8 +20,8 @@ from transformer.model.config import TransformerConfig
 from transformer.model.positions import (
     LearnedPositions,
     SinusoidalPositions,
+    encoding_of,
     rotary_wavelengths,
-    sinusoidal_encoding,
     wavelengths,
 )
 from transformer.model.stacks import Decoder, Encoder
@@ -108,11 +108,10 @@ def _other_base(base: Callable[[float], float]) -> Change:
         for module in model.modules():
             if isinstance(module, SinusoidalPositions):
                 old = module.encoding
-                length, d_model = old.shape
-                new = sinusoidal_encoding(length, d_model, config.position_base, config.sinusoid_layout)
+                new = encoding_of(config, len(old))
                 module.encoding = new.to(old.device, old.dtype)
-            elif isinstance(module, Encoder | Decoder) and module.wavelengths is not None:
-                module.wavelengths = rotary_wavelengths(config)
+            elif isinstance(module, Encoder | Decoder):
+                module.wavelengths = {own: rotary_wavelengths(config) for own in module.wavelengths}
 
     return change
 
@@ -121,20 +120,20 @@ def _longest_wavelength(model: Transformer) -> float:
     """The longest wavelength, in positions, as the model's own numbers have it."""
     config = model.config
     if config.positions == "rotary":
-        assert model.decoder.wavelengths is not None
-        return float(model.decoder.wavelengths[-1])
+        (own,) = model.decoder.wavelengths.values()
+        return float(own[-1])
     embedding = model.src_embedding if config.n_encoder_layers else model.tgt_embedding
     assert isinstance(embedding.positions, SinusoidalPositions)
-    first = embedding.positions.encoding[1]  # the angles of position 1
-    sine = first[-2] if config.sinusoid_layout == "interleaved" else first[config.d_model // 2 - 1]
-    return 2 * math.pi / math.atan2(float(sine), float(first[-1]))
+    second = embedding.positions.encoding[1]  # the angles of the second token's position
+    sine = second[-2] if config.sinusoid_layout == "interleaved" else second[len(second) // 2 - 1]
+    return 2 * math.pi * (1 + config.position_offset) / math.atan2(float(sine), float(second[-1]))
 
 
 def _wavelength_by_formula(config: TransformerConfig) -> float:
     """The longest wavelength that a configuration asks for."""
     if config.positions == "rotary":
         return float(rotary_wavelengths(config)[-1])
-    return float(wavelengths(config.d_model, config.position_base)[-1])
+    return float(wavelengths(config.embedding_width, config.position_base, config.sinusoid_layout)[-1])
 
 
 def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
@@ -171,7 +170,7 @@ def shortened_wavelengths(case: Case, broken: Broken) -> Symptom:
 
 
 def _needs_pairs(config: TransformerConfig) -> str:
-    width = config.d_head if config.positions == "rotary" else config.d_model
+    width = (config.rotary_dims or config.d_head) if config.positions == "rotary" else config.embedding_width
     return needs_wavelengths(config) or (
         "Its positions have a single pair of sine and cosine, whose exponent is 0." if width < 4 else ""
     )

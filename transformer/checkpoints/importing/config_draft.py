@@ -10,7 +10,13 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.report import Option, Question, Setting, SettingSource
+from transformer.checkpoints.importing.report import (
+    LAYOUT,
+    Option,
+    Question,
+    Setting,
+    SettingSource,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import ConfigError, TransformerConfig
@@ -23,6 +29,7 @@ TYPICAL_D_HEAD = 64
 _USUAL_HEADS = (4, 8, 12, 16)
 
 HINTS: Mapping[str, tuple[str, ...]] = {
+    LAYOUT: ("model_type",),
     "n_heads": (
         "nhead",
         "n_head",
@@ -50,7 +57,7 @@ class ConfigDraft:
 
     Attributes:
         raw: the checkpoint, its tensors under the names that the family knows.
-        config: the checkpoint's own config.json, None without one.
+        config: the checkpoint's own config.json, or what a family finds in its place; None without one.
         answers: of the user, by the names of questions.
         settings: what was filled in, by name.
         questions: that were asked, by name.
@@ -75,7 +82,8 @@ class ConfigDraft:
 
     def told(self, name: str, value: Any, attribute: str) -> Any:
         """Fill in what an attribute of config.json says; after its name there may be more words."""
-        return self.put(name, value, "config", f"config.json: {attribute}")
+        source = "config.json" if self.config is None else self.config.source
+        return self.put(name, value, "config", f"{source}: {attribute}")
 
     def layout(self, why: str, **values: Any) -> None:
         """Fill in what is the same in every model of a family."""
@@ -128,18 +136,23 @@ class ConfigDraft:
             return self.told("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
-    def ask_heads(self, usual: int = 0) -> int:
-        """Ask for n_heads among the divisors of d_model, the usual number first unless heads get too wide."""
-        d_model = self["d_model"]
-        likely = likely_heads(d_model)
-        if usual in likely and d_model <= TYPICAL_D_HEAD * usual:
+    def ask_heads(self, usual: int = 0, width: int = 0) -> int:
+        """Ask for n_heads, the usual number first unless heads get too wide.
+
+        Args:
+            usual: number of heads in this family.
+            width: of all heads together, d_model when 0; its divisors are offered.
+        """
+        width = width or self["d_model"]
+        likely = likely_heads(width)
+        if usual in likely and width <= TYPICAL_D_HEAD * usual:
             likely.sort(key=lambda n: n != usual)
         return self.ask(
             "n_heads",
             "How many attention heads has each layer?",
             "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
             "heads, and every attention picture would be wrong.",
-            {n: f"{n} (each {d_model // n} wide)" for n in likely},
+            {n: f"{n} (each {width // n} wide)" for n in likely},
         )
 
     def pad_id(self, usual: int = -1) -> int:

@@ -3,6 +3,9 @@
 A rename table says which of our weights each foreign tensor becomes, and in which layout it is stored: a
 layout is a small named function of one tensor and the model's configuration, which gives as many tensors as
 the table names targets. None copies numbers where a view will do.
+
+Families are known and refused without torch, whose import takes longer than all the rest: here and in the
+families' modules it is imported for type checkers alone, or inside of a function.
 """
 
 from __future__ import annotations
@@ -12,18 +15,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint
 from transformer.model.config import TransformerConfig
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 StandIn = Literal["zeros", "ones", "drawn"]
 """What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
 
-Transform = Callable[[Tensor, TransformerConfig], Sequence[Tensor]]
+Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
@@ -32,15 +36,18 @@ class Into:
     Args:
         by: what makes ours of it.
         names: ours, with {} for a layer's number, in the order in which `by` gives them.
+        joined: whether it is one of several parts, counted by the last {} of their name; all of them, the
+            rows of each below those of the one before, are what `by` gets. Heads are often stored so.
     """
 
-    def __init__(self, by: Transform, *names: str) -> None:
+    def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
         self.by = by
         self.names = names
+        self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
         """The same with something before and after each name."""
-        return Into(self.by, *(before + name + after for name in self.names))
+        return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
@@ -90,6 +97,12 @@ class Family:
             anything else is looked at.
         arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
         stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
+        kin: what families share whose tensors may have the same names, such as "llama". Where several of them
+            match a checkpoint because no config.json tells which it is, the user is asked: the question is
+            called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
+        trait: what such a family computes differently, in words that follow its label in the question.
+        hinted: whether sizes or numbers make this one likely among its kin; such families are offered first,
+            then those that stand first in FAMILIES.
     """
 
     name: str
@@ -101,6 +114,9 @@ class Family:
     prefixes: tuple[str, ...] = ()
     arrange: Callable[[RawCheckpoint], RawCheckpoint] = lambda raw: raw
     stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
+    kin: str = ""
+    trait: str = ""
+    hinted: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""
@@ -165,6 +181,11 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return (tensor.transpose(0, 1),)
 
 
+def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
+
+
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
     return tensor.chunk(3)
@@ -193,9 +214,14 @@ def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Te
 
 
 def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(H * d_head, ...) -> the same shape: the pairs (i, i + d_head / 2) of each head become (2i, 2i + 1)."""
-    pairs = tensor.unflatten(0, (-1, 2, config.d_head // 2))  # (H, 2, d_head / 2, ...)
-    return (pairs.transpose(1, 2).flatten(0, 2),)
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
+
+    n is how many leading numbers of a head are turned; the others stay where they are.
+    """
+    n_turned = config.rotary_dims or config.d_head
+    heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
+    order = [i // 2 + i % 2 * (n_turned // 2) for i in range(n_turned)]
+    return (heads[:, [*order, *range(n_turned, config.d_head)]].flatten(0, 1),)
 
 
 def without_first_rows(n: int) -> Transform:

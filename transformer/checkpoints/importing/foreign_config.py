@@ -1,4 +1,4 @@
-"""The config.json of another implementation: typed values, and no attribute that nobody looked at."""
+"""The configuration of another implementation: typed values, and no attribute that nobody looked at."""
 
 from __future__ import annotations
 
@@ -39,9 +39,14 @@ _ABSENT = object()
 
 
 class ForeignConfig:
-    """The values of a config.json, or of an object inside it."""
+    """The values of a config.json, or of an object inside it.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    Attributes:
+        source: where they are told, for messages; trainers keep them in other places, too.
+    """
+
+    def __init__(self, values: Mapping[str, Any], source: str = "config.json") -> None:
+        self.source = source
         self._values = values
         self._read: set[str] = set()
 
@@ -81,7 +86,7 @@ class ForeignConfig:
             return float(self._typed(name, default, (int, float), "a number"))
         except OverflowError as error:
             raise CheckpointError(
-                f"config.json says {name} {shown(self.get(name))}: that is too large."
+                f"{self.source} says {name} {shown(self.get(name))}: that is too large."
             ) from error
 
     def flag(self, name: str, default: Any = _ABSENT) -> bool:
@@ -97,7 +102,7 @@ class ForeignConfig:
         value = self._typed(name, default, str, "text")
         if value not in choices:
             raise CheckpointError(
-                f"config.json says {name} {shown(value)}, which Headlight's model does not have: it knows "
+                f"{self.source} says {name} {shown(value)}, which Headlight's model does not have: it knows "
                 f"{', '.join(choices)}."
             )
         return choices[value]
@@ -111,7 +116,7 @@ class ForeignConfig:
         value = self.get(name, allowed[0])
         if value not in allowed:
             raise CheckpointError(
-                f"config.json says {name} {shown(value)}: {why}. Headlight's model does not compute that, "
+                f"{self.source} says {name} {shown(value)}: {why}. Headlight's model does not compute that, "
                 "and a silently different model would mislead you."
             )
 
@@ -133,14 +138,14 @@ class ForeignConfig:
             listed = ", ".join(f"{shown(name)} ({shown(self._values[name])})" for name in unknown[:3])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise CheckpointError(
-                f"config.json has attributes that Headlight does not know: {listed}{more}. They may change "
+                f"{self.source} has attributes that Headlight does not know: {listed}{more}. They may change "
                 "what the model computes; remove them from a copy of the folder if you know that they don't."
             )
 
     def _typed(self, name: str, default: Any, kind: type | tuple[type, ...], words: str) -> Any:
         value = self.get(name, default)
         if value is _ABSENT:
-            raise CheckpointError(f"config.json has no {name}: copy the complete file.")
+            raise CheckpointError(f"{self.source} has no {name}: copy the complete file.")
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise CheckpointError(f"config.json says {name} {shown(value)}: it must be {words}.")
+            raise CheckpointError(f"{self.source} says {name} {shown(value)}: it must be {words}.")
         return value

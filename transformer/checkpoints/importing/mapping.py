@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
+from transformer.checkpoints.importing.nearest_names import nearest, shape_text
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.weights import ties
@@ -21,14 +21,19 @@ from transformer.model.transformer import Transformer
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40
 """Problems whose nearest names are looked for; a checkpoint with more is another model altogether."""
-_LONGEST_SEARCH = 4_000
-"""Other names that a name is compared with at most."""
 
 
 class Assignment(NamedTuple):
-    """One stored tensor, the name in the table that it fits, and our weights that it becomes."""
+    """One stored tensor, or parts of one in their order, and our weights that it becomes.
 
-    stored: StoredTensor
+    Attributes:
+        parts: nearly always one.
+        pattern: the name in the table that they fit.
+        names: ours.
+        transform: of the parts' rows, below each other.
+    """
+
+    parts: tuple[StoredTensor, ...]
     pattern: str
     names: tuple[str, ...]
     transform: Transform
@@ -53,6 +58,11 @@ def skeleton(config: TransformerConfig) -> Transformer:
     """The model without memory for its weights (on torch's meta device)."""
     with torch.device("meta"):
         return Transformer(config)
+
+
+def joined(parts: Sequence[Tensor]) -> Tensor:
+    """(n_1, ...), (n_2, ...), ... -> (n_1 + n_2 + ..., ...); a single one is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 def plan_weights(raw: RawCheckpoint, family: Family, model: Transformer) -> WeightPlan:
@@ -85,7 +95,7 @@ class _Planner:
         for match in matches:
             self._assign(match)
         missing = list(self._missing())
-        used = {match.stored.name for match in matches}
+        used = {part.name for match in matches for part in match.parts}
         # A family may give one tensor several names; each is told once.
         self.unexpected = list({key.name: key for key in self.unexpected if key.name not in used}.values())
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
@@ -103,11 +113,15 @@ class _Planner:
     def _matches(self) -> Iterator[Assignment]:
         """Stored tensors with their targets, as far as the model has them; the others are written down."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
+        in_parts: dict[tuple[str, ...], dict[int, Assignment]] = {}
         for name, stored in self.raw.tensors.items():
             found, reason = renames.find(name), ignored.find(name)
             match = None if found is None else self._match(stored, *found)
-            if match is not None and any(n in self.shapes for n in match.names):
-                yield match
+            if match is not None and found is not None and any(n in self.shapes for n in match.names):
+                if targets(self.renames[match.pattern]).joined:
+                    in_parts.setdefault((match.pattern, *match.names), {})[int(found[1][-1])] = match
+                else:
+                    yield match
             elif reason is not None:
                 self.unused.append(UnusedKey(stored.name, self.family.ignored[reason[0]]))
             elif stored.name in self.raw.aliases:
@@ -116,14 +130,17 @@ class _Planner:
             else:
                 detail = "no part of this model" if match is None else "no part of it in this configuration"
                 self.unexpected.append(KeyProblem(stored.name, f"{shape_text(stored.shape)}: {detail}"))
+        for by_number in in_parts.values():
+            in_order = [by_number[number] for number in sorted(by_number)]
+            yield in_order[0]._replace(parts=tuple(match.parts[0] for match in in_order))
 
     def _match(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> Assignment:
         into = targets(self.renames[pattern])
         names = tuple(name.format(*numbers) for name in into.names)
-        return Assignment(stored, pattern, names, into.by)
+        return Assignment((stored,), pattern, names, into.by)
 
     def _assign(self, match: Assignment) -> None:
-        stored, wrong = match.stored, self._misfit(match)
+        stored, wrong = match.parts[0], self._misfit(match)
         names = tuple(self.tied.get(name, name) for name in match.names)
         if names[0] in self.filled:
             first = self.filled[names[0]].name
@@ -138,21 +155,24 @@ class _Planner:
 
     def _misfit(self, match: Assignment) -> str:
         """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
-        stored, names = match.stored, match.names
-        if stored.dtype not in FLOATS:
-            return f"holds {stored.dtype}, no numbers with a fraction"
+        stored, names = match.parts[0], match.names
+        other = next((part.dtype for part in match.parts if part.dtype not in FLOATS), None)
+        if other is not None:
+            return f"holds {other}, no numbers with a fraction"
         due = [self.shapes.get(name) for name in names]
+        has = shape_text(stored.shape) + (f", of {len(match.parts)} parts," if len(match.parts) > 1 else "")
         try:
-            parts = match.transform(torch.empty(stored.shape, device="meta"), self.config)
+            whole = joined([torch.empty(part.shape, device="meta") for part in match.parts])
+            parts = match.transform(whole, self.config)
         except (RuntimeError, IndexError) as error:
-            return f"{shape_text(stored.shape)} can't be taken apart ({str(error).splitlines()[0]})"
+            return f"{has} can't be taken apart ({str(error).splitlines()[0]})"
         got = [tuple(part.shape) for part in parts]
         if got == due:
             return ""
-        if len(got) == 1 and got[0] == tuple(stored.shape):
-            return f"{shape_text(stored.shape)} where {shape_text(due[0] or ())} is due"
+        if got == [tuple(stored.shape)]:
+            return f"{has} where {shape_text(due[0] or ())} is due"
         listed = (f"{name} {shape_text(shape or ())}" for name, shape in zip(names, due, strict=True))
-        return f"{shape_text(stored.shape)} does not make {', '.join(listed)}"
+        return f"{has} does not make {', '.join(listed)}"
 
     def _missing(self) -> Iterator[KeyProblem]:
         """Weights that nothing fills, once by each foreign name; stand-ins are chosen where they may be."""
@@ -167,7 +187,8 @@ class _Planner:
             if stand_in is not None:
                 self.result.stand_ins[name] = standing_in[stand_in[0]]
                 continue
-            theirs = prefix + (name if pattern is None else ours[pattern[0]].format(*pattern[1]))
+            # 0 is the first of a weight's parts, where it has any.
+            theirs = prefix + (name if pattern is None else ours[pattern[0]].format(*pattern[1], 0))
             if theirs not in told:
                 told.add(theirs)
                 yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
@@ -197,27 +218,3 @@ def _with_nearest(problems: list[KeyProblem], others: list[str]) -> tuple[KeyPro
         for problem in problems[:_MOST_COMPARED]
     ]
     return (*compared, *problems[_MOST_COMPARED:])
-
-
-def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:
-    """The other names that share the most parts with a name, best first; none that shares under half."""
-    parts = _parts(name)
-    scored = []
-    for index, other in enumerate(others):
-        if index >= _LONGEST_SEARCH:
-            break
-        theirs = _parts(other)
-        shared = 2 * (parts & theirs).total() / (parts.total() + theirs.total() or 1)
-        if shared >= 0.5:
-            scored.append((-shared, other))
-    return tuple(other for _, other in sorted(scored)[:n])
-
-
-@lru_cache(maxsize=8192)
-def _parts(name: str) -> Counter[str]:
-    return Counter(re.split(r"[._]", name.lower()))
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as people write it: 512 × 2048."""
-    return " × ".join(f"{n}" for n in shape) if shape else "a single number"

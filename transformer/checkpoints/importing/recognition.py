@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
-from transformer.checkpoints.importing.families.own_layout.described import described
+from transformer.checkpoints.importing.families.own_layout.described import described_by_user
 from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import WeightPlan, plan_weights, skeleton
-from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.importing.report import LAYOUT, ImportReport
+from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from transformer.checkpoints.importing.mapping import WeightPlan
+    from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
+
+WEIGHTS = "weights"
+"""The question which of several weights are taken; its answer is needed when a file is read."""
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
@@ -51,11 +57,10 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     Raises:
         CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
     """
-    family, arranged = recognise(raw)
-    draft = ConfigDraft(arranged, answers)
-    family.read_config(draft)
-    config = draft.finish()
-    _check_cost(config)
+    family, draft, config = described(raw, answers)
+    # Only here, for it imports torch: what is refused is refused before.
+    from transformer.checkpoints.importing.mapping import plan_weights, skeleton
+
     model = skeleton(config)
     weights = plan_weights(draft.raw, family, model)
     report = ImportReport(
@@ -70,11 +75,54 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     return ImportPlan(report, weights, model)
 
 
-def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
-    """Find the family of a checkpoint, looking at its names without what wraps the model.
+def described(
+    raw: RawCheckpoint, answers: Mapping[str, Any]
+) -> tuple[Family, ConfigDraft, TransformerConfig]:
+    """Find out which layout a checkpoint has and which model it describes, without torch.
+
+    Raises:
+        CheckpointError: as `plan_import` does.
+    """
+    family, draft = _begin(recognise(raw), answers)
+    _ask_weights(draft)
+    family.read_config(draft)
+    config = draft.finish()
+    _check_cost(config)
+    return family, draft, config
+
+
+def wanted_weights(answers: Mapping[str, Any] | None) -> str:
+    """Which weights of a file are to be read, where a trainer saved several."""
+    wanted = (answers or {}).get(WEIGHTS)
+    return wanted if isinstance(wanted, str) else ""
+
+
+def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
+    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
+    return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
+
+
+def _ask_weights(draft: ConfigDraft) -> None:
+    """Which weights are wanted where a trainer saved several of one model; they have been read already."""
+    if draft.raw.choices:
+        draft.ask(
+            WEIGHTS,
+            "Which of the weights in the file do you want?",
+            "A trainer saved several of the same names and shapes: those that it trained, and often an "
+            "average of them (EMA), which makes the better predictions.",
+            {key: f"those under {shown(key)}" for key in draft.raw.choices},
+        )
+
+
+Candidate = tuple[Family, RawCheckpoint]
+"""A family, and the checkpoint with its tensors under the names that the family knows."""
+
+
+def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
+    """Find the families that a checkpoint may be of, looking at its names without what wraps the model.
 
     Returns:
-        The family, and the checkpoint with its tensors under the names that the family knows.
+        One, or where nothing tells them apart several of one kin, the likely one first.
 
     Raises:
         CheckpointError: when there is none.
@@ -82,18 +130,50 @@ def recognise(raw: RawCheckpoint) -> tuple[Family, RawCheckpoint]:
     plain = {unwrapped(name): stored for name, stored in raw.tensors.items()}
     if len(plain) < len(raw.tensors):
         plain = dict(raw.tensors)
-    own = described(raw)
+    own = described_by_user(raw)
     if own is not None:
-        return own, _as_described(own, raw, plain)
+        return [(own, _as_described(own, raw, plain))]
     for prefix in shared_prefixes(plain):
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
         if len(tensors) < len(plain):
             continue
-        for family in FAMILIES:
-            view = family.arranged(replace(raw, tensors=tensors))
-            if family.matches(view):
-                return family, view
+        found = _matching(replace(raw, tensors=tensors))
+        if found:
+            return found
     raise CheckpointError(_unknown(raw))
+
+
+def _matching(raw: RawCheckpoint) -> list[Candidate]:
+    """The first family that matches, and those of its kin that match as well; the likely one first."""
+    found: list[Candidate] = []
+    for family in FAMILIES:
+        if found and (not family.kin or family.kin != found[0][0].kin):
+            continue
+        view = family.arranged(raw)
+        if family.matches(view):
+            found.append((family, view))
+    return sorted(found, key=lambda candidate: not candidate[0].hinted(candidate[1]))
+
+
+def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:
+    """The family and a draft to be filled in by it; the user is asked which one where there are several."""
+    by_name = {family.name: (family, view) for family, view in found}
+    family, view = found[0]
+    draft = ConfigDraft(view, answers)
+    if len(found) > 1:
+        chosen = draft.ask(
+            LAYOUT,
+            "Which kind of model is it?",
+            "All of these have tensors of the same names and compute different things with them. The "
+            "model_type of a config.json would tell.",
+            {family.name: _with_trait(family) for family, _ in found},
+        )
+        family, draft.raw = by_name[chosen]
+    return family, draft
+
+
+def _with_trait(family: Family) -> str:
+    return f"{family.label}: {family.trait}" if family.trait else family.label
 
 
 def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:

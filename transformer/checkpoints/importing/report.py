@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from transformer.checkpoints.folder import LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
 """A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a
 guess that nobody confirmed, or the same in every model of the family."""
+
+
+LAYOUT = "layout"
+"""Name of the question which of several families a checkpoint is of; the others are that family's."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,11 @@ class ImportReport:
     questions: tuple[Question, ...]
     keys: KeyReport = field(default_factory=KeyReport)
     notes: tuple[str, ...] = ()
+
+    @property
+    def assumed(self) -> tuple[Question, ...]:
+        """The questions that nobody answered: the likely answer of each was taken."""
+        return tuple(question for question in self.questions if not question.answered)
 
 
 @dataclass(frozen=True)

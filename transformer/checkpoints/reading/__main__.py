@@ -1,7 +1,8 @@
 """The process that reads a checkpoint, with the standard library alone.
 
-`python -m transformer.checkpoints.reading` takes {"path", "folder", "limits"} as JSON from its standard input
-and writes {"checkpoint": ...} or {"refused": sentence}. With a folder, the tensors' numbers are copied there.
+`python -m transformer.checkpoints.reading` takes {"path", "folder", "limits", "wanted"} as JSON from its
+standard input and writes {"checkpoint": ...} or {"refused": sentence}. With a folder, the tensors' numbers
+are copied there.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _ALLOWED = ("os.listdir", "os.scandir")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def answer(path: Path, folder: Path | None, limits: Limits) -> str:
+def answer(path: Path, folder: Path | None, limits: Limits, wanted: str = "") -> str:
     """Read a checkpoint; with a folder, copy its numbers there. The checkpoint, or why not, as JSON.
 
     It is made whole before any of it is sent, so that it is no larger than the memory of this process.
     """
     try:
-        checkpoint = to_checkpoint(read_contents(path, limits), folder)
+        checkpoint = to_checkpoint(read_contents(path, limits, wanted), folder)
         return json.dumps({"checkpoint": checkpoint.to_plain()})
     except CheckpointError as error:
         refused = str(error)
@@ -95,7 +96,7 @@ def main() -> None:
     folder = None if task["folder"] is None else Path(task["folder"])
     take_limits(limits, folder)
     stay_inside(folder)
-    sys.stdout.write(answer(Path(task["path"]), folder, limits))
+    sys.stdout.write(answer(Path(task["path"]), folder, limits, task["wanted"]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
+from transformer.checkpoints.reading.formats.legacy_file import looks_like_legacy, read_legacy
 from transformer.checkpoints.reading.formats.safetensors_file import looks_like_safetensors, read_safetensors
 from transformer.checkpoints.reading.formats.torch_file import read_torch
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
@@ -40,8 +41,14 @@ class Contents:
     texts: Texts
 
 
-def read_contents(path: Path, limits: Limits) -> Contents:
+def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
     """Read the heads and the small files of a checkpoint.
+
+    Args:
+        path: of a file of weights or of a folder.
+        limits: what is refused.
+        wanted: which of a file's weights are taken where there is a choice, in lower case; the likeliest for
+            what is none of them.
 
     Raises:
         CheckpointError: says what is wrong, with the name of the file or folder, and what to do.
@@ -50,7 +57,7 @@ def read_contents(path: Path, limits: Limits) -> Contents:
         if "\0" in str(path):
             raise CheckpointError("is no path: check it.")
         if not path.is_dir():
-            file = _read_file(path, limits)
+            file = _read_file(path, limits, wanted)
             return Contents(path, file.format, (file,), {})
         folder = look_into(path, limits)
     except CheckpointError as error:
@@ -63,14 +70,15 @@ def read_contents(path: Path, limits: Limits) -> Contents:
     files = []
     for weights in folder.weights:
         try:
-            files.append(_read_file(weights, limits))
+            files.append(_read_file(weights, limits, wanted))
         except CheckpointError as error:
             raise CheckpointError(f"{named(weights)} {error}") from error
     _check_homes(path, folder, files, limits)
-    return Contents(path, folder.format or files[-1].format, tuple(files), folder.texts)
+    form = f"{files[-1].format}{' shards' if folder.homes else ''}"
+    return Contents(path, folder.format or form, tuple(files), folder.texts)
 
 
-def _read_file(path: Path, limits: Limits) -> WeightsFile:
+def _read_file(path: Path, limits: Limits, wanted: str) -> WeightsFile:
     """Read the head of a file of weights in the format that its first bytes tell.
 
     Raises:
@@ -84,10 +92,12 @@ def _read_file(path: Path, limits: Limits) -> WeightsFile:
             )
         head = file.read(0, min(HEAD_BYTES, file.size))
         if head.startswith(ZIP_MAGIC):
-            return read_torch(file, limits)
+            return read_torch(file, limits, wanted)
+        if looks_like_legacy(head):
+            return read_legacy(file, limits, wanted)
         if looks_like_safetensors(head):
             return read_safetensors(file, limits)
-        instead = describe(head)
+        instead = describe(head, path.name)
         if instead is not None:
             raise CheckpointError(instead)
         if path.suffix == ".safetensors":  # for its reader's sentence on what is wrong with it
@@ -162,6 +172,7 @@ def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
         texts=contents.texts,
         n_bytes=sum(stored.n_bytes for name, stored in tensors.items() if name not in aliases),
         files=tuple(file.path for file in contents.files),
+        choices=next((file.choices for file in contents.files if file.choices), ()),
     )
 
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe, is_lfs_pointer
+from transformer.checkpoints.reading.formats.unread import (
+    HEAD_BYTES,
+    describe,
+    describe_name,
+    is_lfs_pointer,
+)
 from transformer.checkpoints.reading.limits import Limits, check_count
 from transformer.checkpoints.reading.raw import Texts
 from transformer.checkpoints.reading.regular_file import open_regular_file
@@ -28,7 +33,15 @@ TOKENIZER_TEXTS = (
 )
 MAPPING = "headlight-map.yaml"
 """What a user says about a layout that is not known: see `importing.families.own_layout`."""
-TEXTS = ("config.json", "generation_config.json", *TOKENIZER_TEXTS, "vocabulary.json", MAPPING, CARD)
+TEXTS = (
+    "config.json",
+    "params.json",
+    "generation_config.json",
+    *TOKENIZER_TEXTS,
+    "vocabulary.json",
+    MAPPING,
+    CARD,
+)
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
@@ -37,12 +50,14 @@ BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model
 WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Hugging Face's files of weights, the better first. Where there are several, NAME.index.json lists them."""
 
-SHARDS = {".safetensors": "safetensors", ".bin": "torch zip"}
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
+_SAVED_MODEL = "saved_model.pb"
 _CODE_KEYS = ("auto_map", "custom_pipelines")
-_OTHER_FRAMEWORKS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot", "model.onnx")
 _MAX_NAMES = 10_000
-_LARGEST_TEXTS = {"config.json": 2**20, "generation_config.json": 2**20, MAPPING: 2**16}
+_LARGEST_TEXTS = {
+    **dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20),
+    MAPPING: 2**16,
+}
 """Bytes of those that hold settings alone; vocabularies may take what is left for all small files."""
 _LONGEST_REVISION = 1_000
 
@@ -52,7 +67,7 @@ class FolderFiles:
     """What there is in a folder.
 
     Attributes:
-        format: as in RawCheckpoint; empty where the file of weights decides.
+        format: "headlight" for a folder of ours; empty where the files of weights decide.
         weights: the files of weights, in their order.
         homes: tensor -> the file that has it, as the index says; empty without an index.
         texts: the small files.
@@ -75,9 +90,8 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     texts = dict(_texts(root, folder, names, limits))
     _refuse_code(texts)
     weights, homes = _weights(root, folder, names, limits)
-    shards = f"{SHARDS[weights[0].suffix]} shards" if homes else ""
     own = {"config.json", "vocabulary.json"} <= texts.keys() and weights[0].suffix == ".safetensors"
-    return FolderFiles("headlight" if own else shards, weights, homes, texts)
+    return FolderFiles("headlight" if own else "", weights, homes, texts)
 
 
 def _revision(folder: Path) -> Path:
@@ -212,12 +226,34 @@ def _weights(
 
 
 def _no_weights(found: list[str], names: set[str]) -> str:
+    if {"consolidated.00.pth", "consolidated.01.pth"} <= names:
+        return (
+            "holds a model of Meta's cut into parts for several accelerators (consolidated.00.pth, ...), a "
+            "piece of each matrix in every file: convert it first with transformers' "
+            "convert_llama_weights_to_hf.py."
+        )
     if found:
         listed = ", ".join(map(shown, found[:5])) + (", ..." if len(found) > 5 else "")
         return f"holds several files of weights ({listed}): choose one of them."
-    other = next((name for name in _OTHER_FRAMEWORKS if name in names), None)
+    if _SAVED_MODEL in names:
+        return (
+            f"is a SavedModel of TensorFlow ({_SAVED_MODEL}), which is not read: convert it to PyTorch "
+            "first, or choose the folder that it was made from."
+        )
+    other = next(((name, said) for name in sorted(names) if (said := describe_name(name))), None)
     if other is not None:
-        return f"has its weights in {other} alone, which is not read: convert it to safetensors first."
+        name, (kind, advice) = other
+        return f"has no weights that are read: {shown(name)} {kind}. {advice}."
+    if names & {*TOKENIZER_TEXTS, *BINARIES}:
+        return (
+            "holds a tokenizer and no weights: choose the folder that the model was saved into, or put its "
+            f"{' or '.join(WHOLE)} beside these files."
+        )
+    if names & {".git", "config.json"}:
+        return (
+            f"holds a configuration and no weights (such as {' or '.join(WHOLE)}): download those too, with "
+            "`git lfs pull` where it is a clone."
+        )
     return f"holds no weights (such as {' or '.join(WHOLE)}): choose the folder that a model was saved into."
 
 

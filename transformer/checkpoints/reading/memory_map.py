@@ -5,23 +5,24 @@ from __future__ import annotations
 import mmap
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
-
-import torch
-from torch import Tensor
 
 from transformer.checkpoints.reading.raw import StoredTensor
 from transformer.errors import CheckpointError
 
-DTYPES = {
-    "F64": torch.float64,
-    "F32": torch.float32,
-    "F16": torch.float16,
-    "BF16": torch.bfloat16,
-    "I64": torch.int64,
-    "I32": torch.int32,
-    "U8": torch.uint8,
-    "BOOL": torch.bool,
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "U8": "uint8",
+    "BOOL": "bool",
 }
 
 # A mapping lives as long as a tensor in it does. One a file, because each keeps a file open.
@@ -37,6 +38,8 @@ def map_tensor(stored: StoredTensor) -> Tensor:
     Raises:
         CheckpointError: when the file has gone or has become shorter.
     """
+    import torch  # only here: families look at numbers rarely, and can be told apart before torch is imported
+
     try:
         mapping = _mapping(stored.path)
     except (OSError, ValueError, OverflowError) as error:
@@ -44,7 +47,7 @@ def map_tensor(stored: StoredTensor) -> Tensor:
     if stored.offset + stored.n_bytes > len(mapping):
         raise CheckpointError(f"{stored.path} has become shorter since it was looked at: open it again.")
     found = torch.frombuffer(mapping, dtype=torch.uint8, offset=stored.offset, count=stored.n_bytes)
-    dtype = DTYPES[stored.dtype]
+    dtype: torch.dtype = getattr(torch, _DTYPES[stored.dtype])
     if stored.offset % dtype.itemsize:  # only in foreign files; PyTorch can't look at odd addresses
         found = found.clone()
     return found.view(dtype).view(stored.shape)

@@ -17,7 +17,9 @@ from transformer.errors import CheckpointError
 _ROOT = Path(__file__).resolve().parents[3]
 
 
-def read_checkpoint(path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None) -> RawCheckpoint:
+def read_checkpoint(
+    path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None, *, wanted: str = ""
+) -> RawCheckpoint:
     """Read the heads and small files of a checkpoint; with a folder, its tensors' numbers too.
 
     Args:
@@ -25,6 +27,7 @@ def read_checkpoint(path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | No
         limits: what is refused.
         folder: an empty one, which must stay as long as the tensors are used: they are then in a file there
             that the reading process wrote. Without one they are where they were, unlooked at.
+        wanted: which of a file's weights are taken where there is a choice; see RawCheckpoint.choices.
 
     Raises:
         CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
@@ -34,6 +37,7 @@ def read_checkpoint(path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | No
         "path": str(path),
         "folder": None if folder is None else str(folder.absolute()),
         "limits": asdict(limits),
+        "wanted": wanted.strip().lower(),
     }
     answer = _ask(task, limits.seconds, path)
     refused = answer.get("refused")

@@ -63,6 +63,7 @@ class WeightsFile:
     tensors: Mapping[str, TensorView]
     extras: Mapping[str, Any] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ class RawCheckpoint:
 
     Attributes:
         path: that was chosen.
-        format: "safetensors", "safetensors shards", "torch zip", "torch zip shards" or "headlight".
+        format: "safetensors", "torch zip", "torch before 1.6", each with " shards" after it for several
+            files; or "headlight".
         tensors: by name, in the checkpoint's order.
         aliases: name of a tensor -> name of an earlier one that is the very same numbers in the file
             (tied weights). Both are in `tensors`.
@@ -103,6 +105,8 @@ class RawCheckpoint:
             sentencepiece models. Empty when a single file was chosen.
         n_bytes: of all tensors.
         files: the files of weights that were read, in their order.
+        choices: keys of a trainer's dictionary under which there are weights of the same names and shapes
+            (the model's and their average), the likeliest first; `tensors` are those of one. Empty without.
     """
 
     path: Path
@@ -114,6 +118,7 @@ class RawCheckpoint:
     texts: Texts
     n_bytes: int
     files: tuple[Path, ...]
+    choices: tuple[str, ...] = field(default=(), kw_only=True)
 
     def json(self, name: str) -> dict[str, Any]:
         """The JSON object in one of `texts`; empty when there is no such file.
@@ -158,6 +163,7 @@ class RawCheckpoint:
         homes = list(map(Path, values.pop("homes")))
         values["path"] = Path(values["path"])
         values["files"] = tuple(map(Path, values["files"]))
+        values["choices"] = tuple(values["choices"])
         values["texts"] = from_plain_texts(values["texts"])
         values["tensors"] = {
             name: StoredTensor(name, dtype, tuple(shape), homes[home], offset, n_bytes)

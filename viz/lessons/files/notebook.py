@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from transformer.checkpoints.folder import shipped_models
+from transformer.checkpoints.places import shipped_models
 from viz.lessons.format.judging import expected
 from viz.lessons.format.parts import (
     Contrast,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from transformer.analysis.architecture import attention_notes
 from transformer.analysis.parts import Part, parts_of
 from transformer.model.config import TransformerConfig
 from viz.components.architecture import (
@@ -98,16 +99,27 @@ class _Drawn:
     def _embedding(self, path: str) -> list[ArchitectureBlock]:
         config = self.config
         positions, note = _POSITIONS[config.positions]
-        scaled = f", times √{config.d_model:,}" if config.embedding_scale else ""
-        about = f"Each token's id becomes a vector of {config.d_model:,} numbers{scaled}. {note}"
+        by = f"√{config.d_model:,}" if config.embedding_scale is True else f"{config.embedding_factor:g}"
+        scaled = f", times {by}" if config.embedding_scale else ""
+        widened = f" One matrix then widens it to {config.d_model:,}." if config.d_embedding else ""
+        shift = config.position_offset
+        first = f" The first token gets position {shift}." if shift else ""
+        about = (
+            f"Each token's id becomes a vector of {config.embedding_width:,} numbers{scaled}. "
+            f"{note}{first}{widened}"
+        )
+        if config.d_embedding:
+            detail = f"{config.d_embedding:,} → {config.d_model:,}"
+            positions = f"{positions}, {detail}" if positions else detail
         embedding = self._block("embedding", "embedding", path, detail=positions, about=about)
         return [embedding, *self._norms(NORMS[config.norm], f"{path}.norm")]
 
     def _sublayer(self, path: str) -> ArchitectureSublayer:
         norm = self._norms(NORMS[self.config.norm], f"{path}_norm")
         sublayer = self._feed_forward(path) if path.endswith("feed_forward") else self._attention(path)
-        if self.config.norm_position == "pre":
-            return ArchitectureSublayer([*norm, sublayer])
+        post_norm = self._norms(f"{NORMS[self.config.norm]} of what is added", f"{path}_post_norm")
+        if self.config.has_norms_before:
+            return ArchitectureSublayer([*norm, sublayer, *post_norm])
         return ArchitectureSublayer([sublayer], norm)
 
     def _attention(self, path: str) -> ArchitectureBlock:
@@ -126,7 +138,9 @@ class _Drawn:
             detail=f"{config.n_heads} heads of {config.d_head}"
             + (f", {config.n_kv_heads} of keys and values" if grouped else "")
             + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
-            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}{normed}",
+            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}{normed}"
+            f"{''.join(f' {said}' for said in attention_notes(config, is_cross=is_cross))}"
+            f"{self._in_layer()}",
             reads=is_cross,
         )
 
@@ -141,8 +155,22 @@ class _Drawn:
             detail=f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, "
             f"{'gated ' if config.gated else ''}{activation}",
             about=f"Each position by itself: widened to {config.d_ff:,} numbers, through {activation}{gate}, "
-            "and back.",
+            "and back."
+            + (
+                " It reads what self-attention reads, not what that added."
+                if config.parallel_residual
+                else ""
+            )
+            + self._in_layer(),
         )
+
+    def _in_layer(self) -> str:
+        """What holds for each sublayer."""
+        config = self.config
+        weakened = ""
+        if config.residual_scale != 1:
+            weakened = f" Its output is multiplied by {config.residual_scale:g} before it is added."
+        return weakened + (" All layers have the same weights." if config.shared_layers else "")
 
     def _generator(self) -> Iterator[ArchitectureBlock]:
         config = self.config
@@ -163,7 +191,8 @@ class _Drawn:
             "generator",
             "generator",
             detail=f"{size:,} tokens" + (", tied" if config.tie_generator else ""),
-            about=f"A score for each of {size:,} tokens; softmax makes them probabilities. {tied}",
+            about=f"A score for each of {size:,} tokens; softmax makes them probabilities. {tied}"
+            + (f"A soft cap keeps them below {config.logits_soft_cap:g}." if config.logits_soft_cap else ""),
         )
 
     def _norms(self, label: str, path: str) -> list[ArchitectureBlock]:

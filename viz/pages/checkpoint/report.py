@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.parts import Part, parts_of, total
-from transformer.checkpoints.importing.report import Imported, KeyProblem, Question
+from transformer.checkpoints.importing.report import LAYOUT, Imported, KeyProblem, Question
 from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import is_opened
@@ -72,6 +72,9 @@ def questions(subject: Subject) -> None:
         pressed = st.form_submit_button("Open it again with these answers")
     if not pressed:
         return
+    family = subject.imported.report.family
+    if answers.get(LAYOUT, family) != family:
+        answers = {LAYOUT: answers[LAYOUT]}  # another kind of model has questions of its own
     was_used = current_choice().name == subject.name
     try:
         with st.spinner("Opening it again …", show_time=True):

@@ -8,9 +8,9 @@ import streamlit as st
 
 from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.doctor.findings import Diagnosis
-from transformer.checkpoints.folder import MODELS
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.places import MODELS
 from viz.session import checkpoint_slot
 
 TEXT = "checkpoint_text"

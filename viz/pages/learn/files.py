@@ -6,7 +6,7 @@ from collections import Counter
 
 import streamlit as st
 
-from transformer.checkpoints.folder import shipped_models
+from transformer.checkpoints.places import shipped_models
 from viz.lessons.files.notebook import notebook
 from viz.lessons.files.progress import (
     FILE,

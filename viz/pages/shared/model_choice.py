@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from transformer.checkpoints.folder import shipped_models
+from transformer.checkpoints.places import shipped_models
 from transformer.device import available_devices
 from viz.session import MODEL, RANDOM, ModelChoice, RandomSizes, models
 from viz.widgets import LARGEST_SEED

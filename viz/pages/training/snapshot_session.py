@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel, shipped_models
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.places import shipped_models
 from transformer.device import choose_device
 from transformer.errors import CheckpointError
 from transformer.run import Run, encode_sentence, force, run_sentence

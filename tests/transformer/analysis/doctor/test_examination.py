@@ -21,7 +21,8 @@ from tests.transformer.analysis.doctor.patients import (
 from transformer.analysis.doctor.behaviour import causality_findings
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
-from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.opening import open_model
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache
 from transformer.model.embedding import Embedding
@@ -54,7 +55,7 @@ def test_an_open_model_is_examined_without_its_files() -> None:
     for loaded in (tiny_model(), damaged):
         whole, alone = examine(imported(loaded), HEALTHY), examine_model(loaded, HEALTHY)
         of_files = {check.name for check in CHECKS if check.needs == "files"}
-        assert of_files == {"keys", "tied weights", "answers"}
+        assert of_files == {"layout", "keys", "tied weights", "answers"}
         assert alone.checks == tuple(name for name in whole.checks if name not in of_files)
         assert alone.findings == tuple(f for f in whole.findings if f.check not in of_files)
         assert alone.parts == whole.parts

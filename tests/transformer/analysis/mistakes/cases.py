@@ -8,7 +8,8 @@ import torch
 
 from tests.support.kinds import KINDS
 from transformer.analysis.mistakes import MISTAKES, Case
-from transformer.checkpoints.folder import LoadedModel, open_model
+from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
 TRAINED = ("toy-en-it", "en-it")

@@ -14,7 +14,7 @@ from tests.transformer.checkpoints.importing.families.foreign import imported, r
 from transformer.checkpoints.importing.config_draft import likely_heads
 from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.mapping import nearest
+from transformer.checkpoints.importing.nearest_names import nearest
 from transformer.checkpoints.importing.recognition import plan_import, shared_prefixes, unwrapped
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.reading.memory_map import map_tensor

@@ -35,6 +35,15 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Object:
+    """An object of a class: made with arguments, then given a state where there is one."""
+
+    made: Any
+    args: tuple[Any, ...] = ()
+    state: Any = None
+
+
+@dataclass(frozen=True)
 class Reference:
     """A persistent id."""
 
@@ -57,6 +66,9 @@ def opcodes(value: Any) -> bytes:  # noqa: C901 (a line for each kind of value)
             return f"c{module}\n{name}\n".encode()
         case Call(called, args):
             return opcodes(called) + opcodes(args) + b"R"
+        case Object(made, args, state):
+            given = b"" if state is None else opcodes(state) + b"b"
+            return opcodes(made) + opcodes(args) + b"\x81" + given
         case Reference(inner):
             return opcodes(inner) + b"Q"
         case None:
@@ -64,11 +76,13 @@ def opcodes(value: Any) -> bytes:  # noqa: C901 (a line for each kind of value)
         case bool():
             return b"\x88" if value else b"\x89"
         case int():
-            return b"\x8a\x09" + value.to_bytes(9, "little", signed=True)
+            return b"\x8a\x0b" + value.to_bytes(11, "little", signed=True)
         case float():
             return b"G" + struct.pack(">d", value)
         case str():
             return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+        case bytes():
+            return b"B" + struct.pack("<I", len(value)) + value
         case tuple():
             return b"(" + b"".join(map(opcodes, value)) + b"t"
         case list():
@@ -130,6 +144,34 @@ def archive(
 def saved(value: Any, **changes: Any) -> bytes:
     """An archive of one value."""
     return archive(pickled(value), **changes)
+
+
+MAGIC = 0x1950A86A20F9469CFC6C
+COUNTED = struct.pack("<q", 6) + NUMBERS
+"""The storage "0" with its count before it."""
+
+
+def legacy(
+    value: Any,
+    *,
+    keys: Any = ("0",),
+    storages: bytes = COUNTED,
+    version: Any = 1001,
+    machine: Any = None,
+    magic: int = MAGIC,
+) -> bytes:
+    """A file as torch.save wrote it before 1.6, around any value, or around its opcodes."""
+    number = b"\x80\x02\x8a\x0a" + magic.to_bytes(10, "little") + b"."
+    facts = machine if machine is not None else {"protocol_version": 1001, "little_endian": True}
+    listed = list(keys) if isinstance(keys, tuple) else keys
+    return number + pickled(version) + pickled(facts) + pickled(value) + pickled(listed) + storages
+
+
+def old_storage(
+    kind: str = "FloatStorage", key: Any = "0", n_items: Any = 6, view: Any = None, location: str = "cpu"
+) -> Reference:
+    """A reference to numbers as the old format has it: with the view of them that is meant."""
+    return Reference(("storage", Name("torch", kind), key, location, n_items, view))
 
 
 def safetensors(head: Any, numbers: bytes = NUMBERS, *, length: int | None = None) -> bytes:

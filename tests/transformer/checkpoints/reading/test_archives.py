@@ -13,6 +13,7 @@ import torch
 
 from tests.transformer.checkpoints.reading.crafted import (
     NUMBERS,
+    Call,
     Name,
     archive,
     opcodes,
@@ -159,13 +160,26 @@ def test_a_long_archive_is_read(tmp_path: Path) -> None:
 
 STEPS: dict[str, tuple[bytes, str]] = {
     "a global by the stack": (opcodes("os") + opcodes("system") + b"\x93.", r"os\.system"),
-    "a class to be made": (opcodes(Name("collections", "OrderedDict")) + b")\x81.", "operation"),
-    "a class with arguments": (opcodes(Name("collections", "OrderedDict")) + b")}\x92.", "operation"),
-    "an instance": (b"(ios\nsystem\n.", "operation"),
-    "an object": (b"(" + opcodes(Name("torch", "Size")) + b"o.", "operation"),
+    "a class to be made of no name": (b"N)\x81.", "would not write"),
+    "a class with arguments that are none": (opcodes(Name("a", "B")) + b"N}\x92.", "damaged"),
+    "a class with names that are none": (opcodes(Name("a", "B")) + b")N\x92.", "damaged"),
+    "an instance": (b"(ios\nsystem\n.", r"os\.system"),
+    "an object": (b"(" + opcodes(Name("torch", "Size")) + b"o.", "would not write"),
+    "an object of no name": (b"(o.", "would not write"),
     "an extension": (b"\x82\x01.", "operation"),
     "a persistent id in text": (b"P0\n.", "operation"),
-    "a number in text": (b"I1\n.", "operation"),
+    "a number in text that is none": (b"Ione\n.", "damaged"),
+    "a long number in text": (b"I" + b"9" * 65 + b"\n.", "damaged"),
+    "a line without an end": (b"I1", "damaged"),
+    "more dropped than there is": (b"0.", "damaged"),
+    "a mark dropped that is none": (b"N1.", "damaged"),
+    "the state of a list": (b"]}b.", "sets the state"),
+    "a key twice in an object": (opcodes(Name("a", "B")) + b")\x81(K\x01NK\x01Nu.", "twice"),
+    "a key twice in pairs": (
+        opcodes(Call(Name("collections", "OrderedDict"), ([("a", 1), ("a", 2)],))) + b".", "twice",
+    ),
+    "a pair of one": (opcodes(Call(Name("collections", "OrderedDict"), ([("a",)],))) + b".", "not write"),
+    "a counter of a list": (opcodes(Call(Name("collections", "Counter"), ([],))) + b".", "not write"),
     "a buffer elsewhere": (b"\x97.", "operation"),
     "a long number": (b"\x8a\xff" + b"\x01" * 255 + b".", "whole number of 255 bytes"),
     "text that is none": (b"X\x02\x00\x00\x00\xff\xfe.", "no UTF-8"),
@@ -181,7 +195,6 @@ STEPS: dict[str, tuple[bytes, str]] = {
     "a tuple without a mark": (b"Nt.", "damaged"),
     "a frame beyond the end": (b"\x95" + b"\xff" * 8 + b"}.", "damaged"),
     "a key twice": (b"}(" + opcodes("w") + b"N" + opcodes("w") + b"Nu.", "twice"),
-    "a list in a set": (b"\x8f(]\x90.", "keys"),
     "a reference to something else": (opcodes(("module", "__main__", "0", "cpu", 6)) + b"Q.", "not write"),
     "a storage of no kind": (opcodes(("storage", Name("torch", "Size"), "0", "cpu", 6)) + b"Q.", "not write"),
     "a negative storage": (opcodes(storage(n_items=-1)) + b".", "not write"),
@@ -192,7 +205,7 @@ STEPS: dict[str, tuple[bytes, str]] = {
     ),
     "a size of texts": (opcodes(Name("torch", "Size")) + opcodes((("a",),)) + b"R.", "not write"),
     "an ordered dictionary of arguments": (
-        opcodes(Name("collections", "OrderedDict")) + opcodes(([],)) + b"R.", "not write",
+        opcodes(Name("collections", "OrderedDict")) + opcodes(({},)) + b"R.", "not write",
     ),
     "bytes of another coding": (
         opcodes(Name("_codecs", "encode")) + opcodes(("a", "rot13")) + b"R.", "not write",

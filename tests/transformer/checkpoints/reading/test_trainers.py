@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -113,27 +110,6 @@ def test_one_inside_the_other(tmp_path: Path) -> None:
 def test_numbers_that_json_has_not(tmp_path: Path) -> None:
     extras = {"best": float("inf"), "seed": 2**64 - 1, "nothing": None, "flag": True}
     assert read({"model": trained()[0], **extras}, tmp_path).extras == extras
-
-
-@pytest.mark.parametrize(
-    "beside, message",
-    [
-        (argparse.Namespace(d_model=4), r"argparse\.Namespace"),
-        (defaultdict(list), r"collections\.defaultdict"),
-        (np.float64(0.5), "NumPy values"),
-        (Path("weights.pt"), "pathlib"),
-        (torch.float32, r"torch\.float32"),
-        (nn.Linear(2, 2), "a whole module"),
-        (torch.nn.functional.relu, "torch"),
-        (torch.ones(2, dtype=torch.int8), "CharStorage"),
-        (torch.ones(2, dtype=torch.complex64), "ComplexFloatStorage"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
-)
-def test_anything_else_is_named_and_how_to_do_without(tmp_path: Path, beside: Any, message: str) -> None:
-    with pytest.raises(CheckpointError, match=message) as refused:
-        read({"model": trained()[0], "beside": beside}, tmp_path)
-    assert "save" in str(refused.value)
 
 
 UNFIT = {

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.reading.crafted import entry, safetensors
-from transformer.checkpoints.folder import MODELS
+from transformer.checkpoints.places import MODELS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint

@@ -3,30 +3,105 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, llama
-from transformer.checkpoints.importing.families.hugging_face.encoders import bert, distilbert
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import bart, marian, t5
+from transformer.checkpoints.importing.families.hugging_face.decoders import (
+    gemma,
+    gemma2,
+    gemma3,
+    gpt2,
+    gpt_j,
+    gpt_neox,
+    granite,
+    llama,
+    opt,
+    phi,
+    phi3,
+    smollm3,
+)
+from transformer.checkpoints.importing.families.hugging_face.encoders import (
+    albert,
+    bert,
+    distilbert,
+    electra,
+    ernie,
+)
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    bart,
+    blenderbot,
+    fsmt,
+    m2m_100,
+    marian,
+    pegasus,
+    t5,
+    whisper,
+)
+from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
+from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
     nanogpt,
     torch_transformer,
 )
+from transformer.checkpoints.importing.families.tutorials import (
+    aladdinpersson,
+    bentrevett,
+    d2l,
+    gordicaleksa,
+    graykode,
+    hkproj,
+    hyunwoongko,
+    jadore801120,
+    samlynnevans,
+)
 from transformer.checkpoints.importing.family import Family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    albert.FAMILY,
+    electra.FAMILY,
+    ernie.FAMILY,
     bert.BERT,
     bert.ROBERTA,
     distilbert.FAMILY,
     nanogpt.FAMILY,
+    video_lecture.FAMILY,
+    raschka.GPT,
+    raschka.ROTARY,
+    meta_llama.FAMILY,
     gpt2.FAMILY,
     llama.FAMILY,
+    gemma.FAMILY,
+    granite.FAMILY,
+    smollm3.FAMILY,
+    gemma2.FAMILY,
+    gemma3.FAMILY,
+    phi3.FAMILY,
+    phi.FAMILY,
+    gpt_neox.FAMILY,
+    gpt_j.FAMILY,
+    opt.FAMILY,
+    whisper.FAMILY,
+    fairseq.FAMILY,
+    open_nmt.FAMILY,
+    fsmt.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
+    m2m_100.FAMILY,
+    pegasus.FAMILY,
+    blenderbot.FAMILY,
+    blenderbot.SMALL,
     t5.FAMILY,
     annotated.FAMILY,
     fused_tutorial.FAMILY,
+    hkproj.FAMILY,
+    hyunwoongko.FAMILY,
+    bentrevett.FAMILY,
+    gordicaleksa.FAMILY,
+    samlynnevans.FAMILY,
+    jadore801120.FAMILY,
+    graykode.FAMILY,
+    aladdinpersson.FAMILY,
+    d2l.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import StoredTensor
-from transformer.model.positions import sinusoidal_encoding
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ASSUMED_LENGTH = 1024
 """Positions of a model whose sinusoids are computed, not stored."""
@@ -132,14 +133,16 @@ def sinusoid_layout(table: StoredTensor) -> str | None:
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
-    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].to(torch.float32)
+    from transformer.model.positions import sinusoidal_encoding  # imports torch
+
+    stored = map_tensor(table).reshape(-1, d_model)[:_COMPARED_ROWS].float()
     if _is_close(stored, sinusoidal_encoding(len(stored), d_model)):
         return "interleaved"
     halves = sinusoidal_encoding(len(stored), d_model, layout="halves")
     return "halves" if _is_close(stored, halves) else None
 
 
-def _is_close(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _is_close(one: Tensor, other: Tensor) -> bool:
     return bool(((one - other).abs() <= _ROUNDING).all())
 
 

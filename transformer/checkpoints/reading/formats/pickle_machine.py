@@ -1,24 +1,28 @@
-"""An interpreter of pickles that runs nothing: what would be called is a name, known or refused.
+"""An interpreter of pickles that runs nothing: what would be called is a name, and what it would give opaque.
 
-It knows the operations of protocol 2, which torch.save writes, and those that newer protocols write for the
-same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
+It knows the operations of protocol 2, which torch.save writes, those of Python 2, and those that other
+protocols write for the same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from transformer.checkpoints.reading.formats.pickle_calls import as_reference, call, is_known
+from transformer.checkpoints.reading.formats.pickle_globals import as_global
 from transformer.checkpoints.reading.formats.pickle_values import (
     SAVE_WEIGHTS,
+    Global,
+    Opaque,
     Ordered,
     Storage,
+    StorageView,
     add_to,
-    as_global,
-    as_storage,
-    call,
-    check_key,
+    as_key,
+    key_twice,
 )
 from transformer.checkpoints.reading.limits import Limits
 from transformer.errors import CheckpointError
@@ -26,27 +30,52 @@ from transformer.errors import CheckpointError
 MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000
 MAX_INTEGER_BYTES = 32
+_LARGEST_STEP = 1_000
+"""Arguments of calls that may be used twice before there are more of them than bytes of the pickle."""
 _PROTOCOLS = range(2, 6)
+_PROTOCOL, _STOP = 0x80, ord(".")
 _LONG = (str, bytes, tuple, list)
 
 
-def read_pickle(content: bytes, limits: Limits) -> Any:
-    """The value that a pickle stands for: primitives, tuples, lists, sets, dictionaries, PickledTensors.
+@dataclass(frozen=True)
+class Unpickled:
+    """What is in a pickle.
+
+    Attributes:
+        value: primitives, tuples, lists, sets, dictionaries, PickledTensors, Globals, Opaque objects.
+        storages: that were referred to, by key.
+        end: where the pickle ends.
+    """
+
+    value: Any
+    storages: Mapping[str, Storage]
+    end: int
+
+
+def read_pickle(content: bytes, limits: Limits, start: int = 0) -> Unpickled:
+    """Find what a pickle stands for that begins at `start`; more may follow after it.
 
     Raises:
-        CheckpointError: when there is anything else in it, or it is damaged.
+        CheckpointError: when it asks for what is a program, or is damaged.
     """
-    return _Machine(content, limits).run()
+    return _Machine(content, limits, start).run()
+
+
+_DAMAGED = "has a damaged pickle: copy or download it again."
+
+
+class EndsEarlyError(CheckpointError):
+    """A pickle that is not there to its end."""
 
 
 def _damaged() -> NoReturn:
-    raise CheckpointError("has a damaged pickle: copy or download it again.")
+    raise CheckpointError(_DAMAGED)
 
 
 class _Machine:
-    def __init__(self, content: bytes, limits: Limits) -> None:
+    def __init__(self, content: bytes, limits: Limits, start: int) -> None:
         self._content = content
-        self._at = 0
+        self._start = self._at = start
         self._limits = limits
         self._stack: list[Any] = []
         self._marks: list[int] = []
@@ -54,13 +83,15 @@ class _Machine:
         self._storages: dict[str, Storage] = {}
         self._n_given = 0
 
-    def run(self) -> Any:
-        if self._take(1) != b"\x80" or self._byte() not in _PROTOCOLS:
-            raise CheckpointError(
-                "has a pickle of another protocol than torch.save writes (2): save it again with "
-                f"{SAVE_WEIGHTS}."
-            )
-        while (operation := self._byte()) != ord("."):
+    def run(self) -> Unpickled:
+        if self._content[self._at : self._at + 1] == bytes([_PROTOCOL]):  # without one it is protocol 1
+            self._at += 1
+            if self._byte() not in _PROTOCOLS:
+                raise CheckpointError(
+                    f"has a pickle of another protocol than torch.save writes (2): save it again with "
+                    f"{SAVE_WEIGHTS}."
+                )
+        while (operation := self._byte()) != _STOP:
             step = _STEPS.get(operation)
             if step is None:
                 raise CheckpointError(
@@ -68,23 +99,26 @@ class _Machine:
                     f"again with {SAVE_WEIGHTS}."
                 )
             step(self)
-            if max(len(self._stack), len(self._marks)) > MAX_STACK or len(self._memo) > MAX_MEMO:
+            if len(self._stack) > MAX_STACK or len(self._marks) > MAX_STACK or len(self._memo) > MAX_MEMO:
                 raise CheckpointError(
                     f"has a pickle with too many values at once: save it again with {SAVE_WEIGHTS}."
                 )
-        if len(self._stack) != 1 or self._marks or self._at != len(self._content):
+        if len(self._stack) != 1 or self._marks:
             _damaged()
-        return self._stack[0]
+        return Unpickled(self._stack[0], self._storages, self._at)
 
     def _take(self, n_bytes: int) -> bytes:
         found = self._content[self._at : self._at + n_bytes]
         if len(found) != n_bytes:
-            _damaged()
+            raise EndsEarlyError(_DAMAGED)
         self._at += n_bytes
         return found
 
     def _byte(self) -> int:
-        return self._take(1)[0]
+        if self._at >= len(self._content):
+            raise EndsEarlyError(_DAMAGED)
+        self._at += 1
+        return self._content[self._at - 1]
 
     def _number(self, code: str) -> Any:
         return struct.unpack(code, self._take(struct.calcsize(code)))[0]
@@ -92,7 +126,7 @@ class _Machine:
     def _line(self) -> str:
         end = self._content.find(b"\n", self._at)
         if end < 0:
-            _damaged()
+            raise EndsEarlyError(_DAMAGED)
         line = self._take(end - self._at)
         self._at = end + 1
         return _text(line)
@@ -117,6 +151,12 @@ class _Machine:
         values = self._stack[mark:]
         del self._stack[mark:]
         return values
+
+    def drop(self) -> None:
+        self._pop()
+
+    def drop_to_mark(self) -> None:
+        self._pop_to_mark()
 
     def mark(self) -> None:
         self._marks.append(len(self._stack))
@@ -143,12 +183,17 @@ class _Machine:
 
     def _extend(self, items: list[Any]) -> None:
         target = self._top()
+        if isinstance(target, Opaque):
+            target = target.members
         if type(target) is not list:
             _damaged()
         target.extend(items)
 
     def add_items(self) -> None:
         items, target = self._pop_to_mark(), self._top()
+        if isinstance(target, Opaque):
+            target.members.extend(items)
+            return
         if type(target) is not set:
             _damaged()
         add_to(target, items)
@@ -164,14 +209,14 @@ class _Machine:
 
     def _set_all(self, items: list[Any]) -> None:
         target = self._top()
+        if isinstance(target, Opaque):
+            target = target.entries
         if not isinstance(target, dict) or len(items) % 2:
             _damaged()
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            check_key(key)
+        for given, value in zip(items[::2], items[1::2], strict=True):
+            key = as_key(given)
             if key in target:
-                raise CheckpointError(
-                    f"has the key {str(key)[:80]!r} twice in a dictionary: save it again with {SAVE_WEIGHTS}."
-                )
+                key_twice(key)
             target[key] = value
 
     def remember(self, key: int) -> None:
@@ -194,36 +239,79 @@ class _Machine:
 
     def reduce(self) -> None:
         args, called = self._pop(), self._pop()
-        self._check_given(args)
+        self._call(called, args)
+
+    def new_object(self) -> None:
+        """As a class that is called; its name is all that is known of it."""
+        args, made = self._pop(), self._pop()
+        self._call(made, args)
+
+    def new_object_by_names(self) -> None:
+        named, args, made = self._pop(), self._pop(), self._pop()
+        if not isinstance(named, dict) or not isinstance(args, tuple):
+            _damaged()
+        self._call(made, (*args, named) if named else args)
+
+    def instance(self) -> None:
+        args = tuple(self._pop_to_mark())
+        self._call(as_global(self._line(), self._line()), args)
+
+    def object_at_mark(self) -> None:
+        made, *args = self._pop_to_mark() or [None]
+        self._call(made, tuple(args))
+
+    def _call(self, called: Any, args: Any) -> None:
+        if is_known(called):
+            self._check_given(args)
         self._push(call(called, args, self._limits))
 
     def _check_given(self, args: Any) -> None:
         """Refuse calls whose arguments are longer, together, than the pickle: it then gives the same to many.
 
-        A few bytes could otherwise have millions of numbers looked at, or copied, again and again.
+        A few bytes could otherwise have millions of numbers looked at, or copied, again and again. What is
+        given to opaque objects is not looked at.
         """
         if isinstance(args, tuple):
             self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
-        if self._n_given > len(self._content):
+        if self._n_given > self._at - self._start + _LARGEST_STEP:
             raise CheckpointError(
                 f"has a pickle that uses the same values over and over: save it again with {SAVE_WEIGHTS}."
             )
 
     def build(self) -> None:
-        """Leave out an OrderedDict's attributes: a state dict's versions of modules."""
+        """Keep an opaque object's state; leave out an OrderedDict's, a state dict's versions of modules."""
         state, target = self._pop(), self._top()
-        if type(target) is not Ordered or not isinstance(state, dict):
+        if isinstance(target, Opaque):
+            target.state = state
+        elif type(target) is not Ordered:
             raise CheckpointError(
-                f"sets an object's state, which is code: save it again with {SAVE_WEIGHTS}."
+                f"sets the state of what has none, which is code: save it again with {SAVE_WEIGHTS}."
             )
 
     def persistent(self) -> None:
-        storage = as_storage(self._pop())
-        if self._storages.setdefault(storage.key, storage) != storage:
-            raise CheckpointError(
-                f"says two different things about a storage: save it again with {SAVE_WEIGHTS}."
-            )
-        self._push(storage)
+        found = as_reference(self._pop())
+        if not isinstance(found, Global):
+            storage = found.storage if isinstance(found, StorageView) else found
+            if self._storages.setdefault(storage.key, storage) != storage:
+                raise CheckpointError(
+                    f"says two different things about a storage: save it again with {SAVE_WEIGHTS}."
+                )
+        self._push(found)
+
+    def number_in_text(self) -> None:
+        """A whole number as protocol 1 writes it; 00 and 01 are truth values."""
+        line = self._line().removesuffix("L")
+        if len(line) > 2 * MAX_INTEGER_BYTES or not line.removeprefix("-").isdecimal():
+            _damaged()
+        self._push(line == "01" if line in ("00", "01") else int(line))
+
+    def old_text(self, code: str) -> None:
+        """Text of Python 2, which is bytes where it is no text."""
+        content = self._take(max(self._number(code), 0))
+        try:
+            self._push(content.decode())
+        except UnicodeDecodeError:
+            self._push(content)
 
     def text(self, code: str) -> None:
         self._push(_text(self._take(self._number(code))))
@@ -253,9 +341,14 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
     ord("X"): lambda m: m.text("<I"),
     0x8C: lambda m: m.text("<B"),
     0x8D: lambda m: m.text("<Q"),
+    ord("U"): lambda m: m.old_text("<B"),
+    ord("T"): lambda m: m.old_text("<i"),
+    ord("I"): _Machine.number_in_text,
+    ord("L"): _Machine.number_in_text,
     ord("B"): lambda m: m.raw("<I"),
     ord("C"): lambda m: m.raw("<B"),
     0x8E: lambda m: m.raw("<Q"),
+    0x96: lambda m: m.raw("<Q"),
     ord(")"): lambda m: m._push(()),
     ord("t"): lambda m: m._push(tuple(m._pop_to_mark())),
     0x85: lambda m: m.tuple_of(1),
@@ -277,7 +370,13 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
     ord("j"): lambda m: m.recall(m._number("<I")),
     ord("c"): _Machine.global_line,
     0x93: _Machine.global_on_stack,
+    ord("0"): _Machine.drop,
+    ord("1"): lambda m: m.drop_to_mark(),
     ord("R"): _Machine.reduce,
+    0x81: _Machine.new_object,
+    0x92: _Machine.new_object_by_names,
+    ord("i"): _Machine.instance,
+    ord("o"): _Machine.object_at_mark,
     ord("b"): _Machine.build,
     ord("Q"): _Machine.persistent,
 }

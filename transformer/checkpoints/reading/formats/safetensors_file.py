@@ -6,9 +6,10 @@ https://github.com/huggingface/safetensors#format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from transformer.checkpoints.reading.formats.quantised import check_not_quantised
 from transformer.checkpoints.reading.limits import (
     Limits,
     check_count,
@@ -51,6 +52,7 @@ def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
     head = _parse(file.read(_LENGTH_BYTES, length))
     _check_metadata(head.pop(METADATA, {}))
     check_count(len(head), limits)
+    check_not_quantised(head, _dtypes(head))
     begin = _LENGTH_BYTES + length
     tensors = {name: _view(name, entry, begin, limits) for name, entry in head.items()}
     if not tensors:
@@ -78,6 +80,12 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise CheckpointError(f"has {shown(name)} twice in its head: save it again.")
         values[name] = value
     return values
+
+
+def _dtypes(head: dict[str, Any]) -> Iterator[str]:
+    for entry in head.values():
+        if isinstance(entry, dict) and isinstance(entry.get("dtype"), str):
+            yield entry["dtype"]
 
 
 def _check_metadata(metadata: Any) -> None:

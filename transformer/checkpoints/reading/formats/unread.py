@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterator
+
 from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS
 
 HEAD_BYTES = 512
@@ -20,13 +23,15 @@ _WORDS = (
     b'{"error',
 )
 
+_CONVERT = (
+    "Convert it to PyTorch first: with transformers 4, from_pretrained(folder, {}=True), then save_pretrained"
+)
+_TENSORFLOW = _CONVERT.format("from_tf")
+_FLAX = _CONVERT.format("from_flax")
+_ORIGINAL = "Choose the PyTorch or safetensors weights that it was made from"
+_PYTORCH = "Convert it to PyTorch or safetensors first"
+
 _BEGINNINGS = (
-    # The long number that a file of PyTorch before 1.6 begins with, pickled with protocol 2.
-    (
-        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
-        "is in the format of torch.save before PyTorch 1.6",
-        _AGAIN,
-    ),
     (b"\x1f\x8b", "is compressed with gzip", "Unpack it first"),
     (b"BZh", "is compressed with bzip2", "Unpack it first"),
     (b"\xfd7zXZ\x00", "is compressed with xz", "Unpack it first"),
@@ -34,12 +39,53 @@ _BEGINNINGS = (
     (b"7z\xbc\xaf\x27\x1c", "is a 7z archive", "Unpack it first"),
     (b"PK\x05\x06", "is an empty zip archive", "Copy or download it again"),
     (b"GGUF", "is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
-    (b"\x89HDF", "is an HDF5 file, of Keras perhaps", "Convert it to PyTorch or safetensors first"),
+    (b"\x89HDF", "is an HDF5 file, of Keras perhaps", _PYTORCH),
     (b"\x93NUMPY", "is an array of NumPy", "Save the weights with safetensors or torch.save instead"),
     (b"\x7fELF", "is a program, which nobody ran", "Choose a file of weights"),
     (b"MZ", "is a program, which nobody ran", "Choose a file of weights"),
-    (b"\x08\x07\x12\x07pytorch", "is an ONNX file", "Choose the PyTorch weights that it was made from"),
+    (b"\x08\x07\x12\x07pytorch", "is an ONNX file", _ORIGINAL),
+    (b"model_checkpoint_path:", "is the list of TensorFlow's checkpoints", _TENSORFLOW),
 )
+
+ENDINGS = {
+    ".index": ("is the index of a TensorFlow checkpoint", _TENSORFLOW),
+    ".meta": ("is the graph of a TensorFlow checkpoint", _TENSORFLOW),
+    ".pb": ("is a graph of TensorFlow, of a SavedModel perhaps", _TENSORFLOW),
+    ".h5": ("is a file of Keras", _TENSORFLOW),
+    ".keras": ("is a file of Keras", _PYTORCH),
+    ".tflite": ("is a TensorFlow Lite file", _ORIGINAL),
+    ".msgpack": ("is a file of Flax", _FLAX),
+    ".onnx": ("is an ONNX file", _ORIGINAL),
+    ".mlmodel": ("is a Core ML file", _ORIGINAL),
+    ".mlpackage": ("is a Core ML package", _ORIGINAL),
+    ".gguf": ("is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
+    ".npz": ("is an archive of NumPy's arrays", "Save the weights with safetensors or torch.save instead"),
+    ".ot": ("is a file of rust-bert", _ORIGINAL),
+}
+"""How the names of files end that hold a model of another kind: what they are, and what to do."""
+
+_TENSORFLOW_DATA = re.compile(r"\.data-\d{5}-of-\d{5}$")
+_NPY = ".npy"
+
+
+def describe_name(name: str) -> tuple[str, str] | None:
+    """What a file or folder of this name is and what to do, None for all that are read or not known."""
+    if _TENSORFLOW_DATA.search(name):
+        return "holds the numbers of a TensorFlow checkpoint", _TENSORFLOW
+    return next((said for ending, said in ENDINGS.items() if name.lower().endswith(ending)), None)
+
+
+def describe_zip(names: Collection[str]) -> str:
+    """What a zip archive is that torch.save did not write, by its entries, and what to do.
+
+    Archives of NumPy's arrays are told here alone.
+    """
+    if names and all(name.endswith(_NPY) for name in names):
+        kind, advice = ENDINGS[".npz"]
+        return f"{kind} (npz), which is not read. {advice}."
+    if "model.weights.h5" in names:
+        return f"is a file of Keras, which is not read. {_PYTORCH}."
+    return f"is a zip archive that torch.save did not write: unpack it, or save it again with {SAVE_WEIGHTS}."
 
 
 def is_lfs_pointer(head: bytes) -> bool:
@@ -47,8 +93,13 @@ def is_lfs_pointer(head: bytes) -> bool:
     return head.startswith(_LFS)
 
 
-def describe(head: bytes) -> str | None:
-    """What a file that begins so is and what to do, as the end of a sentence; None for a checkpoint."""
+def describe(head: bytes, name: str = "") -> str | None:
+    """What a file that begins so is and what to do, as the end of a sentence; None for a checkpoint.
+
+    Args:
+        head: its first bytes.
+        name: its own name, for kinds that begin in many ways.
+    """
     if not head:
         return "is empty: copy or download it again."
     if is_lfs_pointer(head):
@@ -63,11 +114,20 @@ def describe(head: bytes) -> str | None:
         return "is the answer of a server that did not send the file: open it, and download the file again."
     if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" or start.startswith(b"sys_info\0"):
         return f"is a tar archive, as the first versions of PyTorch wrote them. {_AGAIN}."
-    for beginning, kind, advice in _BEGINNINGS:
-        if head.startswith(beginning):
-            return f"{kind}, which is not read. {advice}."
+    for kind, advice in _known(head, name):
+        return f"{kind}, which is not read. {advice}."
     if start.startswith((b"{", b"[")):
         return "is JSON and holds no weights: choose the file of weights, or the folder that it lies in."
     if head[0] == 0x80 and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return f"is a bare pickle, which is code to be run; nothing of it was. {_AGAIN}."
     return None
+
+
+def _known(head: bytes, name: str) -> Iterator[tuple[str, str]]:
+    """What it is and what to do, by its beginning and else by its name."""
+    for beginning, kind, advice in _BEGINNINGS:
+        if head.startswith(beginning):
+            yield kind, advice
+    by_name = describe_name(name)
+    if by_name is not None:
+        yield by_name

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from transformer.checkpoints.reading.formats.unread import describe_zip
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.regular_file import RegularFile
 from transformer.errors import CheckpointError, shown
@@ -198,6 +199,8 @@ def _check_listed(listed: _Listed) -> None:
         raise CheckpointError(f"has the encrypted entry {shown(name)}, which is not read: {_AGAIN}.")
     if "/code/" in name or name.endswith("/constants.pkl"):
         raise CheckpointError(f"is a TorchScript program, which is code: {_AGAIN} where it was made.")
+    if listed.method and name.endswith(".npy"):
+        raise CheckpointError(describe_zip([name]))
     if listed.method:
         raise CheckpointError(
             f"has the compressed entry {shown(name)}, and torch.save compresses nothing: {_AGAIN}."

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tests.transformer.checkpoints.importing.families.figures import FIGURES
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import fill
@@ -60,6 +61,7 @@ def imported(
     keys = planned.report.keys
     assert keys.fits, (keys.missing, keys.misshaped)
     assert not keys.unexpected, keys.unexpected
+    FIGURES.note_import(planned.report)
     return fill(planned).eval().requires_grad_(False), planned.report
 
 
@@ -88,6 +90,7 @@ def padded(ids: Tensor, pad_id: int, length: int) -> Tensor:
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> bool:
     """Whether all numbers agree, as a share of the largest where that is above 1."""
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    FIGURES.note_error(actual, expected)
     worst = (actual - expected).abs().max().item() / max(1.0, expected.abs().max().item())
     assert worst <= tolerance, worst
     return True

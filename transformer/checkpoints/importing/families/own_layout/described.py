@@ -30,7 +30,7 @@ _USUAL = ("attention_scale", "logits_scale", "merge_heads", "position_base")
 _NOT_TOLD = "the mapping file does not say: the usual one"
 
 
-def described(raw: RawCheckpoint) -> Family | None:
+def described_by_user(raw: RawCheckpoint) -> Family | None:
     """The family that the checkpoint's mapping file describes; None without one.
 
     Raises:

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from transformer.checkpoints.importing.mapping import skeleton
 from transformer.model.config import TransformerConfig
 
 _SMALL = TransformerConfig(
@@ -33,6 +32,9 @@ def pattern_of(name: str) -> str:
 @cache
 def weight_names() -> frozenset[str]:
     """The names of all weights that a model of ours can have, {} standing for a layer's number."""
+    # Only here, for it imports torch: what has no mapping file is refused without.
+    from transformer.checkpoints.importing.mapping import skeleton
+
     everything = replace(
         _SMALL,
         gated=True,

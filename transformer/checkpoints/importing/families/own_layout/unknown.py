@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames
-from transformer.checkpoints.importing.mapping import nearest, shape_text
+from transformer.checkpoints.importing.nearest_names import nearest, shape_text
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint, StoredTensor
 from transformer.errors import shown
 

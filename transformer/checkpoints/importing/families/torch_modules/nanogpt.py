@@ -1,7 +1,8 @@
 """nanoGPT (Karpathy 2022), and programs that name their modules like it: minGPT, build-nanogpt.
 
 GPT-2 with its names, but with torch's linear layers, stored output by input. Biases may be left out, those of
-the norms too. The sizes lie in model_args beside the weights; the activation is told nowhere.
+the norms too. The sizes lie in model_args beside the weights; the activation is told nowhere, but the three
+differ in it and in what else they save.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ACTIVATIONS = {
     "gelu": "GELU (nn.GELU()), as nanoGPT has it",
-    "gelu_tanh": "GELU, approximated by tanh, as minGPT and the first nanoGPT have it",
+    "gelu_tanh": "GELU, approximated by tanh, as minGPT, build-nanogpt and the first nanoGPT have it",
     "relu": "ReLU",
     "silu": "SiLU (Swish)",
 }
@@ -43,7 +44,9 @@ def read_config(draft: ConfigDraft) -> None:
         draft.heads("n_head")
     else:
         draft.ask_heads()
-    ask_activation(draft, _ACTIVATIONS, "It is written in the program and not stored with the weights.")
+    likely = "gelu_tanh" if _is_mingpt(raw) or _is_build_nanogpt(raw) else "gelu"
+    labels = {likely: _ACTIVATIONS[likely]} | _ACTIVATIONS
+    ask_activation(draft, labels, "It is written in the program and not stored with the weights.")
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
     draft.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
@@ -51,6 +54,17 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
     tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
     draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+
+
+def _is_mingpt(raw: RawCheckpoint) -> bool:
+    """Whether the generator is a matrix of its own, beside tables of earlier positions: nanoGPT ties it."""
+    tied = raw.same_numbers(_GENERATOR, _WORDS)
+    return {_GENERATOR, "h.0.attn.bias"} <= raw.tensors.keys() and not tied
+
+
+def _is_build_nanogpt(raw: RawCheckpoint) -> bool:
+    """Whether a trainer's file has the loss under build-nanogpt's name, and not nanoGPT's model_args."""
+    return "val_loss" in raw.extras and "model_args" not in raw.extras
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

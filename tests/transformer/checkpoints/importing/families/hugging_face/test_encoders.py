@@ -1,4 +1,4 @@
-"""BERT, RoBERTa and DistilBERT: logits, attention and hidden states are those of Hugging Face's models."""
+"""BERT and its kin: logits, attention and hidden states are those of Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import transformers
 from torch import Tensor
 from transformers import BertForMaskedLM, RobertaForMaskedLM, RobertaModel
 
-from tests.transformer.checkpoints.importing.families.foreign import close, imported, padded, random_ids
+from tests.transformer.checkpoints.importing.families.foreign import (
+    close,
+    imported,
+    padded,
+    random_ids,
+    raw_of,
+)
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_refused,
     assert_same_stack,
@@ -21,6 +27,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
 )
 from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.errors import CheckpointError
 from transformer.model.transformer import Transformer
 
@@ -35,6 +42,9 @@ BERT = {
     "type_vocab_size": 2,
 }
 ROBERTA = BERT | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
+ERNIE = BERT | {"type_vocab_size": 4, "use_task_id": True, "task_type_vocab_size": 3}
+NARROW = BERT | {"embedding_size": 14}
+ALBERT = NARROW | {"num_hidden_layers": 5}
 DISTILBERT = {
     "vocab_size": VOCAB,
     "dim": D_MODEL,
@@ -50,6 +60,15 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "bert before training": (transformers.BertForPreTraining, BERT),
     "roberta, untied": (RobertaForMaskedLM, ROBERTA | {"tie_word_embeddings": False}),
     "roberta": (RobertaForMaskedLM, ROBERTA),
+    "ernie": (transformers.ErnieForMaskedLM, ERNIE),
+    "ernie without tasks": (transformers.ErnieForMaskedLM, BERT),
+    "ernie before training": (transformers.ErnieForPreTraining, ERNIE | {"tie_word_embeddings": False}),
+    "electra": (transformers.ElectraForMaskedLM, NARROW),
+    "electra, wide": (transformers.ElectraForMaskedLM, BERT | {"embedding_size": D_MODEL}),
+    "electra, untied": (transformers.ElectraForMaskedLM, NARROW | {"tie_word_embeddings": False}),
+    "albert": (transformers.AlbertForMaskedLM, ALBERT),
+    "albert, untied": (transformers.AlbertForMaskedLM, ALBERT | {"tie_word_embeddings": False}),
+    "albert before training": (transformers.AlbertForPreTraining, ALBERT | {"hidden_act": "relu"}),
     "distilbert": (transformers.DistilBertForMaskedLM, DISTILBERT),
     "distilbert with relu": (transformers.DistilBertForMaskedLM, DISTILBERT | {"activation": "relu"}),
 }
@@ -58,9 +77,17 @@ HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
     "bert, classifier": (transformers.BertForSequenceClassification, BERT),
     "roberta": (RobertaModel, ROBERTA),
     "roberta with relu": (RobertaModel, ROBERTA | {"hidden_act": "relu"}),
+    "ernie": (transformers.ErnieModel, ERNIE),
+    "electra": (transformers.ElectraModel, NARROW),
+    "electra, discriminator": (transformers.ElectraForPreTraining, NARROW | {"hidden_act": "relu"}),
+    "albert": (transformers.AlbertModel, ALBERT),
     "roberta, tokens": (transformers.RobertaForTokenClassification, ROBERTA),
     "distilbert": (transformers.DistilBertModel, DISTILBERT),
 }
+
+
+def family_of(case: str) -> str:
+    return case.replace(",", "").split(" ")[0]
 
 
 def pad_of(case: str) -> int:
@@ -76,6 +103,7 @@ def batch(pad_id: int) -> tuple[Tensor, Tensor]:
 def test_parity(tmp_path: Path, case: str) -> None:
     theirs = tiny(*CASES[case])
     ours, report = imported(saved(tmp_path, theirs))
+    assert report.family == family_of(case)
     assert not report.questions
     assert_parity(ours, theirs, pad_of(case))
 
@@ -86,6 +114,11 @@ def test_parity(tmp_path: Path, case: str) -> None:
         ("bert", {"n_heads": HEADS}),
         ("bert with relu", {"n_heads": HEADS, "activation": "relu", "norm_eps": 1e-3}),
         ("roberta", {"n_heads": HEADS, "norm_eps": 1e-5}),
+        ("ernie", {"n_heads": HEADS}),
+        ("electra", {"n_heads": HEADS}),
+        ("electra, wide", {"n_heads": HEADS}),
+        ("albert", {"n_heads": HEADS, "n_encoder_layers": 5}),
+        ("ernie without tasks", {"n_heads": HEADS}),
         ("distilbert", {"n_heads": HEADS}),
         ("distilbert with relu", {"n_heads": HEADS, "activation": "relu"}),
     ],
@@ -93,7 +126,9 @@ def test_parity(tmp_path: Path, case: str) -> None:
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
     theirs = tiny(*CASES[case])
     ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
+    assert report.family == family_of(case)
     assert {question.name for question in report.questions} >= answers.keys()
+    assert LAYOUT not in {question.name for question in report.questions}, "their names tell"
     assert_parity(ours, theirs, pad_of(case))
 
 
@@ -118,25 +153,69 @@ def test_parity_without_a_language_model_head(tmp_path: Path, case: str) -> None
 
 
 @pytest.mark.parametrize("segments, length", [(1, LENGTH), (2, 514)])
-def test_a_bare_roberta_without_config_is_known_by_its_sizes(
+def test_a_bare_roberta_without_config_is_likely_by_its_sizes(
     tmp_path: Path, segments: int, length: int
 ) -> None:
     sizes = ROBERTA | {"type_vocab_size": segments, "max_position_embeddings": length}
     theirs = tiny(RobertaModel, sizes)
     raw = saved(tmp_path, theirs, with_config=False)
     ours, report = imported(raw, {"n_heads": HEADS})
+    assert layouts(report) == ["roberta", "bert"]
     assert ours.config.norm_eps == 1e-5, "as every published one has it"
-    assert report.family == "roberta"
-    assert any("BERT and others" in note for note in report.notes)
     ids, words = batch(1)
     assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
 
 
-def test_a_bare_bert_without_config_may_be_another_model(tmp_path: Path) -> None:
-    theirs = tiny(*HEADLESS["bert"])
-    _, report = imported(saved(tmp_path, theirs, with_config=False), {"n_heads": HEADS})
-    assert report.family == "bert"
-    assert any("RoBERTa" in note for note in report.notes)
+@pytest.mark.parametrize("case", ["bert", "roberta with relu"])
+def test_a_bare_encoder_without_config_is_asked_for(tmp_path: Path, case: str) -> None:
+    theirs = tiny(HEADLESS[case][0], HEADLESS[case][1] | {"type_vocab_size": 2})
+    raw = saved(tmp_path, theirs, with_config=False)
+    assert layouts(plan_import(raw, {}).report) == ["bert", "roberta"]
+    answers = {LAYOUT: family_of(case), "n_heads": HEADS, "norm_eps": theirs.config.layer_norm_eps}
+    ours, report = imported(raw, answers | {"activation": theirs.config.hidden_act})
+    assert report.family == family_of(case)
+    ids, words = batch(pad_of(case))
+    assert_same_stack(trace_of(ours, ids, None), "encoder", outputs(theirs, ids, words), words)
+
+
+def layouts(report: ImportReport) -> list[str]:
+    """The kinds that the question offers, the likely one first."""
+    [question] = [question for question in report.questions if question.name == LAYOUT]
+    return [option.value for option in question.options]
+
+
+def test_vectors_of_tasks_are_used_as_config_json_says(tmp_path: Path) -> None:
+    theirs = tiny(transformers.ErnieForMaskedLM, ERNIE)
+    unset = theirs.config.to_dict() | {"use_task_id": False}
+    _, report = imported(raw_of(tmp_path, theirs.state_dict(), unset))
+    reasons = {key.name: key.reason for key in report.keys.unused}
+    assert "use_task_id" in reasons["ernie.embeddings.task_type_embeddings.weight"]
+    assert_refused(tmp_path, tiny(transformers.ErnieForMaskedLM, BERT), {"use_task_id": True}, "use_task_id")
+
+
+def test_the_discriminators_head_is_told_with_its_reason(tmp_path: Path) -> None:
+    theirs = tiny(*HEADLESS["electra, discriminator"])
+    _, report = imported(saved(tmp_path, theirs))
+    reasons = {key.name: key.reason for key in report.keys.unused}
+    assert "replaced" in reasons["discriminator_predictions.dense_prediction.weight"]
+
+
+@pytest.mark.parametrize("told", [{"num_hidden_groups": 5}, {"inner_group_num": 2}])
+def test_an_albert_of_several_layers_is_refused(tmp_path: Path, told: dict[str, Any]) -> None:
+    raw = saved(tmp_path, tiny(transformers.AlbertForMaskedLM, ALBERT | told), with_config=False)
+    with pytest.raises(CheckpointError, match="several groups of layers, or several layers in a group"):
+        plan_import(raw, {})
+    assert_refused(tmp_path, tiny(*CASES["albert"]), told, next(iter(told)))
+
+
+def test_the_number_of_alberts_layers_is_asked_for_by_its_width(tmp_path: Path) -> None:
+    wide = ALBERT | {"hidden_size": 1024, "num_attention_heads": 16}
+    for config, likely in ((ALBERT, 12), (wide, 24)):
+        theirs = tiny(transformers.AlbertForMaskedLM, config)
+        report = plan_import(saved(tmp_path, theirs, with_config=False), {}).report
+        asked = {question.name: question for question in report.questions}
+        assert asked["n_encoder_layers"].value == report.config.n_encoder_layers == likely
+        assert asked["activation"].value == "gelu_tanh"
 
 
 def test_the_oldest_files_call_norms_weights_gamma_and_beta(tmp_path: Path) -> None:
@@ -175,8 +254,9 @@ def test_what_an_untied_head_does_not_use_is_no_copy(tmp_path: Path, case: str, 
     assert "a bias of its own" in {key.name: key.reason for key in report.keys.unused}[bias]
 
 
-def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) -> None:
-    theirs = tiny(RobertaForMaskedLM, ROBERTA | {"hidden_act": "relu"})
+@pytest.mark.parametrize("case", ["roberta", "electra"])
+def test_a_head_with_another_activation_than_the_layers_is_refused(tmp_path: Path, case: str) -> None:
+    theirs = tiny(CASES[case][0], CASES[case][1] | {"hidden_act": "relu"})
     with pytest.raises(CheckpointError, match="hidden_act 'relu'"):
         plan_import(saved(tmp_path, theirs), {})
 
@@ -195,7 +275,7 @@ def test_a_roberta_whose_head_has_another_activation_is_refused(tmp_path: Path) 
         # They have BERT's names, with norms elsewhere or other positions.
         ("model_type", "megatron-bert", "megatron-bert"),
         ("model_type", "nezha", "nezha"),
-        ("model_type", "ernie", "ernie"),
+        ("model_type", "big_bird", "big_bird"),
     ],
 )
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(

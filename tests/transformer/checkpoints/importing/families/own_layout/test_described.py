@@ -22,8 +22,8 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     raw_of,
 )
 from tests.transformer.model.core import trace_of
-from transformer.checkpoints.importing.recognition import plan_import
-from transformer.checkpoints.opening import open_checkpoint, with_mapping
+from transformer.checkpoints.importing.recognition import plan_import, with_mapping
+from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError

@@ -20,6 +20,7 @@ from tests.transformer.checkpoints.importing.families.foreign import (
 )
 from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.errors import CheckpointError
 
@@ -111,7 +112,7 @@ def drawn(*, bias: bool = True, tied: bool = True) -> NanoGPT:
 @pytest.mark.parametrize("bias", [True, False])
 def test_parity(tmp_path: Path, bias: bool, tied: bool) -> None:
     theirs = drawn(bias=bias, tied=tied)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
+    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS, "activation": "gelu"})
     assert report.family == "nanogpt"
     assert ours.config.tie_generator == tied
     assert [(question.name, question.value) for question in report.questions] == [
@@ -148,6 +149,25 @@ def test_the_trainers_file_tells_the_heads(tmp_path: Path) -> None:
     ids = random_ids(VOCAB, 2, 11)
     with torch.no_grad():
         assert close(opened.loaded.model(None, ids), theirs(ids))
+
+
+def first_activation(report: ImportReport) -> object:
+    return next(question.options[0].value for question in report.questions if question.name == "activation")
+
+
+def test_mingpt_is_known_by_its_own_generator_and_its_masks(tmp_path: Path) -> None:
+    weights = drawn(tied=False).state_dict()
+    assert first_activation(plan_import(raw_of(tmp_path, weights), {}).report) == "gelu_tanh"
+    without_masks = {name: weight for name, weight in weights.items() if not name.endswith(".attn.bias")}
+    assert first_activation(plan_import(raw_of(tmp_path, without_masks), {}).report) == "gelu"
+
+
+def test_build_nanogpt_is_known_by_what_it_saves(tmp_path: Path) -> None:
+    saved = {"model": drawn().state_dict(), "step": 5000, "val_loss": 3.25}
+    torch.save(saved, tmp_path / "model_05000.pt")
+    assert first_activation(open_checkpoint(tmp_path / "model_05000.pt").report) == "gelu_tanh"
+    torch.save(saved | {"model_args": {"n_head": HEADS}}, tmp_path / "ckpt.pt")
+    assert first_activation(open_checkpoint(tmp_path / "ckpt.pt").report) == "gelu"
 
 
 def test_a_lookalike_without_biases_of_attention_alone(tmp_path: Path) -> None:

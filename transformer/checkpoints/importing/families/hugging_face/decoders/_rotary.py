@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -12,14 +12,49 @@ UNSTRETCHED = ("default", "dynamic")
 """Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""
 
 
-def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
-    """Fill in position_base, and how wavelengths are stretched where they are.
+class Names(NamedTuple):
+    """What a family calls the base and the rotated part of a head, and takes where neither is told.
+
+    Attributes:
+        usual_base: the base.
+        usual_part: the rotated share of each head; 0 for a family that always turns whole heads.
+        base: attribute of config.json.
+        part: the same.
+        entry: of rope_parameters, where types of layers have one each; empty where they have one together.
+    """
+
+    usual_base: float = 10_000.0
+    usual_part: float = 0.0
+    base: str = "rope_theta"
+    part: str = "partial_rotary_factor"
+    entry: str = ""
+
+
+def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
+    """Fill in position_base, how much of each head is turned, and how wavelengths are stretched.
+
+    d_head must be there.
 
     Raises:
         CheckpointError: for a way of stretching that Headlight's model does not have.
     """
-    rope = _rope(config)
-    draft.told("position_base", rope.number("rope_theta", 10_000.0), "rope_theta")
+    rope = _rope(config, names)
+    draft.told("position_base", rope.number("rope_theta", names.usual_base), names.base)
+    _put_part(draft, rope, names)
+    put_stretch(draft, rope, config.integer("max_position_embeddings", 2048))
+
+
+def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
+    """Fill in how wavelengths are stretched where they are.
+
+    Args:
+        draft: to be filled in.
+        rope: what is told of the rotation.
+        max_positions: the longest text.
+
+    Raises:
+        CheckpointError: for a way of stretching that Headlight's model does not have.
+    """
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
         return
@@ -30,7 +65,34 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig) -> None:
         )
     draft.told("rotary_stretch", rope.number("factor"), "factor of the rotary positions")
     if kind == "llama3":
-        _put_range(draft, rope, config.integer("max_position_embeddings", 2048))
+        _put_range(draft, rope, max_positions)
+
+
+def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
+    """Ask how much of each head is turned; d_head must be there.
+
+    Args:
+        draft: to be filled in.
+        usual_part: of a head that the family turns: 4 for a quarter.
+    """
+    d_head = draft["d_head"]
+    parts = {d_head // n: f"{d_head // n} of {d_head}" for n in (usual_part, 1, 2, 4)}
+    draft.ask(
+        "rotary_dims",
+        "How many leading numbers of each head do the rotary positions turn?",
+        "The angles are computed and not stored.",
+        {turned: label for turned, label in parts.items() if turned and turned % 2 == 0},
+    )
+
+
+def ask_length(draft: ConfigDraft, *likely: int) -> None:
+    """Ask how long a text may be, the likely answer first."""
+    draft.ask(
+        "max_len",
+        "How many tokens may a text have?",
+        "Rotary positions have no table whose length could be read.",
+        {length: f"{length:,}" for length in likely},
+    )
 
 
 def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
@@ -48,24 +110,42 @@ def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> N
     draft.put("stretch_full", trained / rare, "config", why.format("low"))
 
 
-def _rope(config: ForeignConfig) -> ForeignConfig:
-    """What is told of the rotation, from all the places that versions of transformers used.
-
-    Raises:
-        CheckpointError: when only a part of each head is rotated.
-    """
-    told: dict[str, Any] = {name: config.get(name) for name in ("rope_theta", "partial_rotary_factor")}
+def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
+    """What is told of the rotation, from all the places that versions of transformers used."""
+    told: dict[str, Any] = {
+        "rope_theta": config.get(names.base),
+        "partial_rotary_factor": config.get(names.part),
+    }
     for name in ("rope_parameters", "rope_scaling"):
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
+        parameters = parameters.get(names.entry) or parameters
+        if any(isinstance(value, dict) for value in parameters.values()):
+            raise CheckpointError(
+                f"config.json says {name} {shown(parameters)}: this family has one rotation for all layers."
+            )
         told |= parameters
         told["rope_type"] = parameters.get("rope_type") or parameters.get("type") or told.get("rope_type")
-    rope = ForeignConfig(told)
-    rotated = rope.get("partial_rotary_factor", 1.0)
-    if rotated != 1:
+    return ForeignConfig(told)
+
+
+def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
+    """How many numbers of each head are turned.
+
+    Raises:
+        CheckpointError: for a part of a head in a family that turns whole ones.
+    """
+    part = rope.number("partial_rotary_factor", names.usual_part or 1.0)
+    if not names.usual_part and part != 1:
         raise CheckpointError(
-            f"config.json says that {shown(rotated)} of each head is rotated: Headlight's model turns "
-            "whole heads."
+            f"config.json says that {shown(part)} of each head is rotated: this family has no partly rotated "
+            "heads."
         )
-    return rope
+    if not 0 < part <= 1:
+        raise CheckpointError(
+            f"config.json says {names.part} {shown(part)}: it is a share of each head, above 0 and at most 1."
+        )
+    turned = int(draft["d_head"] * part)
+    if part < 1:
+        draft.told("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")

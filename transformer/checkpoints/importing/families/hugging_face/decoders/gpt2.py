@@ -10,10 +10,9 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import (
     CLASSIFIER,
     classifiers,
-    is_for_words,
-    put_no_generator,
     read_activation,
 )
+from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -25,7 +24,6 @@ from transformer.checkpoints.importing.family import (
     three_blocks_of_columns,
     transposed,
 )
-from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -41,7 +39,7 @@ OUTPUT_BY_INPUT: Renames = {
     "wpe.weight": "tgt_embedding.positions.weight",
     **inside(of_modules(_LAYER), "h.{}.", "decoder.layers.{}."),
     **of_modules({"ln_f": "decoder.final_norm"}),
-    "lm_head.weight": "generator.weight",
+    **HEAD,
 }
 """The names with torch's linear layers, as programs store them that took GPT-2's names."""
 
@@ -64,7 +62,6 @@ IGNORED = {
     **_CLASSIFIERS,
 }
 
-_HEAD = "lm_head.weight"
 _UNCOMMON = "another way to compute attention than GPT-2's"
 
 
@@ -86,10 +83,10 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout(
         "every GPT-2", norm_position="pre", final_norm=True, positions="learned", embedding_scale=False
     )
-    draft.layout("every GPT-2", attention_bias=True, generator_bias=False)
+    draft.layout("every GPT-2", attention_bias=True)
     draft.pad_id()
     draft.number("norm_eps", "layer_norm_epsilon", (1e-5,), "What is added to the variance in a norm?")
-    _read_generator(draft)
+    read_head(draft, "wte.weight", tied=True, heads=_CLASSIFIERS, bare=("GPT2Model",))
     config = draft.config
     if config is None:
         return
@@ -98,18 +95,6 @@ def read_config(draft: ConfigDraft) -> None:
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")
     config.refuse_unknown({"reorder_and_upcast_attn", "n_ctx"})
-
-
-def _read_generator(draft: ConfigDraft) -> None:
-    """Whether it is the embedding; a model alone and a classifier have none."""
-    apart, config = _HEAD in draft.raw.tensors, draft.config
-    tied = not apart if config is None else config.flag("tie_word_embeddings", True)
-    if apart or (tied and is_for_words(draft.raw, _CLASSIFIERS, "GPT2Model")):
-        told: SettingSource = "shapes" if config is None else "config"
-        why = f"whether there is {_HEAD}" if config is None else "config.json: tie_word_embeddings"
-        draft.put("tie_generator", tied, told, why)
-    else:
-        put_no_generator(draft)
 
 
 FAMILY = Family(

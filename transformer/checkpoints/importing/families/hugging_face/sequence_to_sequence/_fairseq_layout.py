@@ -1,27 +1,33 @@
-"""What BART, mBART and Marian have in common as Hugging Face's transformers saves them: names and sizes.
+"""What Hugging Face's models with the names of fairseq's Transformer have in common.
 
-The names are those of fairseq's Transformer: fc1, encoder_attn, and final_layer_norm for the last norm of
-each layer. The logits have a bias of their own beside the generator.
+The names are fc1, encoder_attn, and final_layer_norm for the last norm of each layer; with norms before the
+sublayers each stack ends with a layer_norm of its own. Most have a bias of the logits beside the generator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
+    SINUSOIDS,
+    ask_embedding_scale,
+)
 from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
     put_no_generator,
     read_activation,
 )
 from transformer.checkpoints.importing.family import Into, Renames, inside, of_modules
-from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -51,11 +57,18 @@ LAYERS_AND_WORDS: Renames = {
     **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
     "lm_head.weight": "generator.weight",
     "final_logits_bias": Into(flattened, "generator.bias"),
+    "lm_head.bias": "generator.bias",
+    **of_modules({"encoder.layer_norm": "encoder.final_norm", "decoder.layer_norm": "decoder.final_norm"}),
 }
 
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
+_PAD_ID = 1
+"""Where fairseq's dictionaries have it."""
 UNUSED_WORDS = "unused.shared.weight"
+KIN = "fairseq"
+TABLE = "encoder.embed_positions.weight"
+TABLES_OF_SINUSOIDS = dict.fromkeys((TABLE, "decoder.embed_positions.weight"), SINUSOIDS)
 UNUSED = {
     **classifiers("classification_head.dense", "classification_head.out_proj", "qa_outputs"),
     UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
@@ -82,6 +95,16 @@ def has_both_stacks(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
+def is_pre_norm(raw: RawCheckpoint) -> bool:
+    """Whether the encoder ends with a norm, as it does where norms stand before the sublayers."""
+    return "encoder.layer_norm.weight" in raw.tensors
+
+
+def has_embedding_norm(raw: RawCheckpoint) -> bool:
+    """Whether a norm follows the embeddings."""
+    return "encoder.layernorm_embedding.weight" in raw.tensors
+
+
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     """Take the prefix off; where both sides have embeddings of their own, set aside what they might share."""
     tensors = {name.removeprefix("model."): stored for name, stored in raw.tensors.items()}
@@ -103,13 +126,13 @@ def _target_words(raw: RawCheckpoint) -> str:
 
 
 def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
-    """Widths, depths and heads; in config.json both stacks have theirs, which must be the same.
+    """Widths, depths, heads and norms; in config.json both stacks have theirs, which must be the same.
 
     Args:
         draft: to be filled in.
         activation: the family's usual one, in Hugging Face's words.
     """
-    draft.size("d_model", "d_model", _source_words(draft.raw), 1)
+    draft.size("d_model", "d_model", _target_words(draft.raw), 1)
     draft.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
     draft.layers("n_encoder_layers", "encoder_layers", "encoder.layers.")
     draft.layers("n_decoder_layers", "decoder_layers", "decoder.layers.")
@@ -125,48 +148,124 @@ def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
             "decoder_ffn_dim", draft["d_ff"], why=f"another width than the encoder's {draft['d_ff']}"
         )
     read_activation(draft, "activation_function", activation)
+    pre_norm, why = is_pre_norm(draft.raw), "whether there is a norm after the encoder"
+    draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
+    draft.put("final_norm", pre_norm, "shapes", why)
+    draft.put(
+        "embedding_norm",
+        has_embedding_norm(draft.raw),
+        "shapes",
+        "whether there is a norm after the embeddings",
+    )
 
 
-def read_words(draft: ConfigDraft, *, one_vocabulary: bool, target_key: str = "vocab_size") -> None:
+def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = False) -> None:
+    """Whether embeddings are multiplied by sqrt(d_model): config.json's scale_embedding, or an answer.
+
+    Args:
+        draft: with d_model.
+        likely: the first answer.
+        default: of a config.json that leaves it out.
+    """
+    if draft.config is None:
+        ask_embedding_scale(draft, likely=likely)
+    else:
+        draft.told("embedding_scale", draft.config.flag("scale_embedding", default), "scale_embedding")
+
+
+def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
+    """Learned positions, and how many there are besides the first rows of the table, which stand for none."""
+    draft.layout("every model of this layout", positions="learned")
+    if draft.config is not None or not unused_rows:
+        draft.size("max_len", "max_position_embeddings", TABLE, 0)
+        return
+    why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
+    draft.put("max_len", draft.length(TABLE, 0) - unused_rows, "shapes", why)
+
+
+def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: int = ASSUMED_LENGTH) -> None:
+    """Sinusoidal positions, and how many there are: config.json's, the rows of a stored table, or the usual.
+
+    Args:
+        draft: to be filled in.
+        layout: as `TransformerConfig.sinusoid_layout`.
+        offset: the position of the first token; the table itself begins at 0.
+        usual: positions where nothing tells.
+    """
+    draft.layout("every model of this layout", positions="sinusoidal", sinusoid_layout=layout)
+    if offset:
+        draft.layout("positions begin after the padding token's id", position_offset=offset)
+    if draft.config is not None or TABLE in draft.raw.tensors:
+        rows = draft.size("max_len", "max_position_embeddings", TABLE, 0)
+        if draft.config is None and offset:
+            draft.put("max_len", rows - offset, "shapes", f"rows of a table without the first {offset}")
+    else:
+        draft.put("max_len", usual, "assumed", "the usual one of this family")
+
+
+def read_shifted_sinusoids(draft: ConfigDraft) -> None:
+    """Padding, and sinusoids as fairseq numbers them: the first token's is the one after the padding's id."""
+    draft.pad_id(usual=_PAD_ID)
+    pad_id = _PAD_ID if draft.config is None else draft.config.integer("pad_token_id", _PAD_ID)
+    read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
+
+
+def read_words(
+    draft: ConfigDraft,
+    *,
+    one_vocabulary: bool = True,
+    source_key: str = "vocab_size",
+    target_key: str = "vocab_size",
+    generator: str = "lm_head.weight",
+    usually_tied: bool = True,
+) -> None:
     """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
 
     Args:
         draft: to be filled in.
         one_vocabulary: whether both sides have the same words.
-        target_key: the attribute of config.json with the size of the target's vocabulary.
+        source_key: the attribute of config.json with the size of the source's vocabulary.
+        target_key: the same of the target's.
+        generator: the tensor that makes logits, where it is stored.
+        usually_tied: what a config.json means that doesn't say whether all of these are one matrix.
     """
     raw, config = draft.raw, draft.config
     source, target = _source_words(raw), _target_words(raw)
-    draft.size("src_vocab_size", "vocab_size", source, 0)
+    draft.size("src_vocab_size", source_key, source, 0)
     draft.size("tgt_vocab_size", target_key, target, 0)
-    tied = config is not None and config.flag("tie_word_embeddings", True)
+    tied = config is not None and config.flag("tie_word_embeddings", usually_tied)
     told: SettingSource = "config" if tied else "shapes"
     shared = one_vocabulary and (tied or source == target or raw.same_numbers(source, target))
     draft.put("share_embeddings", shared, told, "whether both embeddings are one matrix")
-    generator = "lm_head.weight"
     alone = config is not None and not tied and generator not in raw.tensors
     if alone:
         put_no_generator(draft)
     else:
         tied_generator = tied or generator not in raw.tensors or raw.same_numbers(generator, target)
         draft.put("tie_generator", tied_generator, told, "whether embedding and generator are one matrix")
-    has_bias = not alone and "final_logits_bias" in raw.tensors
-    draft.put("generator_bias", has_bias, "shapes", "whether there is final_logits_bias")
+    biases = {"final_logits_bias", "lm_head.bias"} & raw.tensors.keys()
+    draft.put("generator_bias", not alone and bool(biases), "shapes", "whether the logits have a bias")
 
 
-def refuse_other_computations(
-    config: ForeignConfig, *, pre_norm: bool, embedding_norm: bool, sinusoids: bool
-) -> None:
+def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
     """Refuse what the oldest files of this layout could ask for and their family does not compute.
+
+    Args:
+        draft: all but filled in.
+        harmless: attributes of config.json that change nothing, besides those known everywhere.
 
     Raises:
         CheckpointError: that names the attribute.
     """
-    order = "norms in another place than the weights say"
+    config = draft.config
+    if config is None:
+        return
+    pre_norm, order = is_pre_norm(draft.raw), "norms in another place than the weights say"
     config.only("normalize_before", pre_norm, why=order)
     config.only("add_final_layer_norm", pre_norm, why=order)
-    config.only("normalize_embedding", embedding_norm, why=order)
+    config.only("normalize_embedding", draft["embedding_norm"], why=order)
+    sinusoids = draft["positions"] == "sinusoidal"
     config.only("static_position_embeddings", sinusoids, why="another kind of positions")
     config.only("is_encoder_decoder", True, why="one stack alone")
     config.only("is_decoder", False, why="a decoder that is a part of another model")
-    config.refuse_unknown(_HARMLESS)
+    config.refuse_unknown(_HARMLESS | set(harmless))

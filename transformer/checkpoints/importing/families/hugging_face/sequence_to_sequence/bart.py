@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_embedding_scale
-from transformer.checkpoints.importing.families.hugging_face.common import note_on_lookalikes
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
     LAYERS_AND_WORDS,
     UNUSED,
     arrange,
     has_both_stacks,
+    has_embedding_norm,
+    is_pre_norm,
+    read_embedding_scale,
+    read_learned_positions,
     read_stacks,
     read_words,
     refuse_other_computations,
@@ -33,18 +36,17 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 UNUSED_ROWS = 2
 """Rows at the beginning of the table of positions, which stand for none."""
 
+EMBEDDING_NORMS: Renames = of_modules(
+    {
+        "encoder.layernorm_embedding": "src_embedding.norm",
+        "decoder.layernorm_embedding": "tgt_embedding.norm",
+    }
+)
 RENAMES: Renames = {
     **LAYERS_AND_WORDS,
+    **EMBEDDING_NORMS,
     "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
     "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
-    **of_modules(
-        {
-            "encoder.layernorm_embedding": "src_embedding.norm",
-            "encoder.layer_norm": "encoder.final_norm",
-            "decoder.layernorm_embedding": "tgt_embedding.norm",
-            "decoder.layer_norm": "decoder.final_norm",
-        }
-    ),
 }
 
 PAD_ID = 1
@@ -52,45 +54,27 @@ PAD_ID = 1
 
 def is_bart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
-    return _has_embedding_norm(raw) and not _is_pre_norm(raw) and may_be(raw, "bart")
+    both = has_both_stacks(raw) and has_embedding_norm(raw)
+    return both and not is_pre_norm(raw) and may_be(raw, "bart", "plbart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
-    return _has_embedding_norm(raw) and _is_pre_norm(raw) and may_be(raw, "bart", "mbart")
-
-
-def _has_embedding_norm(raw: RawCheckpoint) -> bool:
-    return has_both_stacks(raw) and "encoder.layernorm_embedding.weight" in raw.tensors
-
-
-def _is_pre_norm(raw: RawCheckpoint) -> bool:
-    return "encoder.layer_norm.weight" in raw.tensors
+    both = has_both_stacks(raw) and has_embedding_norm(raw)
+    return both and is_pre_norm(raw) and may_be(raw, "bart", "mbart")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    pre_norm = _is_pre_norm(draft.raw)
     read_stacks(draft, activation="gelu")
-    why = "whether there is a norm after the encoder"
-    draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)
-    draft.put("final_norm", pre_norm, "shapes", why)
-    draft.layout("every BART", positions="learned", embedding_norm=True)
-    read_words(draft, one_vocabulary=True)
+    read_words(draft)
     draft.pad_id(usual=PAD_ID)
-    config = draft.config
-    if config is None:
-        rows = draft.length("encoder.embed_positions.weight", 0)
-        why = f"rows of the table of positions, without the first {UNUSED_ROWS}, which stand for none"
-        draft.put("max_len", rows - UNUSED_ROWS, "shapes", why)
-        ask_embedding_scale(draft, likely=pre_norm)
-        note_on_lookalikes(draft, "Models like Blenderbot, whose positions begin at row 0,")
-        return
-    draft.size("max_len", "max_position_embeddings", "encoder.embed_positions.weight", 0)
-    scaled = config.flag("scale_embedding", False)
-    draft.told("embedding_scale", scaled, "scale_embedding")
-    config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
-    refuse_other_computations(config, pre_norm=pre_norm, embedding_norm=True, sinusoids=False)
+    read_learned_positions(draft, unused_rows=UNUSED_ROWS)
+    scaled = draft["norm_position"] == "pre"
+    read_embedding_scale(draft, likely=scaled)
+    if draft.config is not None:
+        draft.config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
+    refuse_other_computations(draft)
 
 
 BART = Family(
@@ -101,6 +85,8 @@ BART = Family(
     renames=RENAMES,
     ignored=UNUSED,
     arrange=arrange,
+    kin=KIN,
+    trait=f"positions begin at row {UNUSED_ROWS} of their table",
 )
 
 MBART = replace(BART, name="mbart", label="mBART", matches=is_mbart)

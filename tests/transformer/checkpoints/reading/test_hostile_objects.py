@@ -1,0 +1,374 @@
+"""Hostile uses of what may lie beside the weights: each is refused or inert, soon, and nothing of it runs."""
+
+from __future__ import annotations
+
+import json
+import resource
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.transformer.checkpoints.reading.crafted import (
+    COUNTED,
+    NUMBERS,
+    ORDERED,
+    Call,
+    Name,
+    Object,
+    Raw,
+    Reference,
+    archive,
+    legacy,
+    old_storage,
+    opcodes,
+    saved,
+    storage,
+    tensor,
+    written,
+)
+from transformer.checkpoints.reading.limits import MEBIBYTE, UPLOAD_LIMITS
+from transformer.checkpoints.reading.process import read_checkpoint
+from transformer.errors import CheckpointError
+
+LIMITS = replace(UPLOAD_LIMITS, memory_bytes=512 * MEBIBYTE, seconds=20.0)
+MOST_SECONDS = 6.0
+"""Of the processor's time, that any of them may take."""
+MOST_EXTRAS = 5_000_000
+"""Bytes of JSON that may come of what lies beside the weights."""
+
+MARKER = "/tmp/headlight-hostile-marker"
+INERT = ""
+OWN = Name("own", "Thing")
+THING = Object(OWN)
+PATH = Call(Name("pathlib", "PosixPath"), (MARKER,))
+TOUCH = Call(Name("builtins", "getattr"), (PATH, "touch"))
+MODULE = Name("torch.nn.modules.linear", "Linear")
+INTEGER = struct.Struct("<I")
+
+
+def beside(value: Any) -> bytes:
+    """A weight, and something beside it."""
+    return saved({"w": tensor(), "beside": value})
+
+
+def module(parameters: Any = None, modules: Any = None, **attributes: Any) -> Object:
+    held = {"_parameters": parameters or {}, "_buffers": {}, "_modules": modules or {}}
+    return Object(MODULE, (), held | attributes)
+
+
+def steps(code: bytes) -> bytes:
+    """A weight, and what some opcodes leave beside it."""
+    return beside(Raw(code))
+
+
+def put(number: int) -> bytes:
+    return b"r" + INTEGER.pack(number)
+
+
+def get(number: int) -> bytes:
+    return b"j" + INTEGER.pack(number)
+
+
+def doubled(levels: int = 60) -> bytes:
+    """A list of two times a list of two times ..."""
+    code = b"]" + put(0)
+    for level in range(levels):
+        code += b"0](" + get(level) + get(level) + b"e" + put(level + 1)
+    return code
+
+
+def nested_objects(depth: int = 30_000) -> bytes:
+    """An object given to an object given to an object ..."""
+    return opcodes(OWN) + put(0) + b"0" + get(0) * depth + get(0) + b")\x81" + b"\x85\x81" * depth
+
+
+def nested_modules(depth: int, n_same: int) -> bytes:
+    """A module in a module in a module, under one name or several."""
+    code = opcodes(module({"weight": tensor()})) + put(0)
+    for level in range(depth):
+        children = b"}(" + b"".join(opcodes(f"m{n}") + get(level) for n in range(n_same)) + b"u"
+        held = b"}(" + opcodes("_parameters") + b"}" + opcodes("_buffers") + b"}" + opcodes("_modules")
+        code += b"0" + opcodes(MODULE) + b")\x81" + held + children + b"ub" + put(level + 1)
+    return code
+
+
+def in_itself() -> bytes:
+    """A module that is one of its own."""
+    held = b"}(" + opcodes("_parameters") + opcodes({"w": tensor()}) + opcodes("_buffers") + b"}"
+    held += opcodes("_modules") + b"}(" + opcodes("me") + get(0) + b"uu"
+    return opcodes(MODULE) + b")\x81" + put(0) + held + b"b"
+
+
+def many(code: bytes, n: int, last: bytes = b"") -> bytes:
+    """A list of the same again and again: all but the first out of the memo, with `last` after each."""
+    return b"](" + code + put(0) + last + (get(0) + last) * n + b"e"
+
+
+def kept(*codes: bytes) -> bytes:
+    """Values that are in the memo alone, from 0 on."""
+    return b"".join(code + put(number) + b"0" for number, code in enumerate(codes))
+
+
+CONFIG = Object(Name("omegaconf.dictconfig", "DictConfig"))
+LONG_TEXT = opcodes("x" * 1_000_000)
+BIG_DICTIONARY = b"}(" + b"".join(opcodes(number) + b"N" for number in range(50_000)) + b"u"
+COLLIDING = b"}(" + b"".join(opcodes(k * (2**61 - 1)) + b"N" for k in range(1, 50_000)) + b"u"
+NO_PARAMETERS = {f"p{number}": None for number in range(10_000)}
+HASHED_FOR_EVER = b"K\x01" + b"\x85" * 5 + b"".join(put(k) + get(k) + b"\x86" for k in range(60))
+SIXTY_DICTIONARIES = {f"key {k}": {"a.b": tensor()} for k in range(60)}
+FROM_TYPE = Name("torch._tensor", "_rebuild_from_type_v2")
+PARAMETER = Name("torch._utils", "_rebuild_parameter")
+OTHER_SIZE = {"w": tensor(of=old_storage()), "v": tensor(of=old_storage(n_items=7))}
+IDLE = Raw(b"N0" * 300_000 + b"N")
+SCALAR, DTYPE = Name("numpy.core.multiarray", "scalar"), Name("numpy", "dtype")
+
+ZIPPED: dict[str, tuple[bytes, str]] = {
+    # names that only attacks have, by every way of calling
+    "os.system by REDUCE": (beside(Call(Name("os", "system"), ("true",))), r"'os\.system'"),
+    "posix.system of a Namespace": (
+        beside(Call(Name("posix", "system"), (Object(Name("argparse", "Namespace"), (), {"a": 1}),))),
+        r"'posix\.system'",
+    ),
+    "subprocess.Popen by INST": (steps(b"(" + opcodes("true") + b"isubprocess\nPopen\n"), "subprocess"),
+    "eval by OBJ": (steps(b"(cbuiltins\neval\n" + opcodes("1") + b"o"), r"builtins\.eval"),
+    "nt.system by NEWOBJ": (beside(Object(Name("nt", "system"), ("dir",))), r"nt\.system"),
+    "exec by NEWOBJ_EX": (steps(opcodes(Name("builtins", "exec")) + b")}\x92"), r"builtins\.exec"),
+    "a name by the stack": (steps(opcodes("os") + opcodes("popen") + b"\x93"), r"os\.popen"),
+    "a name that is not called": (beside({"factory": Name("__builtin__", "eval")}), r"eval"),
+    "a defaultdict of eval": (
+        beside(Call(Name("collections", "defaultdict"), (Name("builtins", "eval"),))), "eval",
+    ),
+    "a submodule": (beside(Call(Name("importlib._bootstrap", "_gcd_import"), ("os",))), "importlib"),
+    "TorchScript in an object": (beside(Object(OWN, (Name("torch.jit._script", "X"),))), "TorchScript"),
+    "a class of TorchScript": (beside(Object(Name("__torch__.Net", "Net"))), "TorchScript"),
+    "an extension by code": (steps(b"\x82\x01"), "operation"),
+    "an extension by a long code": (steps(b"\x84\x01\x00\x00\x00"), "operation"),
+    # calls of other names
+    "a chain of getattr": (beside(Call(TOUCH, ())), INERT),
+    "a result that is called": (
+        beside(Call(Call(Name("operator", "methodcaller"), ("touch",)), (PATH,))), INERT,
+    ),
+    "a partial that is called": (beside(Call(Call(Name("functools", "partial"), (TOUCH,)), ())), INERT),
+    "a state that would reduce": (
+        beside(Object(OWN, (), {"__reduce__": TOUCH, "__setstate__": TOUCH, "__class__": OWN})), INERT,
+    ),
+    "a state for what was called": (steps(opcodes(TOUCH) + opcodes({"a": 1}) + b"b"), INERT),
+    "a dictionary's own state": (steps(opcodes(ORDERED) + opcodes({"__class__": OWN}) + b"b"), INERT),
+    "torch.load of a path": (beside(Call(Name("torch", "load"), (MARKER,))), INERT),
+    "calling a text": (beside(Call("os.system", ())), "would not write"),
+    "arguments that are an object": (steps(opcodes(OWN) + opcodes(THING) + b"R"), "would not write"),
+    # objects where plain values must be
+    "an object as a key": (steps(b"}(" + opcodes(THING) + b"Nu"), INERT),
+    "an object as the key of a weight": (saved({"w": tensor(), THING: {"v": tensor()}}), "keys are more"),
+    "an object as a storage": (saved({"w": tensor(of=THING)}), r"own\.Thing"),
+    "an object as a shape": (saved({"w": tensor(shape=THING)}), r"own\.Thing"),  # type: ignore[arg-type]
+    "an object in a shape": (saved({"w": tensor(shape=(2, THING))}), r"own\.Thing"),
+    "an object as a stride": (saved({"w": tensor(strides=(THING, 1))}), r"own\.Thing"),
+    "an object as a start": (saved({"w": tensor(start=THING)}), r"own\.Thing"),
+    "an object as hooks": (saved({"w": tensor(hooks=THING)}), "hooks"),
+    "an object as a wrapper": (saved({"a.w": tensor(), "a.v": Object(OWN, (tensor(),))}), r"own\.Thing"),
+    "an object as a parameter": (
+        saved({"a.w": tensor(), "v": Call(PARAMETER, (THING, True, ORDERED))}), r"own\.Thing",
+    ),
+    "a class of tensors": (
+        saved({"a.w": tensor(), "v": Call(FROM_TYPE, (OWN, OWN, (), None))}),
+        r"'v'.*own\.Thing",
+    ),
+    "a type around itself": (
+        saved({"w": Call(FROM_TYPE, (FROM_TYPE, Name("torch", "Tensor"), (), None))}), r"torch\.Tensor",
+    ),
+    "an object as a kind of storage": (
+        saved({"w": tensor(of=Reference(("storage", THING, "0", "cpu", 6)))}), r"own\.Thing",
+    ),
+    "an object as a storage's key": (
+        saved({"w": tensor(of=Reference(("storage", Name("torch", "FloatStorage"), THING, "cpu", 6)))}),
+        "would not write",
+    ),
+    "an object as a persistent id": (saved({"w": tensor(of=Reference(THING))}), "would not write"),
+    "an object as the weights": (saved({"state_dict": THING, "epoch": 3}), "holds no weights"),
+    # time and memory
+    "a bomb of memos in an object": (steps(opcodes(OWN) + doubled() + b"\x85\x81"), INERT),
+    "a bomb of memos as a state": (
+        steps(opcodes(THING) + b"}(" + opcodes("a") + doubled() + b"ub"), INERT,
+    ),
+    "deep objects": (steps(nested_objects()), INERT),
+    "deep tuples in an object": (steps(opcodes(OWN) + b"N" + b"\x85" * 30_000 + b"\x81"), INERT),
+    "an object in itself": (steps(opcodes(THING) + put(0) + b"}(" + opcodes("me") + get(0) + b"ub"), INERT),
+    "a large text as many arguments": (
+        steps(kept(opcodes(OWN), LONG_TEXT) + b"](" + (get(0) + get(1) + b"\x85\x81") * 30_000 + b"e"),
+        INERT,
+    ),
+    "a large text in one state": (beside(Object(OWN, (), {"a": Raw(many(LONG_TEXT, 30_000))})), INERT),
+    "a large state for many": (
+        steps(kept(opcodes(OWN), BIG_DICTIONARY) + b"](" + (get(0) + b")\x81" + get(1) + b"b") * 9_000 + b"e"),
+        INERT,
+    ),
+    "one object many times": (beside(Raw(many(opcodes(Object(OWN, (), {"a": "x" * 1000})), 30_000))), INERT),
+    "keys of one hash": (steps(opcodes(OWN) + COLLIDING + b"\x85\x81"), INERT),
+    "keys that are hashed for ever": (steps(b"}(" + HASHED_FOR_EVER + b"Nu"), INERT),
+    "members that are hashed for ever": (steps(b"\x8f(" + HASHED_FOR_EVER + b"\x90"), INERT),
+    "a name of a megabyte": (
+        steps(kept(LONG_TEXT) + b"](" + (get(0) + get(0) + b"\x93") * 30_000 + b"e"), "a name of",
+    ),
+    "steps that do nothing": (beside(IDLE), INERT),
+    "one pair many times": (
+        steps(kept(opcodes([("a", 1)] * 9_000)) + opcodes(ORDERED.called) + get(0) + b"\x85R"), "twice",
+    ),
+    # modules
+    "a module in itself": (archive(b"\x80\x02" + in_itself() + b"."), "nested more than"),
+    "a module in itself, beside": (steps(opcodes(OWN) + in_itself() + b"\x85\x81"), INERT),
+    "thousands of modules in modules": (archive(b"\x80\x02" + nested_modules(5_000, 1) + b"."), "nested"),
+    "two modules in two modules in two": (archive(b"\x80\x02" + nested_modules(30, 2) + b"."), "nested"),
+    "many parameters that are none": (
+        saved({"w": tensor(), "m": Raw(many(opcodes(module(NO_PARAMETERS)), 30_000))}), "nested",
+    ),
+    "a module of a long name": (saved(module({"w" * 600: tensor()})), "600 characters"),
+    "a name twice by dots": (
+        saved(module({"a.w": tensor()}, {"a": module({"w": tensor()})})), "two tensors with the name",
+    ),
+    "a parameter that is an object": (
+        saved(module({"w": tensor(), "v": Object(OWN, (tensor(),))})), r"'v'.*own\.Thing",
+    ),
+    "a module without tensors": (saved(module()), "holds no weights"),
+    "parts of a module that are none": (saved(module({"w": tensor()}, {"a": THING, "b": None})), INERT),
+    "an object that says it is one": (
+        saved({"w": tensor(), "m": Object(OWN, (), {"_parameters": 3, "_buffers": {}, "_modules": {}})}),
+        INERT,
+    ),
+    "buffers that are not saved, as an object": (
+        saved(module({"w": tensor()}, _non_persistent_buffers_set=THING)), INERT,
+    ),
+    # values that become plain
+    "a number of NumPy of no kind": (beside(Call(SCALAR, (Object(DTYPE, ("f8",)), b"x"))), INERT),
+    "a number of NumPy of a long kind": (beside(Call(SCALAR, (Object(DTYPE, ("O" * 99,)), PATH))), INERT),
+    "a number of NumPy without end": (beside(Call(SCALAR, ())), INERT),
+    "a path of many parts": (beside(Call(Name("pathlib", "Path"), tuple("ab" * 50_000))), INERT),
+    "an OmegaConf in itself": (
+        steps(opcodes(CONFIG) + put(0) + b"}(" + opcodes("_content") + get(0) + b"ub"), INERT,
+    ),
+    "many weights of one model": (saved(SIXTY_DICTIONARIES), INERT),
+}  # fmt: skip
+
+
+def read_soon(content: bytes, tmp_path: Path) -> Any:
+    """Read a file in the process that reads, within its time; what it says, and that nothing was made."""
+    path, copies = written(tmp_path, content), tmp_path / "copies"
+    copies.mkdir()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        return read_checkpoint(path, LIMITS, copies)
+    finally:
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        assert took < MOST_SECONDS
+        assert not Path(MARKER).exists()
+        assert {path.name for path in copies.iterdir()} <= {"numbers.bin"}
+
+
+@pytest.mark.parametrize("name", ZIPPED)
+def test_it_is_refused_or_inert(tmp_path: Path, name: str) -> None:
+    content, message = ZIPPED[name]
+    if message == INERT:
+        raw = read_soon(content, tmp_path)
+        assert {key.rpartition(".")[2] for key in raw.tensors} <= {"w", "b"}
+        assert len(json.dumps(raw.extras)) < MOST_EXTRAS
+        return
+    with pytest.raises(CheckpointError, match=message) as refused:
+        read_soon(content, tmp_path)
+    assert str(refused.value).startswith("weights.pt ")
+    assert len(str(refused.value)) < 500
+
+
+def old(**changes: Any) -> bytes:
+    return legacy({"w": tensor(of=old_storage())}, **changes)
+
+
+TWO = {"w": tensor(of=old_storage()), "v": tensor(of=old_storage(key="1"))}
+OLD: dict[str, tuple[bytes, str]] = {
+    "a command": (legacy({"w": Call(Name("os", "system"), ("true",))}), r"os\.system"),
+    "a command in the facts": (old(machine=Call(Name("os", "system"), ("true",))), r"os\.system"),
+    "a command in the keys": (old(keys=[Call(Name("os", "system"), ("true",))]), r"os\.system"),
+    "calls of other names": (legacy({"w": tensor(of=old_storage()), "b": Call(TOUCH, ())}), INERT),
+    "another number at first": (old(magic=77), "bare pickle"),
+    "another version": (old(version=1002), "damaged"),
+    "a version that is an object": (old(version=THING), "damaged"),
+    "another byte order": (old(machine={"little_endian": False}), "byte order"),
+    "no byte order": (old(machine=[]), "byte order"),
+    "a byte order that is an object": (old(machine={"little_endian": THING}), "byte order"),
+    "the magic number alone": (old()[:15], "damaged"),
+    "nothing after the facts": (old()[: old().index(b"_rebuild")], "damaged"),
+    "a count that is too small": (old(storages=struct.pack("<q", 5) + NUMBERS), "has 24 bytes and has 20"),
+    "a negative count": (old(storages=struct.pack("<q", -6) + NUMBERS), "has 24 bytes and has -24"),
+    "a count of 2^62": (
+        legacy({"w": tensor(of=old_storage(n_items=2**62))}, storages=struct.pack("<q", 2**62) + NUMBERS),
+        "cut off",
+    ),
+    "a storage that is cut off": (old(storages=COUNTED[:-1]), "cut off"),
+    "no count": (old(storages=b""), "cut off"),
+    "bytes after the end": (old(storages=COUNTED + b"more"), "4 more bytes"),
+    "no keys": (old(keys=[]), "lacks the numbers of storage '0'"),
+    "a key of no storage": (old(keys=["0", "1"], storages=COUNTED * 2), "'1' twice"),
+    "a key twice": (old(keys=["0", "0"], storages=COUNTED * 2), "'0' twice"),
+    "a key that is a list": (old(keys=[["0"]]), "twice, or that no tensor has"),
+    "keys that are none": (old(keys={"0": 1}), "damaged"),
+    "keys that are an object": (old(keys=THING), "damaged"),
+    "a storage that is missing": (legacy(TWO, keys=["0"]), "lacks the numbers of storage '1'"),
+    "two storages, one of another size": (
+        legacy(TWO, keys=["0", "1"], storages=COUNTED + struct.pack("<q", 7) + NUMBERS), "storage '1' has 24",
+    ),
+    "a view beyond its storage": (legacy({"w": tensor(of=old_storage(view=("v", 1, 6)))}), "outside"),
+    "a tensor beyond its view": (legacy({"w": tensor(of=old_storage(view=("v", 0, 5)))}), "outside"),
+    "a negative view": (legacy({"w": tensor(of=old_storage(view=("v", -1, 6)))}), "outside"),
+    "a view that is an object": (legacy({"w": tensor(of=old_storage(view=THING))}), "would not write"),
+    "a storage of two sizes": (
+        legacy(OTHER_SIZE), "two different things",
+    ),
+    "a class with its source": (
+        legacy({"w": tensor(of=old_storage()), "c": Reference(("module", OWN, "a.py", "import os"))}), INERT,
+    ),
+    "a source without a class": (legacy({"w": Reference(("module", "os", None, None))}), "would not write"),
+    "a meta tensor": (legacy({"w": tensor(of=old_storage(location="meta"))}), "meta"),
+    "a storage of a kind that is not read": (
+        legacy({"w": tensor(of=old_storage("CharStorage"))}, storages=struct.pack("<q", 6) + b"abcdef"),
+        "CharStorage",
+    ),
+    "such a storage beside": (
+        legacy(
+            {"w": tensor(of=old_storage()), "optim": {"c": tensor(of=old_storage("CharStorage", "1"))}},
+            keys=["0", "1"], storages=COUNTED + struct.pack("<q", 6) + b"abcdef",
+        ),
+        INERT,
+    ),
+    "steps that do nothing": (legacy({"w": tensor(of=old_storage()), "n": IDLE}), INERT),
+    "more pickle than is read": (
+        legacy({"w": tensor(of=old_storage()), "n": "x" * (LIMITS.max_header_bytes + 1)}),
+        "has pickles of more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_files_are_refused_or_inert(tmp_path: Path, name: str) -> None:
+    content, message = OLD[name]
+    if message == INERT:
+        assert list(read_soon(content, tmp_path).tensors) == ["w"]
+        return
+    with pytest.raises(CheckpointError, match=message):
+        read_soon(content, tmp_path)
+
+
+def test_the_old_file_that_they_were_made_from_is_read(tmp_path: Path) -> None:
+    read_soon(old(), tmp_path)
+    assert (tmp_path / "copies" / "numbers.bin").read_bytes() == NUMBERS
+
+
+def test_a_view_begins_where_it_says(tmp_path: Path) -> None:
+    """Only the numbers of the view are the tensor's, counted from its beginning."""
+    content = legacy({"w": tensor((2,), (1,), start=1, of=old_storage(view=("v", 2, 3)))})
+    stored = read_soon(content, tmp_path).tensors["w"]
+    numbers = stored.path.read_bytes()[stored.offset : stored.offset + stored.n_bytes]
+    assert struct.unpack("<2f", numbers) == (3.0, 4.0)
+    assert storage() != old_storage()

@@ -1,0 +1,53 @@
+"""What makes words of a decoder's last states: a matrix of its own or the embedding, perhaps with a bias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face.common import is_for_words, put_no_generator
+from transformer.checkpoints.importing.family import Renames, of_modules
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+HEAD: Renames = of_modules({"lm_head": "generator"})
+_WEIGHT, _BIAS = "lm_head.weight", "lm_head.bias"
+
+
+def read_head(
+    draft: ConfigDraft, words: str, *, tied: bool, heads: Iterable[str], bare: tuple[str, ...]
+) -> None:
+    """Fill in whether there is a generator, whether it is the embedding, and whether it has a bias.
+
+    Args:
+        draft: to be filled in.
+        words: name of the embedding.
+        tied: whether the family's generator is the embedding where config.json leaves it out.
+        heads: tensors of heads for other tasks.
+        bare: what config.json calls the family's models alone.
+    """
+    raw, config = draft.raw, draft.config
+    apart = _WEIGHT in raw.tensors
+    if config is None:
+        is_tied = not apart or raw.same_numbers(_WEIGHT, words)
+        for_words = is_for_words(raw, heads) if tied else _is_whole(raw, heads)
+        draft.put("tie_generator", is_tied, "shapes", f"whether there is {_WEIGHT}")
+    else:
+        is_tied = config.flag("tie_word_embeddings", tied)
+        for_words = is_tied and is_for_words(raw, heads, *bare)
+        draft.told("tie_generator", is_tied, "tie_word_embeddings")
+    has_generator = apart or for_words
+    draft.put("generator_bias", has_generator and _BIAS in raw.tensors, "shapes", f"whether there is {_BIAS}")
+    draft.put(
+        "has_generator", has_generator, "shapes", f"whether there is {_WEIGHT}, or the embedding for it"
+    )
+    if not has_generator:
+        put_no_generator(draft)
+
+
+def _is_whole(raw: RawCheckpoint, heads: Iterable[str]) -> bool:
+    """Whether a model without a generator of its own was saved with its head, which then is the embedding.
+
+    A model saved alone has no "model." before its names, and a classifier has its own head.
+    """
+    is_whole = any("model" in stored.name.split(".")[:-1] for stored in raw.tensors.values())
+    return is_whole and not any(name in raw.tensors for name in heads)

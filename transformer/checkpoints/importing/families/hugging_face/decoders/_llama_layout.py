@@ -1,0 +1,257 @@
+"""What Llama and the models built like it have in common: names, sizes, heads, rotation, length.
+
+A decoder with RMS norms before the sublayers, rotary positions, a gated feed-forward, and fewer heads of keys
+and values than of queries. The files keep the two halves of each rotated pair half a head apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
+from transformer.checkpoints.importing.families.hugging_face.common import (
+    classifiers,
+)
+from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
+from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
+    Names,
+    ask_length,
+    ask_rotary_dims,
+    put_rotary,
+)
+from transformer.checkpoints.importing.family import (
+    Into,
+    Renames,
+    StandIn,
+    inside,
+    of_modules,
+    rotated_pairs_side_by_side,
+)
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError, shown
+
+_ATTENTION: Renames = {
+    "q_proj": Into(rotated_pairs_side_by_side, "w_q"),
+    "k_proj": Into(rotated_pairs_side_by_side, "w_k"),
+    "v_proj": "w_v",
+    "o_proj": "w_o",
+}
+_FEED_FORWARD: Renames = {"gate_proj": "w_1", "up_proj": "w_3", "down_proj": "w_2"}
+_LAYER: Renames = {
+    "input_layernorm.weight": "self_attn_norm.gamma",
+    **inside(of_modules(_ATTENTION), "self_attn.", "self_attn."),
+    "self_attn.q_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.q_norm.gamma"),
+    "self_attn.k_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.k_norm.gamma"),
+    "post_attention_layernorm.weight": "feed_forward_norm.gamma",
+    **inside(of_modules(_FEED_FORWARD), "mlp.", "feed_forward."),
+}
+RENAMES: Renames = {
+    "embed_tokens.weight": "tgt_embedding.weight",
+    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
+    "norm.weight": "decoder.final_norm.gamma",
+    **HEAD,
+}
+
+_CLASSIFIERS = classifiers("score", "qa_outputs")
+
+IGNORED = {
+    "layers.{}.self_attn.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
+    "rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
+    **_CLASSIFIERS,
+}
+
+KIN = "llama"
+_OTHERS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight", "input_layernorm.bias")
+"""Of layers that hold more than Llama's: Gemma 2's, OLMo 2's, StableLM's."""
+_FUSED = "layers.0.self_attn.qkv_proj.weight"
+_Q_NORM = "layers.0.self_attn.q_norm.weight"
+_WORDS = "embed_tokens.weight"
+_WIDEST = 2**28
+"""Rows of queries."""
+
+_HARMLESS = {
+    "attention_bias",
+    "is_llama_config",
+    "max_window_layers",
+    "mlp_bias",
+    "pretraining_tp",
+    "use_sliding_window",
+}
+_ATTENTION_TYPES = ("full_attention", "sliding_attention")
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What a family takes where its config.json leaves it out, and what is offered where there is none.
+
+    Attributes:
+        of: the family in words, for the report.
+        bare: what config.json calls the models alone.
+        tied: whether the generator is the embedding.
+        d_head: width of a head; 0 for d_model / n_heads.
+        norm_eps: the likely ones, that of a config.json without it first; a single one is not asked for.
+        bases: of the rotation, each with what the user reads; first and single ones as for norm_eps.
+        lengths: of the longest text; the first as for norm_eps.
+        window: how far layers look back where they don't look back over all; 0 for all.
+        rotation_of: type of the layers that the base is about; empty for a family whose layers are all alike.
+        rotated_part: the share of each head that is turned; 0 for a family that always turns whole heads.
+    """
+
+    of: str
+    bare: tuple[str, ...]
+    tied: bool = False
+    d_head: int = 0
+    norm_eps: tuple[float, ...] = (1e-6, 1e-5)
+    bases: Mapping[float, str] = field(default_factory=lambda: {10_000.0: "10,000"})
+    lengths: tuple[int, ...] = (2048, 4096, 8192)
+    rotated_part: float = 0.0
+    window: int = 0
+    rotation_of: str = ""
+
+
+def has_names(raw: RawCheckpoint) -> bool:
+    """Whether there are Llama's names, and no more norms in each layer."""
+    names = {_WORDS, "layers.0.self_attn.q_proj.weight", "layers.0.mlp.gate_proj.weight"}
+    return names <= raw.tensors.keys() and not any(f"layers.0.{name}" in raw.tensors for name in _OTHERS)
+
+
+def read_layers(draft: ConfigDraft, usual: Usual) -> None:
+    """All but the activation and a family's peculiarities: from config.json, or from shapes and answers."""
+    draft.size("d_model", "hidden_size", _WORDS, 1)
+    draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
+    draft.size("d_ff", "intermediate_size", "layers.0.mlp.down_proj.weight", 1)
+    draft.layers("n_decoder_layers", "num_hidden_layers", "layers.")
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout(usual.of, norm="rms", norm_position="pre", final_norm=True, positions="rotary")
+    draft.layout(usual.of, gated=True, embedding_scale=False)
+    for name, tensor in (("bias", "mlp.down_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
+        draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
+    has_norms = _Q_NORM in draft.raw.tensors
+    draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
+    if draft.config is None and len(usual.norm_eps) == 1:
+        draft.layout(usual.of, norm_eps=usual.norm_eps[0])
+    else:
+        question = "What is added to the mean square in a norm?"
+        draft.number("norm_eps", "rms_norm_eps", usual.norm_eps, question)
+    draft.pad_id()
+    if draft.config is None:
+        _ask(draft, usual)
+    else:
+        _take(draft, draft.config, usual)
+    read_head(draft, _WORDS, tied=usual.tied, heads=_CLASSIFIERS, bare=usual.bare)
+
+
+def refuse_other_computations(config: ForeignConfig) -> None:
+    """Refuse attributes that nobody read.
+
+    Raises:
+        CheckpointError: that names them.
+    """
+    config.refuse_unknown(_HARMLESS)
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Some models built like Llama have biases everywhere but after the heads."""
+    has_bias = "layers.0.self_attn.o_proj.bias" in raw.tensors
+    return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
+
+
+def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
+    n_heads = draft.heads("num_attention_heads")
+    width = usual.d_head or (draft["d_model"] // n_heads if n_heads > 0 else 0)
+    if draft["query_key_norm"]:
+        width = draft.length(_Q_NORM, 0)
+    draft.told("d_head", config.integer("head_dim", width), "head_dim")
+    n_kv_heads = config.integer("num_key_value_heads", n_heads)
+    draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
+    _take_length(draft, config, usual)
+    names = Names(next(iter(usual.bases)), usual.rotated_part, entry=usual.rotation_of)
+    put_rotary(draft, config, names)
+
+
+def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
+    """Where layers look back over a window only, texts that fit into it are computed just the same."""
+    positions = config.integer("max_position_embeddings", usual.lengths[0])
+    draft.told("max_len", positions, "max_position_embeddings")
+    left_out = config.leaves_out("sliding_window") and usual.window
+    window = usual.window if left_out else config.integer("sliding_window", positions)
+    layers = config.get("layer_types", ["sliding_attention"])
+    if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
+        raise CheckpointError(
+            f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
+        )
+    if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
+        draft.told("max_len", window, "sliding_window; longer texts would need the window")
+
+
+def _ask(draft: ConfigDraft, usual: Usual) -> None:
+    """What neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
+    _put_heads(draft, usual.d_head)
+    if len(usual.bases) == 1:
+        draft.layout(usual.of, position_base=next(iter(usual.bases)))
+    else:
+        draft.ask(
+            "position_base",
+            "What is the base of the rotary positions (rope_theta)?",
+            "The angles are computed and not stored.",
+            usual.bases,
+        )
+    if usual.rotated_part:
+        ask_rotary_dims(draft, round(1 / usual.rotated_part))
+    ask_length(draft, *usual.lengths)
+
+
+def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
+    """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
+
+    Heads of the family's usual width come first where it has one.
+
+    Raises:
+        CheckpointError: when they can't be cut so.
+    """
+    q_rows = draft.length("layers.0.self_attn.o_proj.weight", 1)
+    if _FUSED in draft.raw.tensors:
+        k_rows = (draft.length(_FUSED, 0) - q_rows) // 2
+    else:
+        k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
+    possible = _possible_heads(q_rows, k_rows)
+    if draft["query_key_norm"]:
+        n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
+        draft.put("n_heads", n_heads, "shapes", "width of all heads over the length of q_norm")
+    else:
+        n_heads = draft.ask(
+            "n_heads",
+            "How many attention heads has each layer?",
+            f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
+            {n: f"{n} (each {q_rows // n} wide)" for n in possible},
+            likely=next((n for n in possible if n * usual_width == q_rows), None),
+        )
+    d_head = q_rows // n_heads if n_heads > 0 else 0
+    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
+        raise CheckpointError(
+            f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
+            f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
+        )
+    draft.put("d_head", d_head, "shapes", "width of all heads over their number")
+    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
+
+
+def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
+    """The numbers of heads of queries, likely ones first, that leave whole heads of keys, of an even width.
+
+    Raises:
+        CheckpointError: when there is none.
+    """
+
+    def fits(d_head: int) -> bool:
+        return d_head % 2 == 0 and k_rows % d_head == 0
+
+    possible = likely_heads(q_rows, fits) if q_rows <= _WIDEST else []
+    if not possible:
+        raise CheckpointError(
+            f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width: "
+            "this is no Llama. Open the whole folder with its config.json."
+        )
+    return possible

@@ -1,0 +1,117 @@
+"""ALBERT (Lan et al. 2019) as Hugging Face's transformers saves it.
+
+BERT with one layer that is run again and again, and with narrow embeddings, which a projection widens.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
+    EMBEDDINGS,
+    IGNORED,
+    POOLER,
+    POSITIONS,
+    arrange,
+    read_d_embedding,
+    read_encoder,
+    read_head,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+
+_LAYER: Renames = {
+    "attention.query": "self_attn.w_q",
+    "attention.key": "self_attn.w_k",
+    "attention.value": "self_attn.w_v",
+    "attention.dense": "self_attn.w_o",
+    "attention.LayerNorm": "self_attn_norm",
+    "ffn": "feed_forward.w_1",
+    "ffn_output": "feed_forward.w_2",
+    "full_layer_layer_norm": "feed_forward_norm",
+}
+_GROUPS = "encoder.albert_layer_groups."
+_ONLY_LAYER = f"{_GROUPS}0.albert_layers.0."
+RENAMES: Renames = {
+    **EMBEDDINGS,
+    POSITIONS: "src_embedding.positions.weight",
+    **of_modules(
+        {
+            "embeddings.LayerNorm": "src_embedding.norm",
+            "encoder.embedding_hidden_mapping_in": "src_embedding.projection",
+            **inside(_LAYER, _ONLY_LAYER, "encoder.layers.0."),
+            "predictions.dense": "generator_transform.dense",
+            "predictions.LayerNorm": "generator_transform.norm",
+            "predictions.decoder": "generator",
+        }
+    ),
+    "predictions.bias": "generator.bias",
+}
+_ORDER = "The head that tells whether two sentences are in their order."
+_NEVER_USED = ("down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks")
+_LIKELY_DEPTHS = (12, 24, 6)
+_DEPTHS = {1024: 24, 2048: 24}
+"""Width -> layers of the published models that have not 12."""
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there is a group of ALBERT's layers."""
+    return f"{_ONLY_LAYER}ffn.weight" in raw.tensors and may_be(raw, "albert")
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From config.json, or from the shapes and answers."""
+    _refuse_several_layers(draft.raw)
+    read_encoder(draft, activation="gelu_new", likely_eps=(1e-12,), first_layer=f"{_ONLY_LAYER}ffn.weight")
+    draft.layout("every ALBERT", shared_layers=True)
+    if draft.config is None:
+        depths = sorted(_LIKELY_DEPTHS, key=lambda depth: depth != _DEPTHS.get(draft["d_model"], 12))
+        draft.ask(
+            "n_encoder_layers",
+            "How many layers does the encoder have?",
+            "One set of weights serves all layers, so the files don't tell how often it is run.",
+            {depth: str(depth) for depth in depths},
+        )
+    else:
+        told = draft.config.integer("num_hidden_layers")
+        draft.told("n_encoder_layers", told, "num_hidden_layers")
+        _refuse_other_sharing(draft.config)
+    read_d_embedding(draft)
+    read_head(draft, "predictions.dense")
+    draft.pad_id(usual=0)
+    refuse_other_computations(
+        draft, "down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks"
+    )
+
+
+def _refuse_several_layers(raw: RawCheckpoint) -> None:
+    if any(name.startswith(_GROUPS) and not name.startswith(_ONLY_LAYER) for name in raw.tensors):
+        raise CheckpointError(
+            "The files have several groups of layers, or several layers in a group, and Headlight's model "
+            "runs one layer again and again: open an ALBERT with one, as all published ones are."
+        )
+
+
+def _refuse_other_sharing(config: ForeignConfig) -> None:
+    config.only("num_hidden_groups", 1, why="several groups of shared layers")
+    config.only("inner_group_num", 1, why="several layers in a group")
+
+
+FAMILY = Family(
+    name="albert",
+    label="ALBERT",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored={
+        **IGNORED,
+        "pooler.weight": POOLER,
+        "pooler.bias": POOLER,
+        "sop_classifier.classifier.weight": _ORDER,
+        "sop_classifier.classifier.bias": _ORDER,
+    },
+    prefixes=("albert.",),
+    arrange=arrange,
+)

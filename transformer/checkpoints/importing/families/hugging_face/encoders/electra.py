@@ -1,0 +1,78 @@
+"""ELECTRA (Clark et al. 2020) as Hugging Face's transformers saves it: the discriminator and the generator.
+
+BERT's encoder. Small models have narrow embeddings, which a projection widens; the generator's head goes back
+to their width.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face.common import classifiers
+from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
+    EMBEDDINGS,
+    ENCODER,
+    IGNORED,
+    POSITIONS,
+    arrange,
+    has_encoder,
+    read_d_embedding,
+    read_encoder,
+    read_head,
+    read_layers,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Renames, may_be, of_modules
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+RENAMES: Renames = {
+    **EMBEDDINGS,
+    POSITIONS: "src_embedding.positions.weight",
+    **of_modules(
+        {
+            **ENCODER,
+            "embeddings_project": "src_embedding.projection",
+            "generator_predictions.dense": "generator_transform.dense",
+            "generator_predictions.LayerNorm": "generator_transform.norm",
+            "generator_lm_head": "generator",
+        }
+    ),
+}
+_DISCRIMINATOR = "The head that tells which words were replaced; it proposes none."
+_MODULES = {"electra", "embeddings_project", "generator_predictions", "discriminator_predictions"}
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether config.json says so; without its word, whether a module's name does."""
+    if not has_encoder(raw) or not may_be(raw, "electra"):
+        return False
+    modules = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}
+    return "model_type" in raw.json("config.json") or bool(modules & _MODULES)
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From config.json, or from the shapes and answers."""
+    read_encoder(draft)
+    read_layers(draft)
+    read_d_embedding(draft)
+    read_head(draft, "generator_predictions.dense", activation="gelu")
+    draft.pad_id(usual=0)
+    refuse_other_computations(draft, "summary_last_dropout")
+
+
+FAMILY = Family(
+    name="electra",
+    label="ELECTRA",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored={
+        **IGNORED,
+        **classifiers("sequence_summary.summary"),
+        **dict.fromkeys(
+            classifiers("discriminator_predictions.dense", "discriminator_predictions.dense_prediction"),
+            _DISCRIMINATOR,
+        ),
+    },
+    prefixes=("electra.",),
+    arrange=arrange,
+)

@@ -1,0 +1,82 @@
+"""ERNIE (Sun et al. 2019, and its versions 2 and 3) as Hugging Face's transformers saves it.
+
+BERT's names and computation. Later versions add the vector of a task to each token, that of the first task
+unless a program says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
+    IGNORED,
+    RENAMES,
+    SEGMENTS,
+    arrange,
+    has_encoder,
+    read_encoder,
+    read_head,
+    read_layers,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Into, may_be
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_TASKS = "embeddings.task_type_embeddings.weight"
+_PARTS = {SEGMENTS: "segments_and_tasks.0", _TASKS: "segments_and_tasks.1"}
+_SEGMENTS_OF_PARTS = _PARTS[SEGMENTS]
+
+
+def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(n_segments + tasks, D) -> (n_segments, D): each segment's vector and the first task's."""
+    return (tensor[: config.n_segments] + tensor[config.n_segments],)
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether config.json says so; without its word, whether the names do, or there are vectors of tasks."""
+    if not has_encoder(raw) or not may_be(raw, "ernie"):
+        return False
+    named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())
+    return named or "model_type" in raw.json("config.json") or _SEGMENTS_OF_PARTS in raw.tensors
+
+
+def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
+    """Take the prefix off, and count segments and tasks, where those are used, as parts of one table."""
+    tensors = {name.removeprefix("ernie."): stored for name, stored in raw.tensors.items()}
+    used = "config.json" not in raw.texts or raw.json("config.json").get("use_task_id")
+    if used and _TASKS in tensors:
+        tensors = {_PARTS.get(name, name): stored for name, stored in tensors.items()}
+    return arrange(replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw)
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From config.json, or from the shapes and answers."""
+    has_tasks = _SEGMENTS_OF_PARTS in draft.raw.tensors
+    read_encoder(draft, segments=_SEGMENTS_OF_PARTS if has_tasks else SEGMENTS)
+    read_layers(draft)
+    read_head(draft, "cls.predictions.transform.dense")
+    draft.pad_id(usual=0)
+    if draft.config is not None:
+        draft.config.only("use_task_id", has_tasks, why="vectors of tasks that the files lack")
+    refuse_other_computations(draft, "task_type_vocab_size")
+
+
+FAMILY = Family(
+    name="ernie",
+    label="ERNIE",
+    matches=matches,
+    read_config=read_config,
+    renames={
+        **RENAMES,
+        "segments_and_tasks.{}": Into(with_first_task, "src_embedding.segments", joined=True),
+    },
+    ignored={**IGNORED, _TASKS: "Vectors of tasks, which by config.json are not used (use_task_id)."},
+    arrange=join_tasks,
+)

@@ -1,0 +1,100 @@
+"""Blenderbot (Roller et al. 2020) as Hugging Face's transformers saves it.
+
+Norms before the sublayers and at the end of both stacks, none after the embeddings; learned positions.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import sinusoid_layout
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
+    KIN,
+    LAYERS_AND_WORDS,
+    TABLE,
+    UNUSED,
+    arrange,
+    has_both_stacks,
+    has_embedding_norm,
+    is_pre_norm,
+    read_embedding_scale,
+    read_learned_positions,
+    read_stacks,
+    read_words,
+    refuse_other_computations,
+)
+from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+
+RENAMES: Renames = {
+    **LAYERS_AND_WORDS,
+    "encoder.embed_positions.weight": "src_embedding.positions.weight",
+    "decoder.embed_positions.weight": "tgt_embedding.positions.weight",
+}
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
+    if not has_both_stacks(raw) or has_embedding_norm(raw) or not is_pre_norm(raw):
+        return False
+    if "model_type" in raw.json("config.json"):
+        return may_be(raw, "blenderbot")
+    return TABLE in raw.tensors and sinusoid_layout(raw.tensors[TABLE]) is None
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From config.json, or from the shapes and answers."""
+    read_stacks(draft, activation="gelu")
+    read_words(draft)
+    draft.pad_id(usual=0)
+    read_learned_positions(draft)
+    read_embedding_scale(draft, likely=True)
+    if draft.config is not None:
+        draft.config.only(
+            "layernorm_variant", "prelayernorm", why="norms in another place than the weights say"
+        )
+        draft.config.only("extra_layer_norm", False, why="one more norm")
+        draft.config.only("extra_pos_embeddings", 0, why="positions that begin at another row")
+    # The second is about a norm after the embeddings, which there is none of.
+    refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
+
+
+def is_small(raw: RawCheckpoint) -> bool:
+    """Whether there are BART's names, and no config.json says that it is a BART."""
+    alike = has_both_stacks(raw) and has_embedding_norm(raw) and not is_pre_norm(raw)
+    return alike and may_be(raw, "blenderbot-small")
+
+
+def refuse_small(draft: ConfigDraft) -> None:
+    """Say what is missing.
+
+    Raises:
+        CheckpointError: always.
+    """
+    raise CheckpointError(
+        "Blenderbot-small's decoder normalises the embeddings before it adds the positions, and Headlight's "
+        "model adds them first: open a larger Blenderbot, such as blenderbot-400M-distill."
+    )
+
+
+FAMILY = Family(
+    name="blenderbot",
+    label="Blenderbot",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=UNUSED,
+    arrange=arrange,
+)
+
+SMALL = Family(
+    name="blenderbot-small",
+    label="Blenderbot-small",
+    matches=is_small,
+    read_config=refuse_small,
+    renames={},
+    arrange=arrange,
+    kin=KIN,
+    trait="its decoder adds the positions after the norm, which Headlight does not compute",
+)
+"""The layout of BART, with another decoder."""

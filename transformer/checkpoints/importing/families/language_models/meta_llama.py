@@ -1,0 +1,130 @@
+"""Llama as Meta released it (consolidated.00.pth beside params.json), and llama2.c (Karpathy 2023).
+
+Rotated pairs are neighbours, as in our model. llama2.c keeps its sizes in model_args beside the weights and
+ties the generator to the embedding; Meta's files have both. What neither tells is asked.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.language_models._rotary import (
+    NORM_EPS,
+    ask_base,
+    ask_grouped_heads,
+    ask_length,
+    ask_stretch,
+    put_grouped_heads,
+    put_stretched_range,
+)
+from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+
+_LAYER: Renames = {
+    "attention_norm.weight": "self_attn_norm.gamma",
+    "attention.wq.weight": "self_attn.w_q.weight",
+    "attention.wk.weight": "self_attn.w_k.weight",
+    "attention.wv.weight": "self_attn.w_v.weight",
+    "attention.wo.weight": "self_attn.w_o.weight",
+    "ffn_norm.weight": "feed_forward_norm.gamma",
+    "feed_forward.w1.weight": "feed_forward.w_1.weight",
+    "feed_forward.w2.weight": "feed_forward.w_2.weight",
+    "feed_forward.w3.weight": "feed_forward.w_3.weight",
+}
+RENAMES: Renames = {
+    "tok_embeddings.weight": "tgt_embedding.weight",
+    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
+    "norm.weight": "decoder.final_norm.gamma",
+    "output.weight": "generator.weight",
+}
+_ANGLES = "The rotary frequencies; our model makes its own."
+IGNORED = {
+    "rope.freqs": _ANGLES,
+    "freqs_cos": _ANGLES,
+    "freqs_sin": _ANGLES,
+    "layers.{}.attention.mask": "A table of which positions are later; our model makes its own.",
+    "layers.{}.attention.inner_attention.rope.freqs": _ANGLES,
+}
+
+PARAMS = "params.json"
+_WORDS, _OUT, _QUERIES, _KEYS = (
+    "tok_embeddings.weight",
+    "output.weight",
+    "layers.0.attention.wq.weight",
+    "layers.0.attention.wk.weight",
+)
+_GATE = "layers.0.feed_forward.w1.weight"
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are Meta's names, and the gated feed-forward."""
+    return {_WORDS, _QUERIES, _GATE} <= raw.tensors.keys()
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From params.json or model_args, the shapes, and answers where both are missing."""
+    raw = draft.raw
+    draft.config = told = _told(raw)
+    draft.size("d_model", "dim", _WORDS, 1)
+    draft.put("tgt_vocab_size", draft.length(_WORDS, 0), "shapes", f"axis 0 of {_WORDS}")
+    draft.put("d_ff", draft.length(_GATE, 0), "shapes", f"axis 0 of {_GATE}")
+    draft.layers("n_decoder_layers", "n_layers", "layers.")
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    why = "every Llama"
+    draft.layout(why, norm="rms", norm_position="pre", final_norm=True, positions="rotary", gated=True)
+    draft.layout(why, activation="silu", bias=False, generator_bias=False, embedding_scale=False, pad_id=-1)
+    tied = _OUT not in raw.tensors or raw.same_numbers(_OUT, _WORDS)
+    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.number("norm_eps", "norm_eps", (1e-5, 1e-6), NORM_EPS)
+    if told is None:
+        ask_grouped_heads(draft, _QUERIES, _KEYS)
+        shared = draft["n_kv_heads"] < draft["n_heads"]
+        ask_base(draft, 500_000.0 if shared and not tied else 10_000.0)
+        ask_length(draft)
+    else:
+        _take(draft, told)
+
+
+def _told(raw: RawCheckpoint) -> ForeignConfig | None:
+    """params.json of Meta's folders, or what llama2.c's trainer saves beside the weights."""
+    if PARAMS in raw.texts:
+        return ForeignConfig(raw.json(PARAMS), PARAMS)
+    saved = raw.extras.get("model_args")
+    return ForeignConfig(saved, "model_args") if isinstance(saved, dict) and "n_heads" in saved else None
+
+
+def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
+    n_heads = draft.heads("n_heads")
+    put_grouped_heads(draft, n_heads, _QUERIES, _KEYS)
+    draft.told("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
+    if told.flag("use_scaled_rope", False):
+        if "rope_scaling_factor" in told:
+            draft.told("rotary_stretch", told.number("rope_scaling_factor"), "rope_scaling_factor")
+            put_stretched_range(draft)
+        else:
+            ask_stretch(draft)
+    if "max_seq_len" in told:
+        draft.told("max_len", told.integer("max_seq_len"), "max_seq_len")
+    else:
+        ask_length(draft)
+    if told.get("moe") or told.get("vision_chunk_size"):
+        raise CheckpointError(
+            f"{told.source} describes a model with experts or for pictures: Headlight's model has neither. "
+            "Choose a model for texts alone."
+        )
+    if told.get("quantization_args"):
+        raise CheckpointError(
+            f"{told.source} says that the weights are quantised (quantization_args), and Headlight opens "
+            "float16, bfloat16 and float32: choose the model that they were made from."
+        )
+
+
+FAMILY = Family(
+    name="meta_llama",
+    label="Llama in Meta's layout, or llama2.c",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+)

@@ -1,0 +1,118 @@
+"""The GPT of Karpathy's lecture "Let's build GPT" (github.com/karpathy/ng-video-lecture).
+
+A decoder with norms before the sublayers and learned positions. Each head has matrices of its own, and the
+generator has a bias. In the lecture scores are divided by the root of the model's width, in later versions by
+that of a head's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_activation
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    StandIn,
+    as_it_is,
+    inside,
+    of_modules,
+)
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+
+_LAYER: Renames = {
+    "ln1": "self_attn_norm",
+    "sa.heads.{}.query": Into(as_it_is, "self_attn.w_q", joined=True),
+    "sa.heads.{}.key": Into(as_it_is, "self_attn.w_k", joined=True),
+    "sa.heads.{}.value": Into(as_it_is, "self_attn.w_v", joined=True),
+    "sa.proj": "self_attn.w_o",
+    "ln2": "feed_forward_norm",
+    "ffwd.net.0": "feed_forward.w_1",
+    "ffwd.net.2": "feed_forward.w_2",
+}
+RENAMES: Renames = {
+    "token_embedding_table.weight": "tgt_embedding.weight",
+    "position_embedding_table.weight": "tgt_embedding.positions.weight",
+    **inside(of_modules(_LAYER), "blocks.{}.", "decoder.layers.{}."),
+    **of_modules({"ln_f": "decoder.final_norm", "lm_head": "generator"}),
+}
+IGNORED = {"blocks.{}.sa.heads.{}.tril": "A table of which positions are earlier; our model makes its own."}
+
+_WORDS = "token_embedding_table.weight"
+_HEAD = "blocks.0.sa.heads.0.query"
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there is the lecture's table of tokens, alone (its bigram model) or with layers of heads."""
+    return _WORDS in raw.tensors and (f"{_HEAD}.weight" in raw.tensors or _is_bigram(raw))
+
+
+def _is_bigram(raw: RawCheckpoint) -> bool:
+    return not any(name.startswith("blocks.") for name in raw.tensors)
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes and answers.
+
+    Raises:
+        CheckpointError: for the lecture's first model, which has no layers.
+    """
+    raw = draft.raw
+    if _is_bigram(raw):
+        raise CheckpointError(
+            "This is the lecture's bigram model: a table of which token follows which, without attention or "
+            "layers. Open the model that gpt.py saves."
+        )
+    d_model = draft.size("d_model", "n_embd", _WORDS, 1)
+    draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
+    draft.size("max_len", "block_size", "position_embedding_table.weight", 0)
+    draft.size("d_ff", "d_ff", "blocks.0.ffwd.net.0.weight", 0)
+    draft.put("n_heads", raw.layer_count("blocks.0.sa.heads."), "shapes", "heads of layer 0")
+    draft.size("d_head", "head_size", f"{_HEAD}.weight", 0)
+    draft.layers("n_decoder_layers", "n_layer", "blocks.")
+    width = draft.ask(
+        "scores_divided_by",
+        "By the square root of which width are the scores divided?",
+        "It is written in the program and not stored: look for **-0.5 in Head.forward. With the wrong one "
+        "all attention is sharper or flatter than it was trained.",
+        {
+            "head": f"that of a head, {draft['d_head']}: k.shape[-1]**-0.5, as gpt.py has it now",
+            "model": f"that of the model, {d_model}: C**-0.5, as in the lecture and its notebook",
+        },
+    )
+    scale = True if width == "head" else d_model**-0.5
+    draft.put("attention_scale", scale, draft.settings["scores_divided_by"].source, "the root of that width")
+    ask_activation(
+        draft,
+        {"relu": "ReLU, as in the lecture", "gelu": "GELU", "gelu_tanh": "GELU, approximated by tanh"},
+    )
+    draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
+    draft.layout("every model of the lecture", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
+    draft.layout("every model of the lecture", positions="learned", embedding_scale=False)
+    draft.layout("every model of the lecture", tie_generator=False)
+    for name, module in (
+        ("bias", "blocks.0.ffwd.net.0"),
+        ("attention_bias", "blocks.0.sa.proj"),
+        ("generator_bias", "lm_head"),
+    ):
+        draft.put(name, f"{module}.bias" in raw.tensors, "shapes", f"whether there is {module}.bias")
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Heads have no biases, the layer that follows them has one."""
+    has_bias = f"{_HEAD}.bias" in raw.tensors
+    return {} if has_bias else {f"decoder.layers.{{}}.self_attn.w_{m}.bias": "zeros" for m in "qkv"}
+
+
+FAMILY = Family(
+    name="video_lecture",
+    label='the GPT of the lecture "Let\'s build GPT" (ng-video-lecture)',
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    stand_ins=stand_ins,
+)

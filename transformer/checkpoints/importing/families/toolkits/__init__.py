@@ -1,0 +1,1 @@
+"""Models trained with a toolkit: fairseq, OpenNMT-py, Marian, x-transformers."""

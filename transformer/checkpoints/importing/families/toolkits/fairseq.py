@@ -1,0 +1,290 @@
+"""fairseq's Transformers (Ott et al. 2019): translators, and language models of a decoder alone.
+
+Sinusoids are tensor2tensor's, the first token at position padding_idx + 1; learned positions begin at that
+row of their table. The trainer keeps its arguments beside the weights, as `args` or as `cfg`. Old files have
+queries, keys and values of each attention in one matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
+    SINUSOIDS,
+    ask_activation,
+    ask_embedding_scale,
+    ask_norm_position,
+)
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    inside,
+    of_modules,
+    three_blocks,
+    without_first_rows,
+)
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError, shown
+
+PAD_ID = 1
+"""Every dictionary of fairseq begins with <s>, <pad>, </s>, <unk>."""
+_FIRST = PAD_ID + 1
+"""The position of the first token."""
+
+_ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
+_ENCODER_LAYER: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    "self_attn_layer_norm": "self_attn_norm",
+    "fc1": "feed_forward.w_1",
+    "fc2": "feed_forward.w_2",
+    "final_layer_norm": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **_ENCODER_LAYER,
+    **inside(_ATTENTION, "encoder_attn.", "cross_attn."),
+    "encoder_attn_layer_norm": "cross_attn_norm",
+}
+
+
+def _fused(theirs: str, ours: str) -> Renames:
+    return {
+        f"{theirs}.in_proj_{part}": Into(three_blocks, *(f"{ours}.w_{m}.{part}" for m in "qkv"))
+        for part in ("weight", "bias")
+    }
+
+
+_OLD_ENCODER_LAYER: Renames = {
+    **_fused("self_attn", "self_attn"),
+    **of_modules({"layer_norms.0": "self_attn_norm", "layer_norms.1": "feed_forward_norm"}),
+}
+_OLD_DECODER_LAYER: Renames = {
+    **_fused("self_attn", "self_attn"),
+    **_fused("encoder_attn", "cross_attn"),
+    **of_modules(
+        {
+            "layer_norms.0": "self_attn_norm",
+            "layer_norms.1": "cross_attn_norm",
+            "layer_norms.2": "feed_forward_norm",
+        }
+    ),
+}
+_POSITIONS = Into(without_first_rows(_FIRST), "positions.weight")
+
+RENAMES: Renames = {
+    "encoder.embed_tokens.weight": "src_embedding.weight",
+    "encoder.embed_positions.weight": _POSITIONS.renamed(before="src_embedding."),
+    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(_OLD_ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    "decoder.embed_tokens.weight": "tgt_embedding.weight",
+    "decoder.embed_positions.weight": _POSITIONS.renamed(before="tgt_embedding."),
+    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+    **inside(_OLD_DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules(
+        {
+            "encoder.layernorm_embedding": "src_embedding.norm",
+            "encoder.layer_norm": "encoder.final_norm",
+            "decoder.layernorm_embedding": "tgt_embedding.norm",
+            "decoder.layer_norm": "decoder.final_norm",
+        }
+    ),
+    "decoder.output_projection.weight": "generator.weight",
+    "decoder.embed_out": "generator.weight",
+}
+
+_VERSION = "The version of fairseq's layout."
+IGNORED = {
+    f"{stack}.{name}": why
+    for stack in ("encoder", "decoder")
+    for name, why in {
+        "version": _VERSION,
+        "embed_positions._float_tensor": "An empty place that tells fairseq its device.",
+        "embed_positions.weights": SINUSOIDS,
+    }.items()
+}
+
+_GENERATORS = ("decoder.output_projection.weight", "decoder.embed_out")
+_MARKS = (
+    *IGNORED,
+    *_GENERATORS,
+    "decoder.layers.0.encoder_attn.in_proj_weight",
+)
+"""What no other program that took these names has."""
+_OTHER_PROGRAMS = ("shared.weight", "lm_head.weight", "final_logits_bias")
+
+_REFUSED = {
+    "embed_tokens.embeddings.": "adaptive embeddings, which are wider for frequent words (--adaptive-input)",
+    "adaptive_softmax.": "an adaptive softmax, in groups of words (--adaptive-softmax-cutoff)",
+    "project_in_dim.": "embeddings narrower than the model (project_in_dim)",
+    "project_out_dim.": "a generator that reads another width than the model's (project_out_dim)",
+}
+_REFUSED_ARGS = {
+    "cross_self_attention": "an attention that looks at source and target at once",
+    "no_cross_attention": "a decoder that does not look at the source",
+    "character_embeddings": "words read letter by letter",
+}
+_ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_accurate": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+}
+_FIRST_FINAL_NORM = 2
+"""Before this version of the layout, stacks with norms before their sublayers had none after the last."""
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether there are fairseq's decoder and something that fairseq alone stores."""
+    names = raw.tensors.keys()
+    decoder = "decoder.layers.0.fc1.weight" in names and any(
+        f"decoder.layers.0.self_attn.{name}" in names for name in ("q_proj.weight", "in_proj_weight")
+    )
+    others = "model_type" in raw.json("config.json") or not names.isdisjoint(_OTHER_PROGRAMS)
+    return decoder and not others and not names.isdisjoint(_MARKS)
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the trainer's arguments where the file has them, the shapes, and answers.
+
+    Raises:
+        CheckpointError: for what our model does not compute.
+    """
+    raw = draft.raw
+    _refuse_other_computations(raw)
+    draft.config = told = _arguments(raw)
+    depths = {stack: raw.layer_count(f"{stack}.layers.") for stack in ("encoder", "decoder")}
+    stacks = [stack for stack, depth in depths.items() if depth]
+    first = stacks[0]
+    draft.size("d_model", f"{first}_embed_dim", f"{first}.embed_tokens.weight", 1)
+    draft.size("d_ff", f"{first}_ffn_embed_dim", f"{first}.layers.0.fc1.weight", 0)
+    for stack, depth in depths.items():
+        draft.put(f"n_{stack}_layers", depth, "shapes", f"names from {stack}.layers.0 on")
+    draft.heads(f"{first}_attention_heads")
+    if told is not None:
+        for stack in stacks:
+            heads = draft["n_heads"]
+            told.only(f"{stack}_attention_heads", heads, why=f"another number of heads than {heads}")
+        for name, why in _REFUSED_ARGS.items():
+            told.only(name, False, why=why)
+    _read_norms(draft, stacks)
+    if told is None:
+        ask_activation(draft)
+    else:
+        draft.told("activation", told.choice("activation_fn", _ACTIVATIONS, "relu"), "activation_fn")
+    _read_words(draft, stacks)
+    _read_positions(draft, stacks)
+    if told is None:
+        ask_embedding_scale(draft, likely=True)
+    else:
+        scaled = not told.flag("no_scale_embedding", False)
+        draft.told("embedding_scale", scaled, "no_scale_embedding")
+
+
+def _arguments(raw: RawCheckpoint) -> ForeignConfig | None:
+    """The trainer's: `args` of older files, the part "model" of `cfg`; some newer ones are in two levels."""
+    cfg = raw.extras.get("cfg")
+    for source, found in (
+        ("args", raw.extras.get("args")),
+        ("cfg.model", cfg.get("model") if isinstance(cfg, dict) else None),
+    ):
+        if not isinstance(found, dict):
+            continue
+        values: dict[str, Any] = dict(found)
+        for stack in ("encoder", "decoder"):
+            inner = values.pop(stack, None)
+            if isinstance(inner, dict):
+                values |= {f"{stack}_{name}": value for name, value in inner.items()}
+        if "decoder_attention_heads" in values:
+            return ForeignConfig(values, source)
+    return None
+
+
+def _refuse_other_computations(raw: RawCheckpoint) -> None:
+    for name in raw.tensors:
+        for part, why in _REFUSED.items():
+            if f"decoder.{part}" in name or f"encoder.{part}" in name:
+                raise CheckpointError(
+                    f"There is {shown(name)}: {why}. Headlight's model does not compute that."
+                )
+
+
+def _read_norms(draft: ConfigDraft, stacks: list[str]) -> None:
+    raw, told = draft.raw, draft.config
+    ending = [stack for stack in stacks if f"{stack}.layer_norm.weight" in raw.tensors]
+    final = bool(ending) if len(ending) in (0, len(stacks)) else ending[0]
+    draft.put("final_norm", final, "shapes", "whether a stack ends with a norm")
+    draft.layout("every Transformer of fairseq", norm_eps=1e-5, bias=True)
+    has_norm = f"{stacks[0]}.layernorm_embedding.weight" in raw.tensors
+    draft.put("embedding_norm", has_norm, "shapes", "whether a norm stands after the embeddings")
+    if stacks == ["decoder"]:
+        draft.layout("every language model of fairseq", norm_position="pre")
+    elif told is not None:
+        before = told.flag("decoder_normalize_before", False)
+        told.only("encoder_normalize_before", before, why="norms elsewhere than in the decoder")
+        draft.told("norm_position", "pre" if before else "post", "decoder_normalize_before")
+    elif ending:
+        draft.put("norm_position", "pre", "shapes", "whether a stack ends with a norm")
+    elif _version(raw) < _FIRST_FINAL_NORM:
+        ask_norm_position(draft, why="Old versions of fairseq store the same names for both.")
+    else:
+        draft.put("norm_position", "post", "shapes", "whether a stack ends with a norm")
+
+
+def _version(raw: RawCheckpoint) -> float:
+    """Of the layout; 1 where none is stored."""
+    stored = raw.tensors.get("decoder.version")
+    return (
+        float(map_tensor(stored).flatten()[0]) if stored is not None and stored.shape in ((), (1,)) else 1.0
+    )
+
+
+def _read_words(draft: ConfigDraft, stacks: list[str]) -> None:
+    raw = draft.raw
+    source, target = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
+    if "encoder" in stacks:
+        draft.put("src_vocab_size", draft.length(source, 0), "shapes", f"axis 0 of {source}")
+    else:
+        draft.put("src_vocab_size", 0, "shapes", "there is no such stack")
+    draft.put("tgt_vocab_size", draft.length(target, 0), "shapes", f"axis 0 of {target}")
+    shared = raw.same_numbers(source, target)
+    draft.put("share_embeddings", shared, "shapes", "whether both embeddings are stored as one tensor")
+    generators = [name for name in _GENERATORS if name in raw.tensors]
+    tied = not generators or raw.same_numbers(generators[0], target)
+    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.layout("every Transformer of fairseq", generator_bias=False, pad_id=PAD_ID)
+
+
+def _read_positions(draft: ConfigDraft, stacks: list[str]) -> None:
+    """Learned where there is a table; computed ones have at most a mark of theirs in the file, or nothing."""
+    raw, told = draft.raw, draft.config
+    tables = [f"{stack}.embed_positions.weight" for stack in stacks]
+    if tables[0] in raw.tensors:
+        lengths = [draft.length(table, 0) - _FIRST for table in tables]
+        why = f"rows of the tables of positions, without the first {_FIRST}, which stand for none"
+        draft.put("positions", "learned", "shapes", why)
+        draft.put("max_len", min(lengths), "shapes", why)
+        return
+    if told is not None:
+        names = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
+        length = min(told.integer(names[stack], ASSUMED_LENGTH) for stack in stacks)
+        draft.told("max_len", length, "max_source_positions, max_target_positions")
+        positions = "none" if told.flag("no_token_positional_embeddings", False) else "sinusoidal"
+        draft.told("positions", positions, "no_token_positional_embeddings")
+    else:
+        draft.put("max_len", ASSUMED_LENGTH, "assumed", "fairseq's usual one")
+        draft.put("positions", "sinusoidal", "shapes", "no table of positions is stored")
+    draft.layout("fairseq's sinusoids", sinusoid_layout="halves_to_base", position_offset=_FIRST)
+
+
+FAMILY = Family(
+    name="fairseq",
+    label="fairseq",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+)

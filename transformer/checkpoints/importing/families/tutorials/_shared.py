@@ -1,0 +1,106 @@
+"""What all these encoder-decoders have alike: the names that `arranged` gives, sizes and vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
+    SINUSOIDS,
+    ask_pad_id,
+    ask_positions,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.family import Into, Renames, of_modules, table_of_positions
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.model.config import TransformerConfig
+
+POSITIONS = ("src_positions", "tgt_positions")
+
+OUTSIDE: Renames = {
+    "src_embedding": "src_embedding.weight",
+    "tgt_embedding": "tgt_embedding.weight",
+    "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
+    "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
+    **of_modules({"generator": "generator"}),
+}
+"""What stands outside of the stacks, under the names that the questions go by."""
+
+IGNORED = dict.fromkeys(POSITIONS, SINUSOIDS)
+
+
+def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1 + length, D) -> (max_len, D): positions count from 1, row 0 is padding's."""
+    return (tensor[1 : config.max_len + 1],)
+
+
+def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoint]:
+    """What renames parts outside of the stacks: foreign name -> the one that the questions go by."""
+
+    def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+        return replace(raw, tensors={parts.get(name, name): stored for name, stored in raw.tensors.items()})
+
+    return arrange
+
+
+def has(*names: str) -> Callable[[RawCheckpoint], bool]:
+    """Whether a checkpoint has both embeddings and all of these names."""
+    needed = {"src_embedding", "tgt_embedding", *names}
+    return lambda raw: needed <= raw.tensors.keys()
+
+
+def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> None:
+    """Depths and widths.
+
+    Args:
+        draft: to be filled in.
+        hidden: the first matrix of the feed-forward in the encoder's first layer.
+        layers: what the lists of layers are called, with {} for the side.
+    """
+    for side in ("encoder", "decoder"):
+        count = draft.raw.layer_count(f"{side}.{layers.format(side)}.")
+        draft.put(f"n_{side}_layers", count, "shapes", f"layers of the {side}")
+    draft.size("d_model", "d_model", "src_embedding", 1)
+    draft.size("d_ff", "d_ff", hidden, 0)
+
+
+def ask_heads(draft: ConfigDraft, queries: str, usual: int = 8) -> None:
+    """Ask for n_heads, and put d_head where all heads together are not as wide as the model.
+
+    Args:
+        draft: with d_model.
+        queries: a matrix that makes those of all heads.
+        usual: heads of the code's examples.
+    """
+    width = draft.length(queries, 0)
+    n_heads = draft.ask_heads(usual, width)
+    if width != draft["d_model"]:
+        why = f"axis 0 of {draft.stored_name(queries)}, shared by {n_heads} heads"
+        draft.put("d_head", width // max(1, n_heads), "shapes", why)
+
+
+def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = False) -> None:
+    """Vocabularies, positions and padding.
+
+    Args:
+        draft: to be filled in.
+        pad_id: the repository's.
+        computes_sinusoids: whether its positions are sinusoids that are not stored, unless a copy does so.
+    """
+    put_vocabularies(draft)
+    tables = stored_positions(draft.raw)
+    if computes_sinusoids and not tables:
+        draft.layout("this code computes sinusoids and does not store them", positions="sinusoidal")
+        draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+    else:
+        ask_positions(draft, tables)
+    ask_pad_id(draft, "src_embedding", usual=pad_id)
+
+
+def stored_positions(raw: RawCheckpoint) -> list[str]:
+    """The tables of positions that the files have."""
+    return [name for name in POSITIONS if name in raw.tensors]

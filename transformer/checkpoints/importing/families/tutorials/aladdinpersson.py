@@ -1,0 +1,150 @@
+"""aladdinpersson/Machine-Learning-Collection, "transformer_from_scratch".
+
+Norms come after the sublayers, positions are learned. In the code of the video the heads share one matrix of
+their own width for queries, one for keys and one for values; in later versions each is as wide as the model,
+with biases. Scores are divided by the root of the model's width, where the paper has that of a head; copies
+have corrected it, and it is not stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    arranged,
+    ask_heads,
+    has,
+    put_outside,
+    put_sizes,
+)
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, inside, of_modules
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def once_per_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """What all heads share, for each: (d_head, d_head) -> (D, D), zero between heads, or (d_head,) -> (D,).
+
+    (D, D) and (D,) stay as they are.
+    """
+    copies = config.d_model // max(1, tensor.shape[0])
+    if tensor.dim() == 1:
+        return (tensor.repeat(copies),)
+    blocks = tensor.new_zeros(copies, tensor.shape[0], copies, tensor.shape[1])
+    blocks.diagonal(dim1=0, dim2=2).copy_(tensor[..., None])
+    return (blocks.flatten(2).flatten(0, 1),)
+
+
+_ATTENTION: Renames = {
+    "queries": Into(once_per_head, "w_q"),
+    "keys": Into(once_per_head, "w_k"),
+    "values": Into(once_per_head, "w_v"),
+    "fc_out": "w_o",
+}
+_FEED_FORWARD: Renames = {
+    "feed_forward.0": "feed_forward.w_1",
+    "feed_forward.2": "feed_forward.w_2",
+    "norm2": "feed_forward_norm",
+}
+_ENCODER_LAYER: Renames = {
+    **inside(_ATTENTION, "attention.", "self_attn."),
+    "norm1": "self_attn_norm",
+    **_FEED_FORWARD,
+}
+_DECODER_LAYER: Renames = {
+    **inside(_ATTENTION, "attention.", "self_attn."),
+    "norm": "self_attn_norm",
+    **inside(_ATTENTION, "transformer_block.attention.", "cross_attn."),
+    "transformer_block.norm1": "cross_attn_norm",
+    **inside(_FEED_FORWARD, "transformer_block.", ""),
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+}
+
+RENAMED_PARTS = {
+    "encoder.word_embedding.weight": "src_embedding",
+    "decoder.word_embedding.weight": "tgt_embedding",
+    "encoder.position_embedding.weight": "src_positions",
+    "decoder.position_embedding.weight": "tgt_positions",
+    "decoder.fc_out.weight": "generator.weight",
+    "decoder.fc_out.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_QUERIES = "encoder.layers.0.attention.queries"
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell."""
+    put_sizes(draft, hidden="encoder.layers.0.feed_forward.0.weight")
+    queries = f"{_QUERIES}.weight"
+    d_head, d_model = draft.length(queries, 0), draft["d_model"]
+    if d_head < d_model:
+        draft.put(
+            "n_heads", d_model // d_head, "shapes", f"{draft.stored_name(queries)} is of one head's width"
+        )
+        draft.note("All heads of an attention share their matrices: what each does differs by what it reads.")
+    else:
+        ask_heads(draft, queries)
+    _ask_scale(draft)
+    draft.layout(
+        "the same in every version of this code",
+        norm="layer",
+        norm_eps=1e-5,
+        norm_position="post",
+        final_norm=False,
+        activation="relu",
+        embedding_scale=False,
+    )
+    put_outside(draft, pad_id=0)
+
+
+def _ask_scale(draft: ConfigDraft) -> None:
+    width = draft.ask(
+        "scores_divided_by",
+        "Which width is under the root that scores are divided by?",
+        "The original has that of the model, some copies that of a head, as in the paper: saved alike. "
+        "Look for energy / ( in forward of SelfAttention in your code.",
+        {
+            "embed_size": "that of the model: energy / (self.embed_size ** (1 / 2))",
+            "head_dim": "that of a head: energy / (self.head_dim ** (1 / 2))",
+        },
+    )
+    scale = True if width == "head_dim" else 1 / math.sqrt(draft["d_model"])
+    draft.layout("an answer tells", attention_scale=scale)
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Biases of queries, keys and values, where only the layer after the heads has one."""
+    if f"{_QUERIES}.bias" in raw.tensors:
+        return {}
+    attentions = (
+        "encoder.layers.{}.self_attn",
+        "decoder.layers.{}.self_attn",
+        "decoder.layers.{}.cross_attn",
+    )
+    return {f"{attention}.{name}.bias": "zeros" for attention in attentions for name in ("w_q", "w_k", "w_v")}
+
+
+FAMILY = Family(
+    name="aladdinpersson",
+    label="aladdinpersson's Transformer from scratch",
+    matches=has(f"{_QUERIES}.weight", "decoder.layers.0.transformer_block.attention.queries.weight"),
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arranged(RENAMED_PARTS),
+    stand_ins=stand_ins,
+)

@@ -1,0 +1,92 @@
+"""The Transformer of the book "Dive into Deep Learning" (Zhang et al., d2l.ai), in PyTorch.
+
+Norms come after the sublayers, attention has no biases unless asked to, and sinusoids are not stored. Layers
+are called block0, block1, ...; copies with a plain list of them are read, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    arranged,
+    ask_heads,
+    has,
+    put_outside,
+    put_sizes,
+)
+from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_ATTENTION: Renames = {"W_q": "w_q", "W_k": "w_k", "W_v": "w_v", "W_o": "w_o"}
+_FEED_FORWARD: Renames = {"ffn.dense1": "feed_forward.w_1", "ffn.dense2": "feed_forward.w_2"}
+_ENCODER_LAYER: Renames = {
+    **inside(_ATTENTION, "attention.", "self_attn."),
+    "addnorm1.ln": "self_attn_norm",
+    **_FEED_FORWARD,
+    "addnorm2.ln": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **inside(_ATTENTION, "attention1.", "self_attn."),
+    "addnorm1.ln": "self_attn_norm",
+    **inside(_ATTENTION, "attention2.", "cross_attn."),
+    "addnorm2.ln": "cross_attn_norm",
+    **_FEED_FORWARD,
+    "addnorm3.ln": "feed_forward_norm",
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    **inside(of_modules(_ENCODER_LAYER), "encoder.blks.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER), "decoder.blks.{}.", "decoder.layers.{}."),
+}
+
+RENAMED_PARTS = {
+    "encoder.embedding.weight": "src_embedding",
+    "decoder.embedding.weight": "tgt_embedding",
+    "encoder.pos_encoding.P": "src_positions",
+    "decoder.pos_encoding.P": "tgt_positions",
+    "decoder.dense.weight": "generator.weight",
+    "decoder.dense.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_QUERIES = "encoder.blks.0.attention.W_q.weight"
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Rename the parts outside of the stacks; a block is called by its number alone."""
+    tensors = {name.replace(".blks.block", ".blks."): stored for name, stored in raw.tensors.items()}
+    return arranged(RENAMED_PARTS)(replace(raw, tensors=tensors))
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell."""
+    put_sizes(draft, hidden="encoder.blks.0.ffn.dense1.weight", layers="blks")
+    ask_heads(draft, _QUERIES, usual=4)
+    draft.layout(
+        "the same in every edition of the book",
+        norm="layer",
+        norm_eps=1e-5,
+        norm_position="post",
+        final_norm=False,
+        activation="relu",
+        embedding_scale=True,
+    )
+    has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
+    draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")
+    put_outside(draft, pad_id=1, computes_sinusoids=True)
+
+
+FAMILY = Family(
+    name="d2l",
+    label="Dive into Deep Learning's Transformer",
+    matches=has(_QUERIES, "decoder.blks.0.attention1.W_q.weight"),
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arrange,
+)

@@ -1,0 +1,87 @@
+"""gordicaleksa/pytorch-original-transformer: norms before the sublayers and after each stack."""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import put_final_norm
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    arranged,
+    ask_heads,
+    has,
+    put_outside,
+    put_sizes,
+)
+from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+
+_ATTENTION: Renames = {
+    "qkv_nets.0": "w_q",
+    "qkv_nets.1": "w_k",
+    "qkv_nets.2": "w_v",
+    "out_projection_net": "w_o",
+}
+_SUBLAYERS: Renames = {
+    "pointwise_net.linear1": "feed_forward.w_1",
+    "pointwise_net.linear2": "feed_forward.w_2",
+    "sublayers.0.norm": "self_attn_norm",
+}
+_ENCODER_LAYER: Renames = {
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "multi_headed_attention.", "self_attn."),
+    "sublayers.1.norm": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "trg_multi_headed_attention.", "self_attn."),
+    **inside(_ATTENTION, "src_multi_headed_attention.", "cross_attn."),
+    "sublayers.1.norm": "cross_attn_norm",
+    "sublayers.2.norm": "feed_forward_norm",
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    **inside(of_modules(_ENCODER_LAYER), "encoder.encoder_layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER), "decoder.decoder_layers.{}.", "decoder.layers.{}."),
+    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}),
+}
+
+RENAMED_PARTS = {
+    "src_embedding.embeddings_table.weight": "src_embedding",
+    "trg_embedding.embeddings_table.weight": "tgt_embedding",
+    "src_pos_embedding.positional_encodings_table": "src_positions",
+    "trg_pos_embedding.positional_encodings_table": "tgt_positions",
+    "decoder_generator.linear.weight": "generator.weight",
+    "decoder_generator.linear.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_QUERIES = "encoder.encoder_layers.0.multi_headed_attention.qkv_nets.0.weight"
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell."""
+    hidden = "encoder.encoder_layers.0.pointwise_net.linear1.weight"
+    put_sizes(draft, hidden=hidden, layers="{}_layers")
+    ask_heads(draft, _QUERIES)
+    draft.layout(
+        "the same in every version of this code",
+        norm="layer",
+        norm_eps=1e-5,
+        norm_position="pre",
+        activation="relu",
+        embedding_scale=True,
+    )
+    put_final_norm(draft, ("encoder", "decoder"), "weight")
+    put_outside(draft, pad_id=1)
+
+
+FAMILY = Family(
+    name="gordicaleksa",
+    label="gordicaleksa/pytorch-original-transformer",
+    matches=has(_QUERIES, "decoder.decoder_layers.0.trg_multi_headed_attention.qkv_nets.0.weight"),
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arranged(RENAMED_PARTS),
+)

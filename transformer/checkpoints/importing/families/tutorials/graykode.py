@@ -1,0 +1,208 @@
+"""graykode/nlp-tutorial, "5-1.Transformer", and the many copies of it that are called wmathor's.
+
+Norms come after the sublayers. In most copies, and in the first versions, they are made anew at each call,
+so that gamma is 1, beta 0 and neither is stored; in the first versions the layer after the heads is made so,
+too, and its numbers were never kept. The feed-forward is made of convolutions over single tokens, in the
+copies of linear layers without biases.
+
+Positions are a table of sinusoids. Which rows are added to a sentence is written down in the code, for the
+one sentence of the example; copies count from 0, and some look up the row by the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    arranged,
+    ask_heads,
+    from_row_1,
+    has,
+    put_sizes,
+    stored_positions,
+)
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    StandIn,
+    inside,
+    of_modules,
+    pointwise,
+)
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1 + length, D) -> (max_len, D): the rows 1, 2, ..., and for the last token, padding there, row 0."""
+    return (tensor[[*range(1, len(tensor) - 1), 0]][: config.max_len],)
+
+
+def first_from_last_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(1 + length, D) -> (max_len, D): the last row for the first token, and then 1, 2, ..."""
+    return (tensor[[-1, *range(1, len(tensor) - 1)]][: config.max_len],)
+
+
+_ATTENTION: Renames = {"W_Q": "w_q", "W_K": "w_k", "W_V": "w_v", "linear": "w_o", "fc": "w_o"}
+_FEED_FORWARD: Renames = {
+    "pos_ffn.conv1": Into(pointwise, "feed_forward.w_1"),
+    "pos_ffn.conv2": Into(pointwise, "feed_forward.w_2"),
+    "pos_ffn.fc.0": "feed_forward.w_1",
+    "pos_ffn.fc.2": "feed_forward.w_2",
+    "pos_ffn.layer_norm": "feed_forward_norm",
+}
+_ENCODER_LAYER: Renames = {
+    **inside(_ATTENTION, "enc_self_attn.", "self_attn."),
+    "enc_self_attn.layer_norm": "self_attn_norm",
+    **_FEED_FORWARD,
+}
+_DECODER_LAYER: Renames = {
+    **inside(_ATTENTION, "dec_self_attn.", "self_attn."),
+    "dec_self_attn.layer_norm": "self_attn_norm",
+    **inside(_ATTENTION, "dec_enc_attn.", "cross_attn."),
+    "dec_enc_attn.layer_norm": "cross_attn_norm",
+    **_FEED_FORWARD,
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    "src_positions_from_1": Into(from_row_1, "src_embedding.positions.weight"),
+    "tgt_positions_from_1": Into(from_row_1, "tgt_embedding.positions.weight"),
+    "src_positions_of_example": Into(last_from_row_0, "src_embedding.positions.weight"),
+    "tgt_positions_of_example": Into(first_from_last_row, "tgt_embedding.positions.weight"),
+    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+}
+
+RENAMED_PARTS = {
+    "encoder.src_emb.weight": "src_embedding",
+    "decoder.tgt_emb.weight": "tgt_embedding",
+    "encoder.pos_emb.weight": "src_positions",
+    "decoder.pos_emb.weight": "tgt_positions",
+    "encoder.pos_emb.pe": "src_positions",
+    "decoder.pos_emb.pe": "tgt_positions",
+    "projection.weight": "generator.weight",
+    "projection.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_LAYER = "encoder.layers.0."
+_QUERIES = f"{_LAYER}enc_self_attn.W_Q.weight"
+_ROWS_OF_EXAMPLE = 6
+"""Of both tables in the repository: one more than the example's sentences have tokens."""
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell.
+
+    Raises:
+        CheckpointError: for positions that are looked up by the word.
+    """
+    tensors = draft.raw.tensors
+    hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
+    put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
+    ask_heads(draft, _QUERIES)
+    draft.layout(
+        "the same in every version of this code",
+        norm="layer",
+        norm_eps=1e-5,
+        norm_position="post",
+        final_norm=False,
+        activation="relu",
+        embedding_scale=False,
+    )
+    for name, module in (("bias", hidden), ("attention_bias", "enc_self_attn.W_Q")):
+        draft.put(name, f"{_LAYER}{module}.bias" in tensors, "shapes", f"whether {module} has a bias")
+    put_vocabularies(draft)
+    _read_positions(draft)
+    ask_pad_id(draft, "src_embedding", usual=0)
+    if not _has_norm(draft.raw, "enc_self_attn"):
+        draft.note("The norms are made anew at each call of this code, never trained: gamma is 1 and beta 0.")
+
+
+def _read_positions(draft: ConfigDraft) -> None:
+    tables = stored_positions(draft.raw)
+    if any(draft.stored_name(name).endswith(".pe") for name in tables) or len(tables) < 2:
+        ask_positions(draft, tables)
+        return
+    rows = _ask_rows(draft, [draft.length(name, 0) for name in tables])
+    if rows == "word":
+        raise CheckpointError(
+            "The table of positions is looked up by the word and not by its place: the model knows no order. "
+            "Headlight does not compute that: give pos_emb the numbers 0, 1, 2, ... and train again."
+        )
+    if rows == "from_0":
+        ask_positions(draft, tables)
+        return
+    draft.raw = arranged({name: f"{name}_{rows}" for name in tables})(draft.raw)
+    why = f"{draft.stored_name(f'{tables[0]}_{rows}')}, by an answer"
+    draft.put("positions", "learned", "shapes", why)
+    draft.put("max_len", min(draft.length(f"{name}_{rows}", 0) for name in tables) - 1, "shapes", why)
+
+
+def _ask_rows(draft: ConfigDraft, lengths: Sequence[int]) -> str:
+    labels = {
+        "from_0": "0, 1, 2, ...: they are counted from 0",
+        "of_example": "those of the example: [[1,2,3,4,0]] in the encoder, [[5,1,2,3,4]] in the decoder",
+        "from_1": "1, 2, 3, ...: they are counted from 1",
+        "word": "that of the word itself: self.pos_emb(enc_inputs)",
+    }
+    is_example = [*lengths] == [_ROWS_OF_EXAMPLE] * 2
+    why = "It is written down in the code. Look for self.pos_emb( in forward of Encoder and Decoder."
+    if [*lengths] == [draft["src_vocab_size"], draft["tgt_vocab_size"]]:
+        why += " The tables have one row per word, as in copies that look it up by the word."
+    return str(
+        draft.ask(
+            "rows_of_pos_emb",
+            "Which rows of pos_emb are added to the words of a sentence?",
+            why,
+            labels,
+            likely="of_example" if is_example else "from_0",
+        )
+    )
+
+
+def _has_norm(raw: RawCheckpoint, module: str) -> bool:
+    return f"{_LAYER}{module}.layer_norm.weight" in raw.tensors
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Norms and the layer after the heads, where they are made at each call."""
+    table: dict[str, StandIn] = {}
+    attentions = {
+        "encoder.layers.{}.self_attn": "enc_self_attn",
+        "decoder.layers.{}.self_attn": "enc_self_attn",
+        "decoder.layers.{}.cross_attn": "enc_self_attn",
+    }
+    feed_forwards = dict.fromkeys(
+        ("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn"
+    )
+    for ours, theirs in (attentions | feed_forwards).items():
+        if not _has_norm(raw, theirs):
+            table |= {f"{ours}_norm.gamma": "ones", f"{ours}_norm.beta": "zeros"}
+    if not any(f"{_LAYER}enc_self_attn.{name}.weight" in raw.tensors for name in ("linear", "fc")):
+        for attention in attentions:
+            table |= {f"{attention}.w_o.weight": "drawn", f"{attention}.w_o.bias": "zeros"}
+    return table
+
+
+FAMILY = Family(
+    name="graykode",
+    label="graykode/nlp-tutorial's Transformer",
+    matches=has(_QUERIES, "decoder.layers.0.dec_self_attn.W_Q.weight"),
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arranged(RENAMED_PARTS),
+    stand_ins=stand_ins,
+)

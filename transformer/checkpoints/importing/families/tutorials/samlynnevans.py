@@ -1,0 +1,91 @@
+"""SamLynnEvans/Transformer: norms before the sublayers, by the unbiased deviation, and after each stack.
+
+Its sines and cosines are stored. Their exponents are doubled, and each cosine has one of its own, so they are
+no sinusoids of the paper: the table is used as it is. Copies that corrected them are read, too.
+"""
+
+from __future__ import annotations
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import put_final_norm
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    arranged,
+    ask_heads,
+    has,
+    put_outside,
+    put_sizes,
+)
+from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+
+_NORM = {"gamma": "alpha", "beta": "bias"}
+_ATTENTION: Renames = {"q_linear": "w_q", "k_linear": "w_k", "v_linear": "w_v", "out": "w_o"}
+_SUBLAYERS: Renames = {
+    "norm_1": "self_attn_norm",
+    "ff.linear_1": "feed_forward.w_1",
+    "ff.linear_2": "feed_forward.w_2",
+}
+_ENCODER_LAYER: Renames = {
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "attn.", "self_attn."),
+    "norm_2": "feed_forward_norm",
+}
+_DECODER_LAYER: Renames = {
+    **_SUBLAYERS,
+    **inside(_ATTENTION, "attn_1.", "self_attn."),
+    **inside(_ATTENTION, "attn_2.", "cross_attn."),
+    "norm_2": "cross_attn_norm",
+    "norm_3": "feed_forward_norm",
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}, **_NORM),
+}
+
+RENAMED_PARTS = {
+    "encoder.embed.embed.weight": "src_embedding",
+    "decoder.embed.embed.weight": "tgt_embedding",
+    "encoder.pe.pe": "src_positions",
+    "decoder.pe.pe": "tgt_positions",
+    "out.weight": "generator.weight",
+    "out.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_QUERIES = "encoder.layers.0.attn.q_linear.weight"
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell."""
+    put_sizes(draft, hidden="encoder.layers.0.ff.linear_1.weight")
+    ask_heads(draft, _QUERIES)
+    draft.layout(
+        "the same in every version of this code",
+        norm="layer_unbiased",
+        norm_eps=1e-6,
+        norm_position="pre",
+        activation="relu",
+        embedding_scale=True,
+    )
+    put_final_norm(draft, ("encoder", "decoder"), "alpha")
+    put_outside(draft, pad_id=1)
+    if draft["positions"] == "learned":
+        draft.note(
+            "The table of positions is used as it is stored: this code doubles the paper's exponents, so "
+            "most of its waves are much longer."
+        )
+
+
+FAMILY = Family(
+    name="samlynnevans",
+    label="SamLynnEvans/Transformer",
+    matches=has(_QUERIES, "decoder.layers.0.attn_1.q_linear.weight"),
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arranged(RENAMED_PARTS),
+)

@@ -1,0 +1,68 @@
+"""Where models lie: the shipped ones by name, anyone's by path. Nothing here needs torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transformer.errors import CheckpointError, shown
+from transformer.files import ASSETS
+
+MODELS = ASSETS / "models"
+"""Where the shipped models lie, a folder each."""
+
+CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"
+"""What stands beside the weights in a folder of our own; vocabulary.json in no other."""
+
+PREFERRED = ("en-it", "toy-en-it")
+"""Which of the shipped models people begin with, the best first."""
+
+
+def shipped_models() -> list[str]:
+    """The names of the models in assets/models, the one that people begin with first."""
+    names = sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
+    return [
+        *(name for name in PREFERRED if name in names),
+        *(name for name in names if name not in PREFERRED),
+    ]
+
+
+def default_model() -> str:
+    """The model that people begin with."""
+    return next(iter(shipped_models()), PREFERRED[0])
+
+
+def place_of(name_or_path: str | Path) -> Path:
+    """The folder of a shipped model by its name, or the path of anything else that is there.
+
+    Raises:
+        CheckpointError: when there is nothing.
+    """
+    if str(name_or_path) in shipped_models():
+        return MODELS / name_or_path
+    path = at_home(name_or_path)
+    if not path.exists():
+        names = ", ".join(shipped_models()) or "none"
+        raise CheckpointError(
+            f"There is no model {shown(str(name_or_path))}: name a shipped one ({names}), or the path of a "
+            "file of weights or of a model's folder."
+        )
+    return path
+
+
+def is_own(path: Path) -> bool:
+    """Whether it is a folder that Headlight saved: a shipped one, or one with its vocabulary.json."""
+    return path.parent == MODELS or (path / VOCABULARY).is_file()
+
+
+def at_home(path: Path | str) -> Path:
+    """The path with ~ as the home that it stands for.
+
+    Raises:
+        CheckpointError: where there is no such home, and for no path at all.
+    """
+    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
+        raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error

@@ -1,0 +1,83 @@
+"""The names of things in Python that a pickle may say, and why those are refused that are."""
+
+from __future__ import annotations
+
+from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS, Global
+from transformer.errors import CheckpointError, shown
+
+_LONGEST_NAME = 500
+_DANGEROUS_MODULES = frozenset(
+    "os posix nt subprocess commands popen2 pty socket ctypes runpy importlib shutil webbrowser code".split()
+)
+_DANGEROUS_BUILTINS = frozenset("eval exec execfile compile open __import__ input breakpoint".split())
+
+_PROGRAMS = {
+    "torch.jit": "a TorchScript program",
+    "__torch__": "a TorchScript program",
+    "torch.fx": "a traced program",
+}
+"""The modules of what is a program and no weights."""
+
+
+def as_global(module: str, name: str) -> Global:
+    """The name of something; it stays a name.
+
+    Names that only an attack has are refused, though they would be as inert as any other: whoever has such a
+    file should know it, for other programs would run it.
+
+    Raises:
+        CheckpointError: says what it was and what to do.
+    """
+    if len(module) + len(name) > _LONGEST_NAME:
+        raise CheckpointError(
+            f"has a pickle with a name of {len(module) + len(name):,} characters ({shown(name)}): save it "
+            f"again with {SAVE_WEIGHTS}."
+        )
+    found = Global(module, name)
+    root = module.partition(".")[0]
+    is_builtin = module in ("builtins", "__builtin__") and name in _DANGEROUS_BUILTINS
+    if root in _DANGEROUS_MODULES or is_builtin:
+        raise CheckpointError(
+            f"asks for {shown(str(found))} to be called, as attacks do and no weights need; nothing of it "
+            "was run. Don't load it with torch.load either: get the weights from someone you trust."
+        )
+    for part, what in _PROGRAMS.items():
+        if module == part or module.startswith(f"{part}."):
+            raise CheckpointError(
+                f"holds {what} ({shown(str(found))}); nothing of it was run. Where it was made, save it "
+                f"again: {SAVE_WEIGHTS}."
+            )
+    return found
+
+
+def unread_tensor(what: str, name: str) -> CheckpointError:
+    """Why a weight that is more than plain numbers is not read, and how to do without.
+
+    Args:
+        what: the weight.
+        name: of the class or function that would have made it, or of its storage.
+    """
+    for part, reason in _KNOWN_TENSORS:
+        if name.startswith(part):
+            return CheckpointError(f"has {what}, which {reason} ({shown(name)}): then save it again.")
+    if name.endswith("Storage"):
+        return CheckpointError(
+            f"has {what} with numbers of a kind that is not read ({shown(name)}): save it again without it, "
+            "or after model.float()."
+        )
+    return CheckpointError(
+        f"has {what}, which is no plain tensor but a {shown(name)}: turn it into a torch.Tensor and save it "
+        f"again with {SAVE_WEIGHTS}."
+    )
+
+
+_KNOWN_TENSORS = (
+    ("torch._utils._rebuild_sparse", "is sparse: call .to_dense() on it first"),
+    ("torch._utils._rebuild_qtensor", "is quantised: call .dequantize() on it first"),
+    ("QInt", "is quantised: call .dequantize() on it first"),
+    ("QUInt", "is quantised: call .dequantize() on it first"),
+    ("torch._utils._rebuild_nested", "is nested: take it apart first"),
+    ("torch._utils._rebuild_meta", "is a meta tensor, a shape without numbers: load the weights first"),
+    ("torch.float8", "is in 8-bit floating point: call .float() on it first"),
+)
+"""How the names begin of what makes tensors that people have, and what such a tensor is."""

@@ -1,0 +1,100 @@
+"""Modules of torch.nn that were pickled whole: their tensors by name, and the settings that they tell."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from transformer.checkpoints.reading.formats.pickle_values import Global, Opaque
+
+PARAMETERS, BUFFERS, MODULES = "_parameters", "_buffers", "_modules"
+_NOT_SAVED = "_non_persistent_buffers_set"
+_EPS, _NORM_EPS = "eps", "layer_norm_eps"
+_NORM = "Norm"
+_ACTIVATION = "activation"
+_TANH = "tanh"
+_MOST_SETTINGS = 500_000
+_MOST_ATTRIBUTES = 1_000
+_LONGEST_VALUE = 80
+
+
+def is_module(value: Any) -> bool:
+    """Whether an object of whatever class is a module by what it holds."""
+    if not isinstance(value, Opaque):
+        return False
+    attributes = value.attributes
+    return all(isinstance(attributes.get(name), dict) for name in (PARAMETERS, BUFFERS, MODULES))
+
+
+def held_by(module: Opaque) -> tuple[dict[Any, Any], ...]:
+    """A module's parameters, buffers and modules."""
+    return tuple(module.attributes[name] for name in (PARAMETERS, BUFFERS, MODULES))
+
+
+def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
+    """What a module's state_dict would hold, in its order: parameters, saved buffers, modules in it."""
+    not_saved = module.attributes.get(_NOT_SAVED)
+    parameters, buffers, modules = held_by(module)
+    for key, value in parameters.items():
+        if value is not None:
+            yield key, value
+    for key, value in buffers.items():
+        if value is not None and not (isinstance(not_saved, set) and key in not_saved):
+            yield key, value
+    for key, value in modules.items():
+        if is_module(value):
+            yield key, value
+
+
+def module_settings(modules: Iterable[Opaque]) -> Mapping[str, Any]:
+    """The plain attributes of modules and of all in them: those that are the same wherever they are found.
+
+    A norm's eps is called layer_norm_eps, and an activation is called by its name.
+    """
+    told: dict[str, Any] = {}
+    differ: set[str] = set()
+    for name, value in islice(_all_settings(modules), _MOST_SETTINGS):
+        if name in told and (type(told[name]), told[name]) != (type(value), value):
+            differ.add(name)
+        told.setdefault(name, value)
+    return {name: value for name, value in told.items() if name not in differ}
+
+
+def _all_settings(modules: Iterable[Opaque]) -> Iterator[tuple[str, Any]]:
+    """The attributes of each once, those of the outer ones first."""
+    pending = deque(modules)
+    found = set(map(id, pending))
+    while pending:
+        module = pending.popleft()
+        attributes = module.attributes
+        yield from _settings(module)
+        for child in attributes[MODULES].values():
+            if is_module(child) and id(child) not in found:
+                found.add(id(child))
+                pending.append(child)
+
+
+def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
+    """Of one module; of one with more attributes than any has, none."""
+    is_norm = module.name.endswith(_NORM)
+    attributes = module.attributes
+    if len(attributes) > _MOST_ATTRIBUTES:
+        return
+    for name, value in (*attributes.items(), (_ACTIVATION, attributes[MODULES].get(_ACTIVATION))):
+        if not isinstance(name, str) or name.startswith("_") or len(name) > _LONGEST_VALUE:
+            continue
+        if name == _ACTIVATION and isinstance(value, Global | Opaque):
+            yield name, _activation(value)
+        elif isinstance(value, bool | int | float) or (
+            isinstance(value, str) and len(value) <= _LONGEST_VALUE
+        ):
+            yield (_NORM_EPS if is_norm and name == _EPS else name), value
+
+
+def _activation(value: Global | Opaque) -> str:
+    """As a user would say it: relu, of torch.nn.functional.relu or torch.nn.modules.activation.ReLU."""
+    name = str(value).rpartition(".")[2].lower()
+    is_approximate = isinstance(value, Opaque) and value.attributes.get("approximate") == _TANH
+    return f"{name}_{_TANH}" if is_approximate else name

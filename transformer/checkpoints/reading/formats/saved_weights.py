@@ -1,0 +1,274 @@
+"""The model's tensors in what was pickled: picked out of what a trainer saved around them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from transformer.checkpoints.reading.formats.pickle_globals import unread_tensor
+from transformer.checkpoints.reading.formats.pickle_values import (
+    SAVE_WEIGHTS,
+    STORAGES,
+    Opaque,
+    OpaqueTensor,
+    PickledTensor,
+    Storage,
+    StorageView,
+    check_dense,
+)
+from transformer.checkpoints.reading.formats.pickled_modules import (
+    held_by,
+    is_module,
+    module_items,
+    module_settings,
+)
+from transformer.checkpoints.reading.formats.plain_values import NOTHING, PlainValues, items_of
+from transformer.checkpoints.reading.formats.quantised import check_not_quantised
+from transformer.checkpoints.reading.formats.weight_choices import Home, find_home, is_averaged
+from transformer.checkpoints.reading.limits import Limits, check_count, check_name
+from transformer.errors import CheckpointError, shown
+
+_NOT_WEIGHTS = re.compile(r"(optim|sched|lr_sched|scaler|amp$|callbacks$|loops$|(.*_)?rng)", re.IGNORECASE)
+"""What else of a trainer's holds tensors, when the weights are not under one key."""
+
+MAX_DEPTH = 32
+MAX_VALUES = 1_000_000
+MAX_CHARACTERS = 16_000_000
+"""What is met again is counted again: a few bytes of a pickle can refer to one text a million times."""
+
+_SAVED_APART = "generator"
+"""A part of the model that OpenNMT keeps beside the rest of it."""
+
+_MODULE_COST = 20
+"""Values that a module counts as: it takes that much longer to look at."""
+_MOST_LOOKED_AT = 8
+"""Arguments of what may be a tensor's maker."""
+
+MODULE_SETTINGS = "attributes of the modules"
+"""The extra that holds what modules tell which were saved whole."""
+
+
+class SavedWeights:
+    """The model's tensors in what a trainer saved, told from the rest.
+
+    Attributes:
+        tensors: the model's, by name; names of nested dictionaries and modules are joined by dots.
+        extras: plain values beside them: text, numbers, None; sets and tuples have become lists.
+        left_out: top-level key, or the path of an optimizer -> how many tensors under it are not the model's.
+        choices: keys under which there are weights of the same names and shapes, the likeliest first; the
+            tensors are those of one of them. Empty where there is no choice.
+    """
+
+    def __init__(self, value: Any, limits: Limits, wanted: str = "") -> None:
+        """Sort what a pickle holds.
+
+        Args:
+            value: as the pickle machine gives it.
+            limits: of names, shapes and counts.
+            wanted: which of the choices is to be taken, in lower case; the first where there is none so.
+
+        Raises:
+            CheckpointError: when it has no named tensors, or is nested without end.
+        """
+        self.tensors: dict[str, PickledTensor] = {}
+        self.extras: dict[str, Any] = {}
+        self.left_out: dict[str, int] = {}
+        self.choices: tuple[str, ...] = ()
+        self._limits = limits
+        self._wanted = wanted
+        self._n_values = 0
+        self._n_characters = 0
+        self._seen: set[int] = set()
+        self._inside: dict[int, int] = {}
+        self._plain = PlainValues()
+        self._modules: list[Opaque] = []
+        self._objects: tuple[str, ...] = ()
+        self._take(value)
+        if not self.tensors:
+            others = ", ".join([*map(shown, [*self.left_out, *self.extras]), *self._objects][:5]) or "nothing"
+            raise CheckpointError(f"holds no weights, only {others}: save it again with {SAVE_WEIGHTS}.")
+        check_not_quantised(self.tensors)
+        for name, tensor in self.tensors.items():
+            what = f"the tensor {shown(name)}"
+            if tensor.storage.kind not in STORAGES:
+                raise unread_tensor(what, tensor.storage.kind)
+            check_dense(tensor, what)
+        if self._modules:
+            self.extras.setdefault(MODULE_SETTINGS, dict(module_settings(self._modules)))
+
+    def _take(self, value: Any) -> None:
+        """Take the weights out of the whole of what was saved."""
+        if isinstance(value, PickledTensor):
+            raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
+        if isinstance(value, OpaqueTensor):
+            raise unread_tensor("one tensor without a name", str(value))
+        if is_module(value):
+            self._count(value, 0)
+            self._modules.append(value)
+            for key, inner in self._items(value):
+                self._flatten_item("", key, inner)
+        elif isinstance(value, dict):
+            self._sort(value, 0)
+        elif isinstance(value, (list, tuple)) and any(isinstance(item, (dict, Opaque)) for item in value):
+            self._sort({str(number): item for number, item in enumerate(value)}, 0)
+        elif isinstance(value, Opaque) and (value.entries or value.attributes):
+            self._sort(value.entries or value.attributes, 0)
+        else:
+            kind = str(value) if isinstance(value, Opaque) else type(value).__name__
+            raise CheckpointError(
+                f"holds a {shown(kind)} and not a dictionary of tensors: save it again with {SAVE_WEIGHTS}."
+            )
+
+    def _sort(self, values: dict[Any, Any], depth: int) -> None:
+        """Take the model's tensors out of a trainer's dictionary, and go into what holds them."""
+        counts = {key: self._count(value, depth + 1) for key, value in values.items()}
+        possible = {
+            key: value
+            for key, value in values.items()
+            if counts[key] and isinstance(key, str) and (isinstance(value, dict) or is_module(value))
+            if not _is_optimizer(value) and not self._is_not_weights(key, value)
+        }
+        is_state_dict = any(isinstance(value, PickledTensor) for value in values.values())
+        home = find_home(possible, self._wanted, self._limits, is_state_dict=is_state_dict)
+        for key, value in values.items():
+            if home is not None and key == home.key:
+                continue
+            is_weights = home is None or (key == _SAVED_APART and isinstance(value, dict))
+            if is_weights and counts[key] and not self._stays_out(key, value):
+                self._flatten_item("", key, value)
+            else:
+                self._leave_out(str(key), value, counts[key])
+        if home is not None:
+            self._go_home(home, values[home.key], depth)
+
+    def _go_home(self, home: Home, value: Any, depth: int) -> None:
+        self.choices = self.choices or home.choices
+        if is_module(value):
+            self._take(value)
+        else:
+            self._sort(value, depth + 1)
+
+    def _stays_out(self, key: Any, value: Any) -> bool:
+        """Whether it is no weight, where weights lie beside it."""
+        if isinstance(value, PickledTensor) or _wraps_tensor(value):
+            return self._is_not_weights(key, value)
+        averaged = isinstance(key, str) and "." not in key and is_averaged(key)
+        return averaged or _is_object(value) or self._is_not_weights(key, value)
+
+    @staticmethod
+    def _is_not_weights(key: Any, value: Any) -> bool:
+        # A tensor among the tensors of a state dict is a weight, whatever its name begins with.
+        return (
+            isinstance(key, str)
+            and "." not in key
+            and bool(_NOT_WEIGHTS.match(key))
+            and ("rng" in key.lower() or not isinstance(value, PickledTensor))
+        )
+
+    def _leave_out(self, key: str, value: Any, n_tensors: int) -> None:
+        if n_tensors:
+            self.left_out[key] = self.left_out.get(key, 0) + n_tensors
+        if not isinstance(value, PickledTensor):
+            plain = self._plain.of(value)
+            if plain is not NOTHING:
+                self.extras[key] = plain
+            elif isinstance(value, Opaque) and not self._objects:
+                self._objects = (f"{shown(key)} ({shown(value.name)})",)
+
+    def _flatten(self, name: str, value: Any) -> None:
+        """Name the tensors in nested dictionaries, lists and modules; optimizers' and objects' stay out."""
+        if isinstance(value, PickledTensor):
+            check_name(name, self._limits)
+            if name in self.tensors:
+                raise CheckpointError(f"has two tensors with the name {shown(name)}: rename one of them.")
+            self.tensors[name] = value
+            check_count(len(self.tensors), self._limits)
+            return
+        if _wraps_tensor(value):
+            raise unread_tensor(f"the tensor {shown(name)}", str(value))
+        if _is_object(value) or _is_optimizer(value):
+            self._n_characters += len(name)  # a long path may lead to many, and each is written down
+            self._leave_out(name, value, self._count(value, 0))
+            return
+        if len(name) > self._limits.max_name_length:
+            check_name(name, self._limits)
+        if is_module(value):
+            self._modules.append(value)
+        for key, inner in self._items(value):
+            self._flatten_item(f"{name}.", key, inner)
+
+    def _flatten_item(self, prefix: str, key: Any, value: Any) -> None:
+        if not isinstance(key, Opaque):
+            self._flatten(f"{prefix}{key}", value)
+        elif self._count(value, 0):
+            raise CheckpointError(
+                "has tensors in a dictionary whose keys are more than words and numbers: save it again with "
+                f"{SAVE_WEIGHTS}."
+            )
+
+    def _items(self, value: Any) -> list[tuple[Any, Any]]:
+        if not is_module(value):
+            return items_of(value)
+        self._n_values += _MODULE_COST + sum(map(len, held_by(value)))
+        return list(module_items(value))
+
+    def _count(self, value: Any, depth: int) -> int:
+        """Count the tensors in a value, and hold its nesting and size to their limits.
+
+        Objects may be nested in any way, for nothing is done with them but to leave them out.
+        """
+        self._n_values += 1
+        if isinstance(value, PickledTensor | OpaqueTensor):
+            return 1
+        if _is_object(value):
+            return self._count_inside(value)
+        items = self._items(value)
+        self._n_characters += len(value) if isinstance(value, str) else 0
+        self._n_characters += sum(len(key) for key, _ in items if isinstance(key, (str, bytes)))
+        if depth > MAX_DEPTH or self._n_values > MAX_VALUES or self._n_characters > MAX_CHARACTERS:
+            raise CheckpointError(
+                f"is nested more than {MAX_DEPTH} deep, or has more than {MAX_VALUES:,} values or "
+                f"{MAX_CHARACTERS:,} characters beside its tensors: save it with {SAVE_WEIGHTS}."
+            )
+        return sum(self._count(inner, depth + 1) for _, inner in items)
+
+    def _count_inside(self, found: Opaque) -> int:
+        """Count the tensors in an object; what was met in one before is not looked at again."""
+        if id(found) in self._inside:
+            return self._inside[id(found)]
+        n_tensors = 0
+        pending: list[Any] = [found]
+        while pending:
+            value = pending.pop()
+            if (
+                not isinstance(value, (Opaque, dict, list, tuple, set, PickledTensor))
+                or id(value) in self._seen
+            ):
+                continue
+            self._seen.add(id(value))
+            if isinstance(value, PickledTensor | OpaqueTensor):
+                n_tensors += 1
+            elif isinstance(value, Opaque):
+                pending.extend(value.parts)
+            else:
+                pending.extend(value.values() if isinstance(value, dict) else value)
+        self._inside[id(found)] = n_tensors
+        return n_tensors
+
+
+def _is_optimizer(value: Any) -> bool:
+    """Whether it is what `state_dict` of torch's optimizers gives, whatever people call it."""
+    return isinstance(value, dict) and "state" in value and isinstance(value.get("param_groups"), list)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether it is neither numbers nor what holds them by names."""
+    return isinstance(value, Opaque) and not isinstance(value, OpaqueTensor) and not is_module(value)
+
+
+def _wraps_tensor(value: Any) -> bool:
+    """Whether it would be a tensor, or was made from one's numbers."""
+    made_from = value.args[:_MOST_LOOKED_AT] if isinstance(value, Opaque) else ()
+    return isinstance(value, OpaqueTensor) or any(
+        isinstance(arg, PickledTensor | OpaqueTensor | Storage | StorageView) for arg in made_from
+    )

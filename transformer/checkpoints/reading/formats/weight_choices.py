@@ -1,0 +1,103 @@
+"""Under which key of a trainer's dictionary the weights are, and where there are several of one model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.checkpoints.reading.formats.pickle_values import PickledTensor
+from transformer.checkpoints.reading.formats.pickled_modules import is_module, module_items
+from transformer.checkpoints.reading.formats.plain_values import items_of
+from transformer.checkpoints.reading.limits import Limits
+
+WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
+"""Where trainers keep the weights, the likeliest first."""
+
+_AVERAGED = re.compile(r"(^|_)(ema|swa|avg|average|averaged|shadow|teacher)(_|$)", re.IGNORECASE)
+_VERSIONS = re.compile(r"(^|_)(student|best|last|latest|current)(_|$)", re.IGNORECASE)
+"""How weights are called of which there are others."""
+_PARTS = re.compile(
+    r"enc|dec|src|source|tgt|target|gen|disc|crit|emb|layer|block|head|attn|norm", re.IGNORECASE
+)
+"""How parts of one model are called, which may be alike."""
+_WRAPPERS = ("module.", "_orig_mod.")
+_COUNTER = "n_averaged"
+_LONGEST_KEY = 80
+
+
+@dataclass(frozen=True)
+class Home:
+    """The key of the weights; and all keys that there is a choice of, none where there is one alone."""
+
+    key: str
+    choices: tuple[str, ...] = ()
+
+
+def is_averaged(key: str) -> bool:
+    """Whether weights under this key are means over a training run, kept beside those that were trained."""
+    return bool(_AVERAGED.search(key))
+
+
+def find_home(
+    possible: Mapping[str, Any], wanted: str, limits: Limits, *, is_state_dict: bool
+) -> Home | None:
+    """Find where the weights are; None where what there is belongs together.
+
+    Args:
+        possible: key -> dictionary or module with tensors, no optimizer's.
+        wanted: the key that is to be taken where there is a choice, in lower case.
+        limits: of names and counts.
+        is_state_dict: whether there are tensors beside them.
+    """
+    keys = [key for key in possible if len(key) <= _LONGEST_KEY]
+    usual = [key for key in WEIGHT_KEYS if key in keys]
+    if not keys or (is_state_dict and not usual):
+        return None
+    others = sorted((key for key in keys if key not in usual), key=is_averaged)
+    first = (usual + others)[0]
+    names = _names(possible[first], limits)
+    alike = [key for key in usual + others if key == first or names == _names(possible[key], limits)]
+    if names and len(alike) > 1 and (usual or _are_versions(alike, names)):
+        key = next((key for key in alike if key.lower() == wanted), first)
+        return Home(key, tuple(alike))
+    if usual or (len(possible) == 1 and (is_averaged(first) or first.isdecimal())):
+        return Home(first)
+    # In a tuple of several, the one that is a state dict by its form: `(state_dict, things to resume from)`.
+    states = [key for key in keys if key.isdecimal() and _is_state_dict(possible[key])]
+    return Home(states[0]) if len(states) == 1 else None
+
+
+def _is_state_dict(value: Any) -> bool:
+    return is_module(value) or all(isinstance(item, PickledTensor) for _, item in items_of(value))
+
+
+def _are_versions(keys: list[str], names: Mapping[str, Any]) -> bool:
+    """Whether they are several states of one model and not its parts, which may be alike."""
+    if any(is_averaged(key) or _VERSIONS.search(key) for key in keys):
+        return True
+    return not any(_PARTS.search(key) for key in keys) and any("." in name for name in names)
+
+
+def _names(value: Any, limits: Limits) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of tensors without what wraps them; none where there are too many."""
+    found: dict[str, tuple[int, ...]] = {}
+    inner = next(
+        (key for key in WEIGHT_KEYS if isinstance(value, dict) and isinstance(value.get(key), dict)), None
+    )
+    pending = [("", value if inner is None else value[inner])]
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, PickledTensor):
+            found[name] = value.shape
+            continue
+        if len(name) > limits.max_name_length or len(found) > limits.max_tensors:
+            return {}
+        for key, item in module_items(value) if is_module(value) else items_of(value):
+            joined = f"{name}.{key}" if name else str(key)
+            for wrapper in _WRAPPERS:
+                joined = joined.removeprefix(wrapper)
+            if joined not in ("module", "_orig_mod", _COUNTER) or not isinstance(item, PickledTensor):
+                pending.append(("" if joined in ("module", "_orig_mod") else joined, item))
+    return found
