@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.data.batches import pad
 from transformer.decoding.request import DecodingRequest, max_new_tokens
 from transformer.errors import SentenceError
@@ -163,16 +164,32 @@ def target_limit(loaded: LoadedModel, n_source: int) -> int:
 
 
 def decoding_request(
-    loaded: LoadedModel, start_ids: Sequence[int], limit: int | Sequence[int], prefix: Sequence[int] = ()
+    loaded: LoadedModel,
+    start_ids: Sequence[int],
+    limit: int | Sequence[int],
+    prefix: Sequence[int] = (),
+    settings: GenerationSettings | None = None,
 ) -> DecodingRequest:
-    """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length."""
+    """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length.
+
+    With `settings`, such as the model's own, tokens are closed and ends forced by them, and the length
+    penalty has their form.
+    """
     n_given = len(prefix)
+    rules: dict[str, Any] = {}
+    if settings is not None:
+        rules = {
+            "no_repeat_ngram_size": settings.no_repeat_ngram_size,
+            "forced_end_id": settings.forced_end_id,
+            "length_form": "power",
+        }
     return DecodingRequest(
         start_ids=start_ids,
         end_ids=loaded.end_ids,
         max_new_tokens=limit - n_given if isinstance(limit, int) else [one - n_given for one in limit],
         suppressed_ids=loaded.target.special_tokens.suppressed,
         prefix=prefix,
+        **rules,
     )
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree, beam_tree
 from transformer.decoding.greedy import (
     DecodingStep,
@@ -251,7 +252,13 @@ def run_again(loaded: LoadedModel, run: Run, *, top_k: int = 5) -> Run:
 
 
 def search(
-    loaded: LoadedModel, source: EncodedSentence, *, beam_size: int, alpha: float, prefix: Sequence[int] = ()
+    loaded: LoadedModel,
+    source: EncodedSentence,
+    *,
+    beam_size: int,
+    alpha: float,
+    prefix: Sequence[int] = (),
+    settings: GenerationSettings | None = None,
 ) -> BeamTree:
     """Search for the best `beam_size` targets of a source or prompt, with every step written down.
 
@@ -259,9 +266,10 @@ def search(
         beam_size: hypotheses that are followed at a time.
         alpha: of the length penalty.
         prefix: ids that the targets begin with, fewer than the limit of `beginning`.
+        settings: such as the model's own, whose rules are kept: see `decoding_request`.
     """
     begin = beginning(loaded, source)
-    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix)
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix, settings)
     return beam_tree(loaded.model, _source_ids(loaded, begin), request, beam_size=beam_size, alpha=alpha)
 
 

@@ -59,6 +59,8 @@ def plot_dot_product(
 ) -> go.Figure:
     """The terms that one score is the sum of, dimension by dimension, and their running sum.
 
+    A soft cap, where there is one, comes after that sum.
+
     Args:
         run: of a sentence.
         attention, layer, head: as for `Run.attention`.
@@ -74,7 +76,7 @@ def plot_dot_product(
         record.q[0, head, query].numpy(),
         record.k[0, head // shared, key].numpy(),
         theme=palette(theme),
-        scaled=run.model.model.config.attention_scale,
+        scale=run.model.model.config.attention_scale,
         title=f"{ATTENTION_LABELS[attention]}, layer {layer}, head {head}, query {query}, key {key}",
     )
 

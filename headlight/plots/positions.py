@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from headlight.runs import Run, check_index
-from transformer.analysis.attention_maps import attentions
+from transformer.analysis.attention_maps import attentions, n_layers, stacks
 from transformer.analysis.positions import biases_of, rotary_products_of
 from transformer.model.positions import RelativeBias, rotary_wavelengths, sinusoidal_encoding, wavelengths
 from transformer.model.trace import Stack
@@ -73,7 +73,7 @@ def plot_embedding_sizes(run: Run, stack: Stack, *, theme: ThemeName = "light") 
         positions,
         run.trace.tokens(stack)[0],
         theme=palette(theme),
-        scaled=config.embedding_scale,
+        scale=config.embedding_scale,
         title=f"Input of the {stack}",
     )
 
@@ -89,17 +89,17 @@ def plot_position_bias(run: Run, stack: Stack, *, theme: ThemeName = "light") ->
     )
 
 
-def plot_rotary_angles(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How far a model with rotary positions turns each pair of a head's numbers at each position."""
-    lengths, n_tokens = _rotary(run)
+def plot_rotary_angles(run: Run, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:
+    """How far a layer with rotary positions turns each pair of a head's numbers at each position."""
+    lengths, n_tokens = _rotary(run, layer)
     return relative_figures.rotary_angles(np.arange(n_tokens)[:, None] / lengths, theme=palette(theme))
 
 
-def plot_rotary_wavelengths(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """After how many positions each pair has turned once, beside the length of the sentence."""
-    lengths, n_tokens = _rotary(run)
-    config = run.model.model.config
-    trained = wavelengths(config.d_head, config.position_base).numpy()
+def plot_rotary_wavelengths(run: Run, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:
+    """After how many positions each pair of a layer has turned once, beside the length of the sentence."""
+    lengths, n_tokens = _rotary(run, layer)
+    base = run.model.model.config.rotary_base(stacks(run.trace)[0], layer)
+    trained = wavelengths(2 * len(lengths), base).numpy()
     return relative_figures.rotary_wavelengths(lengths, trained, n_tokens, theme=palette(theme))
 
 
@@ -107,7 +107,7 @@ def plot_rotary_products(
     run: Run, layer: int, head: int, query: int, *, theme: ThemeName = "light"
 ) -> go.Figure:
     """A query's products with every key that it may look at, before and after both are turned."""
-    _, n_tokens = _rotary(run)
+    _, n_tokens = _rotary(run, layer)
     attention = attentions(run.trace)[0]
     run.check_head(attention, layer, head)
     check_index("query", query, n_tokens, "the sentence")
@@ -122,11 +122,16 @@ def _encoding(length: int, d_model: int, base: float) -> NDArray[np.float32]:
     return encoding
 
 
-def _rotary(run: Run) -> tuple[NDArray[np.float32], int]:
-    """The wavelengths of a model's pairs, and the tokens of the sentence."""
+def _rotary(run: Run, layer: int) -> tuple[NDArray[np.float32], int]:
+    """The wavelengths of a layer's pairs, and the tokens of the sentence."""
     _check_positions(run, "rotary")
+    attention, config = attentions(run.trace)[0], run.model.model.config
+    check_index("layer", layer, n_layers(run.trace, attention), "the model")
+    base = config.rotary_base(stacks(run.trace)[0], layer)
+    if not base:
+        raise ValueError(f"Layer {layer} of {run.model.name} turns nothing: choose another layer.")
     tokens = (run.trace.tgt_tokens or run.trace.src_tokens)[0]
-    return rotary_wavelengths(run.model.model.config).numpy(), len(tokens)
+    return rotary_wavelengths(config, base).numpy(), len(tokens)
 
 
 def _check_positions(run: Run, *kinds: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import ALL_TEXT, page_link, settle, visit
-from tests.support.checkpoints import HOSTILE_NAMES, hostile_file, torch_file, whole_module
+from tests.support.checkpoints import HOSTILE_NAMES, file_with_a_command, hostile_file, torch_file
 from transformer.checkpoints.places import MODELS
 
 PATIENCE_SECONDS = 60.0
@@ -130,9 +130,9 @@ def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp
 
 def test_what_holds_code_is_refused_and_never_run(page: Page, app_url: str, tmp_path: Path) -> None:
     choose(page, app_url, "Upload")
-    upload(page, whole_module(tmp_path / "whole.pt"))
+    upload(page, file_with_a_command(tmp_path / "evil.pt"))
     expect(page.get_by_text("This can't be opened.")).to_be_visible()
-    expect(page.get_by_text("which is code to be run")).to_be_visible()
+    expect(page.get_by_text("as attacks do and no weights need")).to_be_visible()
 
 
 def test_names_out_of_a_file_are_text(page: Page, app_url: str, tmp_path: Path) -> None:

@@ -255,6 +255,7 @@ const held = new HeldRun({
       path: "",
       formula: "",
       scale: 1,
+      soft_cap: 0,
       reasons: [],
       has: [],
     },

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -64,8 +66,25 @@ def numberless_file(path: Path, name: str = MISSING, number: float = torch.nan) 
 
 
 def whole_module(path: Path) -> Path:
-    """What torch.save makes of a module: a pickle that names classes, which is refused."""
+    """What torch.save makes of a module: a pickle that names classes, and tensors in what they would hold."""
     torch.save(translator(), path)
+    return path
+
+
+class _Command:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch /tmp/headlight-marker",)
+
+
+def file_with_a_command(path: Path) -> Path:
+    """Weights, and beside them a call that runs a command where such files are trusted."""
+    torch.save({"model": weights(), "beside": _Command()}, path)
+    return path
+
+
+def file_with_averages(path: Path) -> Path:
+    """The weights that were trained, and others of the same names and shapes."""
+    torch.save({"model": weights(), "ema": weights()}, path)
     return path
 
 

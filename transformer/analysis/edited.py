@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.greedy import next_token_probabilities
 from transformer.model.config import TransformerConfig
-from transformer.model.trace import Edit, Recorder
+from transformer.model.trace import Edit, Recorder, Stack
 from transformer.model_input import padded
 from transformer.run import Run
 
@@ -83,13 +83,19 @@ def _suppressed(loaded: LoadedModel, run: Run) -> Sequence[int]:
 
 def without_positions(config: TransformerConfig) -> dict[str, Edit]:
     """Edits that take all positions away: nothing is added to embeddings or scores, and nothing is turned."""
-    layers = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    layers: dict[Stack, int] = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     attentions = [f"{stack}.layers.{layer}.self_attn" for stack, n in layers.items() for layer in range(n)]
     if config.positions == "relative":
         return {f"{path}.position_bias": torch.zeros_like for path in attentions}
     if config.positions == "rotary":
         edits: dict[str, Edit] = {}
-        for path in attentions:
+        turning = [
+            f"{stack}.layers.{layer}.self_attn"
+            for stack, n in layers.items()
+            for layer in range(n)
+            if config.rotary_base(stack, layer)
+        ]
+        for path in turning:
             for name in ("q", "k"):
                 held = _Held()
                 edits |= {f"{path}.{name}_unrotated": held.take, f"{path}.{name}": held.give}

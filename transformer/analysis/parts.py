@@ -48,7 +48,9 @@ def total(parts: tuple[Part, ...]) -> int:
 
 def _children(module: torch.nn.Module, path: str, counted: set[int]) -> tuple[Part, ...]:
     prefix = f"{path}." if path else ""
-    parts = (_part(child, prefix + name, counted) for name, child in module.named_children())
+    # Layers that are one and the same module are parts each, and count once.
+    own = ((name, child) for name, child in module.named_modules(remove_duplicate=False) if name)
+    parts = (_part(child, prefix + name, counted) for name, child in own if "." not in name)
     return tuple(part for part in parts if part.weights or part.parts)
 
 

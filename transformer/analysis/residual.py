@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
+from transformer.model.config import TransformerConfig
 from transformer.model.trace import ResidualRecord, Stack, Trace
 
 POINTS = {
@@ -23,6 +25,21 @@ def stream_lengths(trace: Trace, stack: Stack) -> tuple[list[str], NDArray[np.fl
     records = [r for r in trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
     lengths = np.stack([record.value[0].norm(dim=-1).numpy() for record in records])
     return [_point(record) for record in records], lengths
+
+
+def addition_path(config: TransformerConfig, sublayer: str) -> str:
+    """Where a sublayer's addition to the stream is recorded, but for the factor that it is multiplied by.
+
+    Args:
+        config: of the model.
+        sublayer: its path, such as "decoder.layers.0.self_attn".
+    """
+    return f"{sublayer}_post_norm.result" if config.norm_position == "both" else f"{sublayer}.out"
+
+
+def added_to_stream(trace: Trace, config: TransformerConfig, sublayer: str) -> Tensor:
+    """What a sublayer added to the stream: (B, T, D)."""
+    return trace[addition_path(config, sublayer)] * config.residual_scale
 
 
 def _point(record: ResidualRecord) -> str:

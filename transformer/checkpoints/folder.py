@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from transformer.checkpoints.generation import NO_SETTINGS, GenerationSettings
 from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, place_of, shipped_models
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
 from transformer.errors import CheckpointError, TextError
@@ -32,6 +33,7 @@ class LoadedModel:
         card: the text of its model card, Markdown.
         start_ids: what a decoder that has a source begins its target with.
         end_ids: the ids that end a target; the first is the one that a given target ends with.
+        settings: how its makers decode with it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class LoadedModel:
     card: str = ""
     start_ids: tuple[int, ...] = (BOS_ID,)
     end_ids: tuple[int, ...] = (EOS_ID,)
+    settings: GenerationSettings = NO_SETTINGS
 
     def __repr__(self) -> str:
         config = self.model.config

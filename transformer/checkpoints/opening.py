@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
+from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
 from transformer.checkpoints.importing.recognition import (
@@ -146,6 +147,7 @@ def import_raw(
         card=str(raw.texts.get("README.md", "")),
         start_ids=start_ids,
         end_ids=end_ids,
+        settings=generation_settings(raw.texts, report.config.tgt_vocab_size),
     )
     return Imported(loaded, replace(report, keys=keys), raw)
 

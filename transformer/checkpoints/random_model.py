@@ -19,6 +19,12 @@ def random_model(config: TransformerConfig, seed: int, device: torch.device) -> 
 def with_norms(config: TransformerConfig, norm_position: NormPosition) -> TransformerConfig:
     """The same configuration with its norms at a place.
 
-    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none.
+    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none. Sublayers stand
+    one after the other, as only pre-norm can have them in parallel.
     """
-    return replace(config, norm_position=norm_position, final_norm=norm_position == "pre")
+    return replace(
+        config,
+        norm_position=norm_position,
+        final_norm=norm_position != "post",
+        parallel_residual=False,
+    )

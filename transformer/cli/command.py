@@ -22,13 +22,13 @@ class CommandError(Exception):
     """What a command can't do; the message goes to standard error."""
 
 
-def check_search(beam: int, length_penalty: float) -> None:
-    """Refuse what no beam search can be made with, before a model is opened.
+def check_search(beam: int | None, length_penalty: float | None) -> None:
+    """Refuse what no beam search can be made with, before a model is opened; None was not given.
 
     Raises:
         CommandError: for an empty beam, or a length penalty out of its range.
     """
-    if beam < 1:
+    if beam is not None and beam < 1:
         raise CommandError(f"--beam is {beam}: it must be at least 1.")
-    if not 0 <= length_penalty <= MOST_PENALTY:  # NaN is in no range
+    if length_penalty is not None and not 0 <= length_penalty <= MOST_PENALTY:  # NaN is in no range
         raise CommandError(f"--length-penalty is {length_penalty}: it must be from 0 to {MOST_PENALTY}.")

@@ -28,16 +28,17 @@ class Translate:
         sentences: to translate; when there are none, each line of standard input is one.
         model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         answers: to what its files don't tell, such as n_heads=8 norm_position=pre.
-        beam: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: alpha of the beam search, 0 to 10: more favours longer translations.
+        beam: hypotheses that are followed at a time; 1 is greedy decoding. Without it and --length-penalty
+            the model's own settings are taken, where it came with any, else 1.
+        length_penalty: alpha of the beam search, 0 to 10, 1 when left out: more favours longer translations.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
     sentences: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SENTENCE")] = ()
     model: str = field(default_factory=default_model)
     answers: Answers = ()
-    beam: int = 1
-    length_penalty: float = 1.0
+    beam: int | None = None
+    length_penalty: float | None = None
     device: str | None = None
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.cli.command import CommandError
 from transformer.cli.given import opened, typed
 from transformer.cli.options import Translate
@@ -27,10 +29,11 @@ def run_translation(command: Translate) -> int:
     loaded = opened(command.model, command.answers, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
+    way = _way(loaded, command)
     status = 0
     for number, sentence in enumerate(_sentences(command.sentences), start=1):
         try:
-            print(_translated(loaded, sentence, command) if clean(sentence) else "", flush=True)
+            print(_translated(loaded, sentence, way) if clean(sentence) else "", flush=True)
         except SentenceError as error:
             print(f"Sentence {number}: {error}", file=sys.stderr)
             print(flush=True)
@@ -38,18 +41,37 @@ def run_translation(command: Translate) -> int:
     return status
 
 
-def _translated(loaded: LoadedModel, sentence: str, command: Translate) -> str:
+@dataclass(frozen=True)
+class _Way:
+    """How targets are searched for; `settings` are the model's own, where they count."""
+
+    beam_size: int
+    alpha: float
+    settings: GenerationSettings | None = None
+
+
+def _way(loaded: LoadedModel, command: Translate) -> _Way:
+    own = loaded.settings
+    if command.beam is None and command.length_penalty is None and not own.are_greedy:
+        print(
+            f"By the model's own settings: {own}. For others give --beam, such as --beam 1.", file=sys.stderr
+        )
+        return _Way(own.beam_size, own.length_penalty, own)
+    return _Way(command.beam or 1, 1.0 if command.length_penalty is None else command.length_penalty)
+
+
+def _translated(loaded: LoadedModel, sentence: str, way: _Way) -> str:
     kind = loaded.model.config.kind
     if kind == "encoder-decoder":
-        (text,) = translate_all(loaded, [sentence], beam_size=command.beam, alpha=command.length_penalty)
+        (text,) = translate_all(loaded, [sentence], **vars(way))
         return text
-    if kind == "encoder-only" or command.beam == 1:
+    if kind == "encoder-only" or way == _Way(1, way.alpha):
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
             raise SentenceError(NOT_FINITE)
         return run.translation
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
-    tree = search(loaded, prompt, beam_size=command.beam, alpha=command.length_penalty)
+    tree = search(loaded, prompt, **vars(way))
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.decoding.request import DecodingRequest, check_finite
+from transformer.decoding.request import DecodingRequest, LengthForm, check_finite
 from transformer.model.transformer import Transformer
 
 
@@ -36,12 +36,14 @@ class Hypothesis:
         return self.end_id is not None
 
 
-def length_penalty(n_tokens: int, alpha: float) -> float:
-    """What a log-probability is divided by: ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14).
+def length_penalty(n_tokens: int, alpha: float, form: LengthForm = "wu") -> float:
+    """What the log-probability of |Y| tokens, the end included, is divided by.
 
-    Without it (alpha 0) short targets win: each token more makes a target less probable.
+    "wu" is ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14); "power" is |Y| ** alpha, which Hugging
+    Face's transformers, and settings saved for it, call length_penalty: with 1 the score is the mean per
+    token. Without either (alpha 0) short targets win: each token more makes a target less probable.
     """
-    return float(((5 + n_tokens) / 6) ** alpha)
+    return float((n_tokens if form == "power" else (5 + n_tokens) / 6) ** alpha)
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,8 @@ class BeamSearch:
         totals = self._of_prefix(logits[:, n_start - 1 : -1], targets[:, 0])[:, None]  # (B, 1), later (B, K)
         logits = logits[:, -1]  # (B, V), later (B * K, V)
         for length in range(1 + targets.shape[2], max(self._limits) + 1):
-            step = self._candidates(logits, totals)
+            at_limit = [length == self._limits[sentence] for sentence in sentences]
+            step = self._candidates(logits, totals, targets.flatten(0, 1).tolist(), at_limit)
             self._finish(sentences, step, targets, length)
             yield step
             parents, tokens, totals = (
@@ -156,9 +159,8 @@ class BeamSearch:
             rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
             targets = torch.cat((before, tokens[..., None]), dim=2)
             open_ones = self._open_ones(sentences, totals, length)
-            at_limit = [row for row in open_ones if length == self._limits[sentences[row]]]
-            self._add_unfinished(sentences, totals, targets, at_limit)
-            unfinished = [row for row in open_ones if length < self._limits[sentences[row]]]
+            self._add_unfinished(sentences, totals, targets, [row for row in open_ones if at_limit[row]])
+            unfinished = [row for row in open_ones if not at_limit[row]]
             if not unfinished:
                 return
             kept = torch.tensor(unfinished, device=rows.device)
@@ -167,19 +169,29 @@ class BeamSearch:
             state.select(kept, rows[kept].flatten())
             logits = self._model.step(tokens[kept].view(-1, 1), state)[:, -1]
 
+    def _penalty(self, length: int) -> float:
+        return length_penalty(length, self._alpha, self._request.length_form)
+
     def _of_prefix(self, logits: Tensor, prefix: Tensor) -> Tensor:
         """Log-probability of the given prefix (B, P), by logits (B, P, V); (B,), 0 for an empty one."""
         log_probabilities = self._request.suppress(logits.float()).log_softmax(dim=-1)
         return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
-    def _candidates(self, logits: Tensor, totals: Tensor) -> BeamStep:
-        n = self.n_listed
+    def _candidates(
+        self, logits: Tensor, totals: Tensor, targets: Sequence[Sequence[int]], at_limit: Sequence[bool]
+    ) -> BeamStep:
+        n, width = self.n_listed, totals.shape[1]
         logits = self._request.suppress(logits.float())
-        best = logits.topk(min(n, logits.shape[-1]))  # (B * width, n or V)
-        check_finite(best.values[:, 0])
-        shifted = best.values - best.values[:, :1]
+        # What would repeat is closed, and its share of the probability is nobody's: as it is in transformers.
+        ranked = self._request.close_repeating(logits, targets)
+        forced = [last for last in at_limit for _ in range(width)]
+        logits, ranked = (self._request.force_end(one, forced) for one in (logits, ranked))
+        largest = logits.amax(dim=-1, keepdim=True)
+        check_finite(largest)
+        best = ranked.topk(min(n, logits.shape[-1]))
+        shifted = best.values - largest  # (B * width, n or V)
         # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
-        log_sum = logits.sub_(best.values[:, :1]).exp_().sum(dim=-1, keepdim=True).log()
+        log_sum = logits.sub_(largest).exp_().sum(dim=-1, keepdim=True).log()
         log_probabilities = shifted - log_sum
         n_each = log_probabilities.shape[-1]
         log_probabilities = log_probabilities.view(len(totals), -1)  # (B, width * n_each)
@@ -202,7 +214,7 @@ class BeamSearch:
         does_end = torch.isin(step.tokens, self._ends) & step.totals.isfinite()
         for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
             total = float(step.totals[row, rank])
-            score = total / length_penalty(length, self._alpha)
+            score = total / self._penalty(length)
             found = self.found[sentences[row]]
             if not found.holds_against(score):
                 ids = targets[row, step.parents[row, rank]].tolist()
@@ -210,7 +222,7 @@ class BeamSearch:
 
     def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
         """Rows of the sentences that are still searched."""
-        penalty = length_penalty(length, self._alpha)
+        penalty = self._penalty(length)
         best = totals[:, 0].tolist()
         return [
             row
@@ -222,7 +234,7 @@ class BeamSearch:
         self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
     ) -> None:
         """At the limit of these rows, those that are still followed fill up what is missing."""
-        penalty = length_penalty(targets.shape[2], self._alpha)
+        penalty = self._penalty(targets.shape[2])
         for row in rows:
             found = self.found[sentences[row]]
             for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -58,6 +58,9 @@ class BeamTree:
         n_given: nodes of the root and the prefix, which come first.
         n_candidates: how many continuations each step had, from the first searched position on.
         n_listed: the most of them that are among the nodes.
+        closed: of a node that was continued, the tokens that could not, for tokens in a row would have been
+            there a second time; nodes without any are left out.
+        forced_at: the position at which nothing but the forced end could come; None without one.
     """
 
     nodes: tuple[BeamNode, ...]
@@ -66,6 +69,8 @@ class BeamTree:
     n_given: int
     n_candidates: tuple[int, ...]
     n_listed: int
+    closed: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    forced_at: int | None = None
 
     def path(self, index: int) -> tuple[BeamNode, ...]:
         """The nodes from the root to this one."""
@@ -89,15 +94,34 @@ def beam_tree(
     search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=beam_size)
     nodes = _given(model, src, request, alpha)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
+    closed: dict[int, tuple[int, ...]] = {}
+    forced_at = None
+    if request.forced_end_id is not None:
+        forced_at = len(request.prefix) + request.limits(model, 1)[0]
     open_words = model.config.tgt_vocab_size - len(set(request.suppressed_ids))
     for step in search.steps():
-        n_candidates.append(len(followed) * open_words)
-        new = _nodes_of(step, followed, nodes, request.end_ids, beam_size, alpha)
+        if nodes[followed[0]].position + 1 == forced_at:
+            n_candidates.append(len(followed))
+        else:
+            repeating = {at: request.repeating(_ids_through(nodes, at)) for at in followed}
+            repeating = {at: ids - set(request.suppressed_ids) for at, ids in repeating.items()}
+            closed |= {at: tuple(sorted(ids)) for at, ids in repeating.items() if ids}
+            n_candidates.append(len(followed) * open_words - sum(map(len, repeating.values())))
+        new = _nodes_of(step, followed, nodes, request, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
     leaves = tuple(_leaf(nodes, hypothesis) for hypothesis in hypotheses)
-    return BeamTree(tuple(nodes), hypotheses, leaves, n_given, tuple(n_candidates), search.n_listed)
+    return BeamTree(
+        nodes=tuple(nodes),
+        hypotheses=hypotheses,
+        leaves=leaves,
+        n_given=n_given,
+        n_candidates=tuple(n_candidates),
+        n_listed=search.n_listed,
+        closed=closed,
+        forced_at=forced_at,
+    )
 
 
 @torch.inference_mode()
@@ -113,7 +137,7 @@ def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alp
         own = float(log_probabilities[place, token])
         rank = 1 + int((log_probabilities[place] > own).sum())
         total = nodes[-1].total + own
-        score = total / length_penalty(place + 1, alpha)
+        score = total / length_penalty(place + 1, alpha, request.length_form)
         nodes.append(BeamNode(place + 1, place, place + 1, token, own, total, score, rank, False, "given"))
     return nodes
 
@@ -122,13 +146,13 @@ def _nodes_of(
     step: BeamStep,
     followed: Sequence[int],
     nodes: Sequence[BeamNode],
-    end_ids: Sequence[int],
+    request: DecodingRequest,
     beam_size: int,
     alpha: float,
 ) -> list[BeamNode]:
     kept = set(step.followed[0].tolist())
     position = nodes[followed[0]].position + 1
-    penalty = length_penalty(position, alpha)
+    penalty = length_penalty(position, alpha, request.length_form)
     new: list[BeamNode] = []
     rows = zip(
         step.parents[0].tolist(),
@@ -140,7 +164,7 @@ def _nodes_of(
     for place, (parent, token, log_probability, total) in enumerate(rows):
         if total == -math.inf:
             break
-        ends = token in end_ids
+        ends = token in request.end_ids
         fate: Fate = "kept" if place in kept else "finished" if ends and place < beam_size else "pruned"
         new.append(
             BeamNode(
@@ -157,6 +181,16 @@ def _nodes_of(
             )
         )
     return new
+
+
+def _ids_through(nodes: Sequence[BeamNode], index: int) -> list[int]:
+    """The tokens from the root, which is left out, to a node."""
+    ids: list[int] = []
+    at = nodes[index]
+    while at.parent is not None:
+        ids.append(at.token_id)
+        at = nodes[at.parent]
+    return ids[::-1]
 
 
 def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis) -> int:

@@ -70,13 +70,17 @@ def greedy(
     state = model.start(src)
     tokens = request.first_tokens(1, model.generator.weight.device)
     (limit,) = request.limits(model, 1)
-    for position in range(len(request.prefix), len(request.prefix) + limit):
-        logits = model.step(tokens, state)
-        probabilities = next_token_probabilities(logits[0, -1], request.suppressed_ids)  # (V,)
+    target = list(request.prefix)
+    last = len(request.prefix) + limit - 1
+    for position in range(len(request.prefix), last + 1):
+        logits = request.close_repeating(model.step(tokens, state)[:, -1], [target])
+        logits = request.force_end(logits, [position == last])
+        probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
         token = int(probabilities.argmax())
         yield decoding_step(position, token, probabilities, top_k)
         if token in request.end_ids:
             return
+        target.append(token)
         tokens = tokens.new_tensor([[token]])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,6 +17,10 @@ NOT_FINITE = (
     "The model's scores for the next token are not finite (NaN or infinite), so no token can be chosen. The "
     "page Checkpoint, or `python -m transformer inspect`, says which weights are not finite."
 )
+
+
+LengthForm = Literal["wu", "power"]
+"""How a length penalty grows with the length: see `beam.length_penalty`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,11 @@ class DecodingRequest:
         suppressed_ids: ids that are never chosen, such as <pad>.
         prefix: ids that every target begins with, none of them suppressed. They count as if they had been
             chosen.
+        no_repeat_ngram_size: n tokens in a row never come a second time, those of `start_ids` counted (Paulus
+            et al. 2018, section 2.5, with n = 3); 0 where they may.
+        forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
+            None where it is left without an end.
+        length_form: of a beam search's length penalty.
     """
 
     start_ids: Sequence[int]
@@ -38,6 +48,9 @@ class DecodingRequest:
     max_new_tokens: int | Sequence[int]
     suppressed_ids: Sequence[int] = ()
     prefix: Sequence[int] = ()
+    no_repeat_ngram_size: int = 0
+    forced_end_id: int | None = None
+    length_form: LengthForm = "wu"
 
     def first_tokens(self, n_rows: int, device: torch.device) -> Tensor:
         """What the decoder reads first: the start and the prefix of each row, (n_rows, T)."""
@@ -59,6 +72,35 @@ class DecodingRequest:
     def suppress(self, logits: Tensor) -> Tensor:
         """A copy of logits (..., V) in which the suppressed ids can't be chosen."""
         return suppress(logits, self.suppressed_ids)
+
+    def repeating(self, target: Sequence[int]) -> set[int]:
+        """The ids after which the last tokens of a target (without start) would be there a second time."""
+        n, ids = self.no_repeat_ngram_size, [*self.start_ids, *target]
+        if not n:
+            return set()
+        last = ids[len(ids) - n + 1 :]
+        return {ids[i + n - 1] for i in range(len(ids) - n + 1) if ids[i : i + n - 1] == last}
+
+    def close_repeating(self, logits: Tensor, targets: Sequence[Sequence[int]]) -> Tensor:
+        """Logits (N, V), those of `repeating` tokens minus infinity, given the N targets so far."""
+        if not self.no_repeat_ngram_size:
+            return logits
+        closed = torch.zeros(logits.shape, dtype=torch.bool)
+        for row, target in enumerate(targets):
+            closed[row, list(self.repeating(target))] = True
+        return logits.masked_fill(closed.to(logits.device), -math.inf)
+
+    def force_end(self, logits: Tensor, at_limit: Sequence[bool]) -> Tensor:
+        """Logits (N, V), in rows that come to their limit only the forced end's finite, if there is one.
+
+        Its log-probability is 0 there: the search pays nothing for what it has no choice of.
+        """
+        if self.forced_end_id is None or not any(at_limit):
+            return logits
+        rows = torch.tensor(at_limit, device=logits.device)[:, None]
+        end = torch.full_like(logits[:1], -math.inf)
+        end[:, self.forced_end_id] = 0.0
+        return torch.where(rows, end, logits)
 
 
 def max_new_tokens(model: Transformer, n_tokens: int) -> int:
@@ -106,7 +148,11 @@ def decode_batch(
     tokens = request.first_tokens(n_rows, device)  # (B, T_new)
     limits = request.limits(model, n_rows)
     for position in range(max(limits)):
-        chosen = choose(model.step(tokens, state)[:, -1]).tolist()
+        logits = request.close_repeating(
+            model.step(tokens, state)[:, -1], [targets[row] for row in unfinished]
+        )
+        logits = request.force_end(logits, [position + 1 == limits[row] for row in unfinished])
+        chosen = choose(logits).tolist()
         kept = [
             row
             for row, token in enumerate(chosen)

@@ -242,5 +242,5 @@ class MultiHeadAttention(nn.Module):
     def merge_heads(self, z: Tensor) -> Tensor:
         """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`, if transposed."""
         if not self.transposed:
-            return z.reshape(z.shape[0], z.shape[2], -1)
+            return z.reshape(z.shape[0], z.shape[2], self.n_heads * self.d_head)
         return z.transpose(1, 2).flatten(-2)

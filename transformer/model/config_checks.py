@@ -191,6 +191,8 @@ def _check_bases(config: Choices) -> None:
             f"position_bases has {len(bases)} values: give one for each of the {config.n_decoder_layers} "
             "decoder layers."
         )
+    if bases and not any(bases):
+        raise ConfigError("position_bases has no base above 0: set positions to 'none', and leave it out.")
     for base in bases:
         if type(base) not in (float, int) or not (base == 0 or 1 < base < math.inf):
             raise ConfigError(

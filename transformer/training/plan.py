@@ -99,7 +99,7 @@ class ModelPlan:
             self.preset,
             src_vocab_size=src_vocab_size,
             tgt_vocab_size=tgt_vocab_size,
-            final_norm=self.norm_position == "pre",
+            final_norm=self.norm_position != "post",
             **chosen,
         )
 

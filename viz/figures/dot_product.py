@@ -14,18 +14,26 @@ from viz.theme import Theme
 
 
 def dot_product_terms(
-    q: NDArray[np.floating], k: NDArray[np.floating], *, theme: Theme, title: str = "", scaled: bool = True
+    q: NDArray[np.floating],
+    k: NDArray[np.floating],
+    *,
+    theme: Theme,
+    title: str = "",
+    scale: bool | float = True,
 ) -> go.Figure:
     """The terms q_d k_d / sqrt(d_head) as bars, and their running sum, which ends at the score.
 
     Args:
         q: (d_head,) the query's vector in one head.
         k: (d_head,) the key's.
-        scaled: whether the model divides by sqrt(d_head).
+        scale: whether the model divides by sqrt(d_head), or what it multiplies by instead.
     """
     dimension = np.arange(len(q), dtype=np.int32)
-    terms = (q * k / math.sqrt(len(q) if scaled else 1)).astype(np.float32)
-    divided, by = (" / √d_head", f" / √{len(q)}") if scaled else ("", "")
+    factor = 1 / math.sqrt(len(q)) if scale is True else scale or 1
+    terms = (q * k * factor).astype(np.float32)
+    divided, by = (" / √d_head", f" / √{len(q)}") if scale is True else ("", "")
+    if scale not in (True, False):
+        divided = by = f" × {scale:g}"
     figure = go.Figure()
     figure.add_bar(
         x=dimension,

@@ -180,7 +180,7 @@ def embedding_vs_position_norms(
     tokens: Sequence[str],
     *,
     theme: Theme,
-    scaled: bool = True,
+    scale: bool | float = True,
     title: str = "",
 ) -> go.Figure:
     """Draw the size of each token's embedding beside the size of the encoding that is added to it.
@@ -189,10 +189,10 @@ def embedding_vs_position_norms(
         token_norms: (T,) Euclidean length of what the embedding gives.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
-        scaled: whether that is the embedding times sqrt(d_model).
+        scale: whether that is the embedding times sqrt(d_model), or what it was multiplied by instead.
     """
     figure = go.Figure()
-    embedding = "embedding · √d_model" if scaled else "embedding"
+    embedding = "embedding" + (" · √d_model" if scale is True else f" · {scale:g}" if scale else "")
     series = ((embedding, token_norms, False), ("position encoding", position_norms, True))
     for index, (name, norms, striped) in enumerate(series):
         figure.add_bar(

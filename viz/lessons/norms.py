@@ -137,6 +137,12 @@ def _arriving(subject: Subject, place: NormPosition) -> Shown:
     )
 
 
+NORMS = {
+    "pre": "is pre-norm",
+    "post": "is post-norm",
+    "both": "has norms in both places: one before each sublayer and one of what it adds",
+}
+
 LESSON = Lesson(
     number=11,
     title="Pre-norm and post-norm",
@@ -147,9 +153,9 @@ LESSON = Lesson(
             "Where the norm stands",
             lambda subject: (
                 "The paper puts the norm after each sum: **post-norm**. Most later models put it before "
-                "each sublayer and leave the sum alone: **pre-norm**. This one is "
-                f"{subject.config.norm_position}-norm. What follows are two models as wide as this one with "
-                f"the same random weights, before any training, of {DEPTH} layers each, because what "
+                "each sublayer and leave the sum alone: **pre-norm**. This one "
+                f"{NORMS[subject.config.norm_position]}. What follows are two models as wide as this one "
+                f"with the same random weights, before any training, of {DEPTH} layers each, because what "
                 "happens is hard to see in a few."
             ),
             NumberQuestion(

@@ -36,7 +36,14 @@ def _chosen_cell(row: Row) -> dict[str, object]:
 
 
 def _scaled(subject: Subject) -> str:
-    return "" if subject.config.attention_scale else "This model doesn't divide its scores."
+    """Why the score is not the product over the root of d_head; empty where it is."""
+    config = subject.config
+    if config.attention_scale is not True:
+        if not config.attention_scale:
+            return "This model doesn't divide its scores."
+        return f"This model doesn't divide its scores, it multiplies them by {config.attention_factor:g}."
+    cap = config.attention_soft_cap
+    return f"This model bends its scores by a soft cap of {cap:g} besides." if cap else ""
 
 
 def _few(row: Row) -> str:

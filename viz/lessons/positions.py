@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import stacks
 from transformer.analysis.edited import edited_records, effect_of, without_positions
+from transformer.model.positions import rotary_wavelengths
 from transformer.model.trace import Stack
 from transformer.run import Run, force, read
 from viz.figures.bars import token_bars
@@ -59,8 +60,8 @@ def middle(subject: Subject) -> int:
 def closeness(subject: Subject) -> list[float | None]:
     """How near the model puts each position to the middle one; None for that one, and for what it can't see.
 
-    Of encodings that are added, the cosine; of rotary positions the mean cosine of the angles between them;
-    of relative ones the bias of head 0.
+    Of encodings that are added, the cosine; of rotary positions the mean cosine of the angles between them in
+    the first layer that turns; of relative ones the bias of head 0.
     """
     stack, at = stack_of(subject), middle(subject)
     trace, positions = subject.run.trace, subject.config.positions
@@ -71,7 +72,9 @@ def closeness(subject: Subject) -> list[float | None]:
     elif positions == "relative":
         near = trace[f"{stack}.layers.0.self_attn.position_bias"][0, 0, at].double().numpy()
     else:
-        wavelengths = getattr(subject.loaded.model, stack).wavelengths.cpu().numpy()
+        config = subject.config
+        bases = [config.rotary_base(stack, layer) for layer in range(trace.n_layers(stack))]
+        wavelengths = rotary_wavelengths(config, next(filter(None, bases))).numpy()
         distances = np.arange(len(trace.tokens(stack)[0])) - at
         near = np.cos(2 * np.pi * distances[:, None] / wavelengths).mean(axis=1)
     is_open = trace[f"{stack}.layers.0.self_attn.mask"][0, 0].expand(-1, len(near))[

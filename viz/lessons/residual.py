@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer.analysis.attention_maps import stacks
 from transformer.analysis.edited import Effect, effect_of
 from transformer.analysis.parts import Part, parts_of, total
-from transformer.analysis.residual import stream_lengths
+from transformer.analysis.residual import added_to_stream, addition_path, stream_lengths
 from transformer.model.trace import NormRecord, Stack
 from viz.figures.norms import growth, value_distribution
 from viz.figures.numbers import in_sum, number
@@ -31,6 +31,11 @@ from viz.lessons.format.subject import Subject
 from viz.markdown import quoted
 from viz.theme import Theme
 
+NORMS = {
+    "pre": "in this model it stands before",
+    "post": "in this model it stands after",
+    "both": "this model has one before each sublayer, and one more of what the sublayer adds",
+}
 SUBLAYERS = {
     "self_attn": "self-attention",
     "cross_attn": "cross-attention",
@@ -55,7 +60,10 @@ def added(subject: Subject) -> NDArray[np.float32]:
     lengths: NDArray[np.float32] = np.stack(
         [
             [
-                trace[f"{stack}.layers.{layer}.{name}.out"][0].norm(dim=-1).mean().numpy()
+                added_to_stream(trace, subject.config, f"{stack}.layers.{layer}.{name}")[0]
+                .norm(dim=-1)
+                .mean()
+                .numpy()
                 for name in sublayers_of(subject)
             ]
             for layer in range(trace.n_layers(stack))
@@ -99,7 +107,7 @@ def active(subject: Subject) -> float:
 
 def without(subject: Subject, name: str) -> Effect:
     """What becomes of the output without one sublayer of layer 0."""
-    path = f"{stack_of(subject)}.layers.0.{name}.out"
+    path = addition_path(subject.config, f"{stack_of(subject)}.layers.0.{name}")
 
     def nothing(out: Tensor) -> Tensor:
         return torch.zeros_like(out)
@@ -221,8 +229,8 @@ LESSON = Lesson(
             "A norm brings it to one size",
             lambda subject: (
                 "Sums may grow. Before a sublayer reads the stream, or after it has added to it, a **norm** "
-                "brings each token's numbers to one size; in this model it stands "
-                f"{'before' if subject.config.norm_position == 'pre' else 'after'}. Then it multiplies each "
+                f"brings each token's numbers to one size; {NORMS[subject.config.norm_position]}. Then it "
+                "multiplies each "
                 "number by one that was learned, γ"
                 + ("." if norm_of(subject).mean is None else ", and adds another, β.")
             ),

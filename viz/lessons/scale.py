@@ -76,8 +76,23 @@ def _asks_largest(subject: Subject) -> str:
     )
 
 
+def _own(subject: Subject) -> float:
+    """What the model itself divides by."""
+    return 1 / subject.config.attention_factor
+
+
+def _capped(subject: Subject) -> str:
+    cap = subject.config.attention_soft_cap
+    return (
+        f"This model bends its scores by a soft cap of {cap:g}, so a divisor alone does not say how large "
+        "they are. Choose another one in the sidebar."
+        if cap
+        else ""
+    )
+
+
 def _how(subject: Subject) -> str:
-    return f"divided by {_root(subject):.2f}" if subject.config.attention_scale else "not divided"
+    return f"divided by {_own(subject):.2f}" if subject.config.attention_scale else "not divided"
 
 
 def _otherwise(subject: Subject) -> str:
@@ -100,7 +115,7 @@ def _in_powers(exponent: float) -> str:
 
 def _reason_largest(subject: Subject) -> str:
     row = row_of(subject)
-    own = weights_of(row, _root(subject) if subject.config.attention_scale else 1.0).max()
+    own = weights_of(row, _own(subject)).max()
     other = weights_of(row, _other_divisor(subject)).max()
     products = np.sort(products_of(row))
     difference = float(products[-1] - products[-2])
@@ -164,6 +179,7 @@ LESSON = Lesson(
     number=4,
     title="Why divide by √d_head?",
     asks=("Why is there a square root in equation 1?",),
+    unfit=_capped,
     steps=(
         Step(
             "Long vectors have large products",

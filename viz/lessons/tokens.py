@@ -110,10 +110,18 @@ def _length(subject: Subject) -> float:
 
 def _scale(subject: Subject) -> float:
     """What embeddings are multiplied by."""
-    return float(subject.config.d_model**0.5) if subject.config.embedding_scale else 1.0
+    return subject.config.embedding_factor
+
+
+def _narrow(subject: Subject) -> str:
+    """How wide rows of the table are, where they are narrower than the stream."""
+    width = subject.config.d_embedding
+    return f"; rows of this model's table have {width}, which a matrix then widens" if width else ""
 
 
 def _scaled_words(subject: Subject) -> str:
+    if subject.config.embedding_scale is not True and subject.config.embedding_scale:
+        return f"This model multiplies it by {_scale(subject):g}."
     if subject.config.embedding_scale:
         return (
             f"As in the paper, it is multiplied by √d_model = √{subject.config.d_model} = "
@@ -254,8 +262,8 @@ LESSON = Lesson(
             "Long and short, near and far",
             lambda subject: (
                 "A vector also has a **length**: the root of the sum of its squared numbers. How many "
-                f"numbers a token's vector has is called d_model, here {subject.config.d_model}. Before the "
-                "first layer reads an embedding, many models make it longer."
+                f"numbers a token's vector has is called d_model, here {subject.config.d_model}"
+                f"{_narrow(subject)}. Before the first layer reads an embedding, many models make it longer."
             ),
             NumberQuestion(
                 name="scale",
@@ -277,7 +285,7 @@ LESSON = Lesson(
                     + (
                         "Rows begin in training with a length of about 1, and positions with one of about "
                         "√(d_model / 2): the factor makes both of about one size (section 3.4 of the paper)."
-                        if _scale(subject) != 1
+                        if subject.config.embedding_scale is True
                         else "Other models, the paper's among them, multiply it by √d_model here."
                     )
                 ),

@@ -200,6 +200,7 @@ def _family_data(family: Family) -> dict[str, Any]:
         "path": family.path,
         "formula": family.formula,
         "scale": family.scale,
+        "soft_cap": family.soft_cap,
         "reasons": closed_cells(family)[1],
         "has": family.has,
     }

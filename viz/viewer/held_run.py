@@ -81,6 +81,7 @@ class Family:
         path: of the module of layer `{layer}`, with that in braces; "" where it is not known.
         formula: how a score is computed, in symbols.
         scale: what the products of q and k are divided by; 1 where they are not.
+        soft_cap: c of c tanh(score / c); 0 for none.
         kv_heads: how many heads of keys and values there are.
     """
 
@@ -98,6 +99,7 @@ class Family:
     path: str = ""
     formula: str = ""
     scale: float = 1.0
+    soft_cap: float = 0.0
     kv_heads: int = 0
 
     @property
@@ -266,7 +268,8 @@ def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int)
         lengths=lengths if config.merge_heads == "transposed" else None,
         path=f"{stack}.layers.{{layer}}.{module}",
         formula=score_expression(config, name),
-        scale=float(first.q.shape[-1]) ** 0.5 if config.attention_scale else 1.0,
+        scale=1 / config.attention_factor,
+        soft_cap=config.attention_soft_cap,
         kv_heads=first.k.shape[1],
     )
 

@@ -27,6 +27,8 @@ from tests.support.checkpoints import (
     N_DECODER_LAYERS,
     N_HEADS,
     SRC_VOCAB_SIZE,
+    file_with_a_command,
+    file_with_averages,
     torch_file,
     translator,
     whole_module,
@@ -113,6 +115,23 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> N
     assert told.loc["n_decoder_layers", ["value", "told by"]].tolist() == [
         str(N_DECODER_LAYERS),
         "the shapes of its tensors",
+    ]
+
+
+def test_a_module_saved_whole_opens(tmp_path: Path) -> None:
+    app = opened(whole_module(tmp_path / "whole.pt"))
+    assert not app.warning, [element.value for element in app.warning]
+    assert questions(app)["n_heads"].value == N_HEADS
+
+
+def test_which_of_several_weights_are_wanted_is_asked(tmp_path: Path) -> None:
+    app = opened(file_with_averages(tmp_path / "last.pt"))
+    assert questions(app)["weights"].value == "model"
+    questions(app)["weights"].set_value("ema")
+    press(app, "Open it again with these answers")
+    assert table(app, "told by").set_index("setting").loc["weights", ["value", "told by"]].tolist() == [
+        "ema",
+        "you",
     ]
 
 
@@ -231,10 +250,9 @@ def test_nothing_uploaded_is_said() -> None:
 
 def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
-    open_path(app, whole_module(tmp_path / "whole.pt"))
+    open_path(app, file_with_a_command(tmp_path / "evil.pt"))
     assert [element.value for element in app.warning] == ["This can't be opened."]
-    assert "save" in texts(app)
-    assert "tests.support.checkpoints.Translator" in texts(app)
+    assert "asks for 'posix.system' to be called" in texts(app)
     assert "Open: mine.pt" in texts(app)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,29 @@ def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.Capture
         BertModel(config).save_pretrained(tmp_path)
     assert main(["translate", "--model", str(tmp_path), "--device", "cpu", "5 17"]) == 1
     assert "has no generator" in capsys.readouterr().err
+
+
+def test_without_a_beam_the_models_own_settings_count(
+    gpt2: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, model = gpt2
+    settings = {"num_beams": 3, "no_repeat_ngram_size": 2, "length_penalty": 0.6, "repetition_penalty": 1.2}
+    model.save_pretrained(tmp_path)
+    told = json.loads((tmp_path / "generation_config.json").read_text()) | settings
+    (tmp_path / "generation_config.json").write_text(json.dumps(told))
+    typed = " ".join(map(str, PROMPT))
+    command = ["translate", "--model", str(tmp_path), "--device", "cpu"]
+    assert main([*command, typed]) == 0
+    printed = capsys.readouterr()
+    assert "3 beams, log-probability / length^0.6, no 2 tokens in a row twice" in printed.err
+    del settings["repetition_penalty"]
+    expected = model.generate(
+        torch.tensor([PROMPT]), max_new_tokens=MOST_CONTINUED, do_sample=False, pad_token_id=52, **settings
+    )[0].tolist()
+    assert printed.out.split() == [str(index) for index in expected if index != 52]
+    assert main([*command, "--beam", "1", typed]) == 0
+    plain = capsys.readouterr()
+    assert plain.out != printed.out
+    assert "own settings" not in plain.err
+    assert main(["inspect", str(tmp_path), "--quick"]) == 0
+    assert "not applied: repetition_penalty 1.2" in " ".join(capsys.readouterr().out.split())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -98,3 +100,23 @@ def test_the_same_search_gives_the_same_tree() -> None:
         torch.tensor([node.score for node in tree().nodes]),
         torch.tensor([node.score for node in tree().nodes]),
     )
+
+
+def test_what_could_not_come_is_written_down() -> None:
+    """Tokens that would repeat two in a row, after each node that was continued; and the forced end."""
+    asked = replace(request(6), no_repeat_ngram_size=2, forced_end_id=EOS_ID)
+    src = random_ids(11, 1, 5, seed=1)
+    found = beam_tree(sharp(1), src, asked, beam_size=SIZE, alpha=1.0)
+    assert found.closed
+    for index, closed in found.closed.items():
+        ids = [node.token_id for node in found.path(index)]
+        assert all((ids[-1], token) in itertools.pairwise(ids) for token in closed)
+        assert not [n for n in found.nodes if n.parent == index and n.token_id in closed]
+    assert found.forced_at == 6
+    last = [node for node in found.nodes if node.position == 6]
+    assert {node.token_id for node in last} <= {EOS_ID}
+    assert all(node.log_probability == 0 for node in last)
+    free = beam_tree(sharp(1), src, request(6), beam_size=SIZE, alpha=1.0)
+    assert not free.closed
+    assert free.forced_at is None
+    assert sum(free.n_candidates[:5]) > sum(found.n_candidates[:5])

@@ -62,7 +62,7 @@ def test_products_rotary_products_stand_side_by_side() -> None:
 @pytest.mark.parametrize("scaled", [True, False])
 def test_terms_of_a_score_add_up_with_and_without_the_division(scaled: bool) -> None:
     q, k = RNG.normal(size=(2, 11))
-    figure = dot_product_terms(q, k, theme=LIGHT, scaled=scaled)
+    figure = dot_product_terms(q, k, theme=LIGHT, scale=scaled)
     divisor = math.sqrt(11) if scaled else 1
     np.testing.assert_allclose(figure.data[0].y, q * k / divisor, rtol=1e-5)
     assert figure.data[1].y[-1] == pytest.approx(float(q @ k) / divisor, rel=1e-5)

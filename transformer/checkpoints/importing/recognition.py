@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.described import described_by_user
 from transformer.checkpoints.importing.families.own_layout.unknown import describe
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -70,7 +72,12 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
         settings=tuple(draft.settings.values()),
         questions=tuple(draft.questions.values()),
         keys=weights.keys,
-        notes=(*_notes_on_config(raw), *draft.notes, *_notes_on_stand_ins(weights)),
+        notes=(
+            *_notes_on_config(raw),
+            *draft.notes,
+            *_notes_on_stand_ins(weights),
+            *_notes_on_settings(raw, config),
+        ),
     )
     return ImportPlan(report, weights, model)
 
@@ -140,7 +147,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         found = _matching(replace(raw, tensors=tensors))
         if found:
             return found
-    raise CheckpointError(_unknown(raw))
+    raise CheckpointError(refusal(raw) or _unknown(raw))
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
@@ -214,7 +221,8 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
     yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5"}
+_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
+_SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
 """Types of models -> the family that has their names."""
 
 
@@ -278,6 +286,21 @@ def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
     if not (raw.path.is_file() and raw.path.with_name("config.json").is_file()):
         return ()
     return ("A config.json lies beside this file and was not read: open the folder, and it tells much more.",)
+
+
+def _notes_on_settings(raw: RawCheckpoint, config: TransformerConfig) -> tuple[str, ...]:
+    if not (config.n_decoder_layers and config.has_generator):
+        return ()
+    settings = generation_settings(raw.texts, config.tgt_vocab_size)
+    notes = []
+    if not settings.are_greedy:
+        notes.append(
+            f"Its makers write with these settings: {settings}. The page Decode and `translate` begin with "
+            "them."
+        )
+    if settings.not_applied:
+        notes.append(f"Of its makers' settings these are not applied: {', '.join(settings.not_applied)}.")
+    return tuple(notes)
 
 
 def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from transformer.checkpoints.reading.folder_files import FolderFiles, look_into
 from transformer.checkpoints.reading.formats.legacy_file import looks_like_legacy, read_legacy
+from transformer.checkpoints.reading.formats.npz_file import looks_like_npz, read_npz
 from transformer.checkpoints.reading.formats.safetensors_file import looks_like_safetensors, read_safetensors
 from transformer.checkpoints.reading.formats.torch_file import read_torch
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
@@ -91,6 +92,8 @@ def _read_file(path: Path, limits: Limits, wanted: str) -> WeightsFile:
                 "model, or give its path to Headlight on the machine that has it."
             )
         head = file.read(0, min(HEAD_BYTES, file.size))
+        if looks_like_npz(head):
+            return read_npz(file, limits)
         if head.startswith(ZIP_MAGIC):
             return read_torch(file, limits, wanted)
         if looks_like_legacy(head):

@@ -50,7 +50,7 @@ BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model
 WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Hugging Face's files of weights, the better first. Where there are several, NAME.index.json lists them."""
 
-SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
+SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _MAX_NAMES = 10_000

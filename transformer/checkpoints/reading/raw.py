@@ -94,7 +94,7 @@ class RawCheckpoint:
     Attributes:
         path: that was chosen.
         format: "safetensors", "torch zip", "torch before 1.6", each with " shards" after it for several
-            files; or "headlight".
+            files; "npz"; or "headlight".
         tensors: by name, in the checkpoint's order.
         aliases: name of a tensor -> name of an earlier one that is the very same numbers in the file
             (tied weights). Both are in `tensors`.

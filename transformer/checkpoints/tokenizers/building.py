@@ -14,8 +14,8 @@ from transformer.checkpoints.tokenizers.fairseq_pieces import (
     frame_with_language,
 )
 from transformer.checkpoints.tokenizers.library import LibraryTokenizer
-from transformer.checkpoints.tokenizers.marian import MarianSide, build_marian
-from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_t5
+from transformer.checkpoints.tokenizers.marian import MarianSide, build_m2m_100, build_marian
+from transformer.checkpoints.tokenizers.sentence_pieces import build_llama, build_pegasus, build_t5
 from transformer.checkpoints.tokenizers.settings import TokenizerSettings, read_settings
 from transformer.checkpoints.tokenizers.tokenizer_json import build_from_json
 from transformer.checkpoints.tokenizers.vocabulary_files import (
@@ -29,20 +29,29 @@ from transformer.errors import CheckpointError, shown
 
 TOKENIZER_FILES = (*TOKENIZER_TEXTS, *BINARIES, "config.json")  # the last says whose the others are
 USUAL = {
+    "albert": "AlbertTokenizer",
     "bart": "RobertaTokenizer",
     "bert": "BertTokenizer",
+    "blenderbot": "BlenderbotTokenizer",
     "camembert": "CamembertTokenizer",
     "distilbert": "BertTokenizer",
+    "electra": "BertTokenizer",
+    "ernie": "BertTokenizer",
+    "fsmt": "FSMTTokenizer",
     "gpt2": "GPT2Tokenizer",
     "llama": "LlamaTokenizer",
+    "m2m_100": "M2M100Tokenizer",
     "marian": "MarianTokenizer",
     "mbart": "MBartTokenizer",
     "mistral": "LlamaTokenizer",
     "mt5": "T5Tokenizer",
+    "pegasus": "PegasusTokenizer",
+    "plbart": "PLBartTokenizer",
     "qwen2": "Qwen2Tokenizer",
     "qwen3": "Qwen2Tokenizer",
     "roberta": "RobertaTokenizer",
     "t5": "T5Tokenizer",
+    "whisper": "WhisperTokenizer",
     "xlm-roberta": "XLMRobertaTokenizer",
 }
 """Type of a model, or its family -> the tokenizer that it usually has."""
@@ -74,7 +83,7 @@ _BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], 
         "Qwen2Tokenizer": partial(build_byte_level, kind=QWEN2),
         "": partial(build_byte_level, kind=GPT2),
     },
-    ("spiece.model",): {"T5Tokenizer": build_t5, "": build_t5},
+    ("spiece.model",): {"T5Tokenizer": build_t5, "PegasusTokenizer": build_pegasus, "": build_t5},
     ("sentencepiece.bpe.model",): {
         "MBartTokenizer": partial(build_mbart, fifty=False),
         "MBart50Tokenizer": partial(build_mbart, fifty=True),
@@ -103,9 +112,10 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
     name = class_of(texts, settings, family)
     if {"source.spm", "target.spm"} <= texts.keys():
         return build_marian(texts, settings)
+    if name == "M2M100Tokenizer" and {"sentencepiece.bpe.model", "vocab.json"} <= texts.keys():
+        return build_m2m_100(texts, settings)
     if "tokenizer.json" in texts:
-        built = build_from_json(texts, settings)
-        return frame_with_language(built, settings, fifty="50" in name) if name in _MBARTS else built
+        return _framed(build_from_json(texts, settings), settings, name)
     present = [files for files in _BUILDERS if texts.keys() >= set(files)]
     for files in present:
         builder = _BUILDERS[files].get(name) or _BUILDERS[files].get(_ANY_OTHER)
@@ -114,6 +124,16 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
     if present:
         raise CheckpointError(_asking_for_json(name, " and ".join(present[0])))
     return None
+
+
+def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> LibraryTokenizer:
+    """The tokenizer of tokenizer.json, with its languages where it has some; the file knows one of them."""
+    if name in _MBARTS:
+        return frame_with_language(built, settings, first="50" in name)
+    if name == "NllbTokenizer":
+        first = not settings.flag("legacy_behaviour", False)
+        return frame_with_language(built, settings, first=first, usual="eng_Latn")
+    return built
 
 
 def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints.reading.raw import RawCheckpoint, Texts, json_object
+from transformer.checkpoints.generation import generation_values
+from transformer.checkpoints.reading.raw import RawCheckpoint, Texts
 from transformer.checkpoints.tokenizers.building import build
 from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
 from transformer.checkpoints.tokenizers.marian import MarianCoder, MarianSide
@@ -161,12 +162,7 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
         CheckpointError: for a file that is no JSON object.
     """
     usual = {_START: STARTS[family]} if family in STARTS else {}
-    values = usual | json_object(texts, "config.json")  # one that says null has no start of its own
-    values |= {
-        name: value
-        for name, value in json_object(texts, "generation_config.json").items()
-        if value is not None
-    }
+    values = usual | generation_values(texts)
 
     def ids(name: str) -> tuple[int, ...]:
         return tuple(index for index in _as_list(values.get(name)) if _is_id(index, rows))

@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers
 
 from transformer.checkpoints.reading.raw import Texts
 from transformer.checkpoints.tokenizers.library import LibraryTokenizer
 from transformer.checkpoints.tokenizers.piece_model import UNIGRAM, PieceModel
-from transformer.checkpoints.tokenizers.sentence_pieces import control_pieces, cut_at_spaces, open_pieces
+from transformer.checkpoints.tokenizers.sentence_pieces import (
+    control_pieces,
+    cut_at_spaces,
+    normalize_spaces,
+    open_pieces,
+)
 from transformer.checkpoints.tokenizers.settings import (
     FAIRSEQ_TOKENS,
     TokenizerSettings,
     add_special_tokens,
     frame_with,
 )
-from transformer.text.spelling import MARK
 
 FILE = "sentencepiece.bpe.model"
 MBART_LANGUAGES = tuple(
@@ -52,12 +56,12 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Li
     languages = MBART_50_LANGUAGES if fifty else MBART_LANGUAGES
     tokenizer = _unigram([*_after_four(model, tokens), *_sure(*languages, tokens["mask_token"])])
     if fifty:
-        _normalize_spaces(tokenizer, model)
+        normalize_spaces(tokenizer, model)
     else:
         cut_at_spaces(tokenizer)
     codes = [AddedToken(name, special=True) for name in languages]
     built = _with_special_tokens(tokenizer, settings, [*control_pieces(model), *codes], wide_mask=True)
-    return frame_with_language(built, settings, fifty=fifty)
+    return frame_with_language(built, settings, first=fifty)
 
 
 def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
@@ -95,13 +99,20 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokeniz
 
 
 def frame_with_language(
-    built: LibraryTokenizer, settings: TokenizerSettings, *, fifty: bool
+    built: LibraryTokenizer, settings: TokenizerSettings, *, first: bool, usual: str = "en_XX"
 ) -> LibraryTokenizer:
-    """Put mBART's </s> and the code of the source language after a sentence, mBART-50's around it."""
-    source = settings.text("src_lang") or "en_XX"
+    """Put the code of the source language before a sentence and </s> after it, or both after it.
+
+    Args:
+        built: gets the frame.
+        settings: name the languages.
+        first: whether the code comes first, as with mBART-50 and NLLB, or last, as with mBART.
+        usual: the source's language where the settings say none.
+    """
+    source = settings.text("src_lang") or usual
     target = settings.text("tgt_lang")
     end = built.named.get("eos_token", "</s>")
-    if fifty:
+    if first:
         frame_with(built.tokenizer, [source], [end])
     else:
         frame_with(built.tokenizer, [], [end, source])
@@ -140,11 +151,3 @@ def _normalize_characters(tokenizer: Tokenizer, settings: TokenizerSettings, mod
     if model.charsmap:
         tokenizer.normalizer = normalizers.Precompiled(model.charsmap)
     cut_at_spaces(tokenizer, mark_words=settings.flag("add_prefix_space", True))
-
-
-def _normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
-    """Cut text at its spaces, of which several count as one, after normalizing its characters."""
-    cut_at_spaces(tokenizer)
-    steps = [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=True)

@@ -1,10 +1,10 @@
-"""Marian's tokenizer and its coder: a sentencepiece model for each language, and ids of its own."""
+"""Tokenizers that cut by sentencepiece and have ids of their own, and their coder: Marian's and M2M-100's."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sentencepiece import SentencePieceProcessor
 
@@ -37,6 +37,8 @@ class MarianSide:
         never_cut: tokens that are found in text before it is cut.
         special: ids that no decoded sentence shows.
         language: its code as the files have it; empty where they don't.
+        before: the special token that a sentence begins with; empty for none.
+        has_codes: whether a text may begin with a code such as >>fra<<, whichever it is.
     """
 
     pieces: SentencePieceProcessor
@@ -46,6 +48,8 @@ class MarianSide:
     never_cut: re.Pattern[str]
     special: frozenset[int]
     language: str
+    before: str = ""
+    has_codes: bool = True
 
     @property
     def unknown(self) -> int:
@@ -62,7 +66,7 @@ class MarianSide:
         yield from self._cut(text[place:], place)
 
     def _cut(self, text: str, place: int) -> Iterator[Cut]:
-        code = _LANGUAGE.match(text)
+        code = _LANGUAGE.match(text) if self.has_codes else None
         if code:
             yield code.group(), place
             text, place = text[code.end() :], place + code.end()
@@ -91,6 +95,26 @@ def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide,
         _side(source, joiner, source_ids, settings, settings.text("source_lang")),
         _side(target, joiner, target_ids, settings, settings.text("target_lang")),
     )
+
+
+def build_m2m_100(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide, MarianSide]:
+    """Build M2M-100's tokenizer of sentencepiece.bpe.model and vocab.json: one for both sides.
+
+    A sentence stands between its language's token, such as __en__, and </s>; the tokens of languages are
+    among the extra special ones and get the ids after vocab.json's.
+
+    Raises:
+        CheckpointError: for files that are no model and vocabulary.
+    """
+    ids, pieces = _vocabulary(texts, "vocab.json"), _open(texts, "sentencepiece.bpe.model")
+
+    def side(setting: str, usual: str) -> MarianSide:
+        language = settings.text(setting) or usual
+        made = _side(pieces, pieces, ids, settings, language)
+        token = f"__{language}__"
+        return replace(made, before=token if token in made.ids else "", has_codes=False)
+
+    return side("src_lang", "en"), side("tgt_lang", "")
 
 
 def _side(
@@ -145,7 +169,7 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
 
 
 class MarianCoder(ForeignCoder):
-    """The coder of one of Marian's languages; the other arguments are as of `ForeignCoder`.
+    """The coder of one language; the other arguments are as of `ForeignCoder`.
 
     `decode` reads what the model writes.
 
@@ -161,6 +185,7 @@ class MarianCoder(ForeignCoder):
         )
         self._side = side
         self._tokens = {index: token for token, index in side.ids.items()}
+        self._before = [self._within(side.ids[side.before])] if side.before else []
         self._after = [self._within(side.ids[side.named["eos_token"]])]
 
     def decode(self, ids: Iterable[int]) -> str:

@@ -1,11 +1,11 @@
-"""Tokenizers of sentencepiece models: T5's and Llama's, as Hugging Face's library 5 has them."""
+"""Tokenizers of sentencepiece models: T5's, Pegasus' and Llama's, as Hugging Face's library 5 has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Literal
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from transformer.checkpoints.reading.raw import Texts
 from transformer.checkpoints.tokenizers.library import LibraryTokenizer
@@ -27,8 +27,11 @@ from transformer.errors import CheckpointError, shown
 from transformer.text.spelling import MARK
 
 T5_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+PEGASUS_TOKENS = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask_2>"}
 LLAMA_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 _N_EXTRA = 100
+_PEGASUS_OFFSET = 103
+_NEVER_CHOSEN = -100.0
 _FEWEST_PIECES = 4
 
 
@@ -50,6 +53,35 @@ def build_t5(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     cut_at_spaces(tokenizer)
     extra = [*control_pieces(model), *(AddedToken(name, special=True) for name in sentinels)]
     named = add_special_tokens(tokenizer, settings, T5_TOKENS, extra)
+    frame_with(tokenizer, [], ["</s>"])
+    return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
+
+
+def build_pegasus(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
+    """Build Pegasus' tokenizer of spiece.model.
+
+    <pad>, </s>, <mask_1> for a sentence, <mask_2> for a word, <unk_2> to <unk_102>, and the pieces from the
+    third on.
+
+    Raises:
+        CheckpointError: for a file that is no such model, or other special tokens than the published ones.
+    """
+    model = open_pieces(texts, "spiece.model", UNIGRAM)
+    if settings.values.get("offset", _PEGASUS_OFFSET) != _PEGASUS_OFFSET:
+        raise CheckpointError(
+            f"tokenizer_config.json says offset {shown(settings.values['offset'])}: only the published "
+            f"{_PEGASUS_OFFSET} is opened."
+        )
+    reserved = [f"<unk_{number}>" for number in range(2, _PEGASUS_OFFSET)]
+    scores = [(name, 0.0) for name in ("<pad>", "</s>", "<mask_1>", "<mask_2>")]
+    scores += [(name, _NEVER_CHOSEN) for name in reserved]
+    unknown = len(scores)
+    scores += [(piece.text, piece.score) for piece in model.pieces[2:]]
+    tokenizer = Tokenizer(models.Unigram(scores, unk_id=unknown, byte_fallback=False))
+    cut_at_spaces(tokenizer)
+    normalize_spaces(tokenizer, model)
+    extra = [AddedToken(name, special=True) for name in ("<mask_1>", *reserved)]
+    named = add_special_tokens(tokenizer, settings, PEGASUS_TOKENS, extra)
     frame_with(tokenizer, [], ["</s>"])
     return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
@@ -104,6 +136,14 @@ def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
         ]
     )
     tokenizer.decoder = decoders.Metaspace(replacement=MARK, prepend_scheme=scheme, split=True)
+
+
+def normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
+    """Cut text at its spaces, of which several count as one, after normalizing its characters."""
+    cut_at_spaces(tokenizer)
+    steps = [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=True)
 
 
 def control_pieces(model: PieceModel) -> list[AddedToken]:

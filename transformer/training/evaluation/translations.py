@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
 from transformer.model_input import decoding_request, encode_sentence, padded, target_limit
@@ -35,19 +36,25 @@ class TranslationScores:
 
 
 def translate_all(
-    loaded: LoadedModel, sentences: Sequence[str], *, beam_size: int = 1, alpha: float = 1.0
+    loaded: LoadedModel,
+    sentences: Sequence[str],
+    *,
+    beam_size: int = 1,
+    alpha: float = 1.0,
+    settings: GenerationSettings | None = None,
 ) -> list[str]:
     """Translate typed sentences with an encoder-decoder; the answer is in their order.
 
     Args:
         beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
         alpha: of the beam search's length penalty.
+        settings: such as the model's own, whose rules are kept: see `decoding_request`.
 
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
     sources = [source_ids(loaded, text) for text in sentences]
-    translated = dict(translate_ids(loaded, sources, beam_size=beam_size, alpha=alpha))
+    translated = dict(translate_ids(loaded, sources, beam_size=beam_size, alpha=alpha, settings=settings))
     return [translated[index] for index in range(len(sources))]
 
 
@@ -61,30 +68,39 @@ def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tu
 
 
 def translate_ids(
-    loaded: LoadedModel, sources: Sequence[Sequence[int]], *, beam_size: int = 1, alpha: float = 1.0
+    loaded: LoadedModel,
+    sources: Sequence[Sequence[int]],
+    *,
+    beam_size: int = 1,
+    alpha: float = 1.0,
+    settings: GenerationSettings | None = None,
 ) -> Iterator[tuple[int, str]]:
     """Translate sources in batches of similar length, the shortest first: each one's index and translation.
 
     Args:
         sources: as `source_ids` gives them.
-        loaded, beam_size, alpha: as of `translate_all`.
+        loaded, beam_size, alpha, settings: as of `translate_all`.
     """
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     n_rows = max(1, BATCH_SIZE // beam_size)
     for start in range(0, len(order), n_rows):
         batch = order[start : start + n_rows]
-        targets = _targets(loaded, [sources[index] for index in batch], beam_size, alpha)
+        targets = _targets(loaded, [sources[index] for index in batch], beam_size, alpha, settings)
         for index, ids in zip(batch, targets, strict=True):
             yield index, loaded.target.decode(ids)
 
 
 def _targets(
-    loaded: LoadedModel, sources: Sequence[Sequence[int]], beam_size: int, alpha: float
+    loaded: LoadedModel,
+    sources: Sequence[Sequence[int]],
+    beam_size: int,
+    alpha: float,
+    settings: GenerationSettings | None,
 ) -> list[Sequence[int]]:
     """The best target of each source, the same that it has alone."""
     src = padded(loaded, sources)
     limits = [target_limit(loaded, len(ids)) for ids in sources]
-    request = decoding_request(loaded, loaded.start_ids, limits)
+    request = decoding_request(loaded, loaded.start_ids, limits, settings=settings)
     if beam_size == 1:
         return list(greedy_batch(loaded.model, src, request))
     found = beam_search(loaded.model, src, request, beam_size=beam_size, alpha=alpha)

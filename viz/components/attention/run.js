@@ -17,6 +17,7 @@
  * @property {string} path of the module of a layer, whose number stands for `{layer}`
  * @property {string} formula of a score
  * @property {number} scale what q · k is divided by
+ * @property {number} soft_cap c of c tanh(score / c); 0 for none
  * @property {string[]} reasons why cells are closed
  * @property {("scores" | "vectors" | "lengths")[]} has what is known beside the weights
  */

@@ -18,7 +18,7 @@ from viz.theme import Theme
 def score_terms(subject: Subject, theme: Theme) -> go.Figure:
     """The terms of its largest score."""
     row = row_of(subject)
-    return dot_product_terms(row.q, row.k[row.first], theme=theme, scaled=subject.config.attention_scale)
+    return dot_product_terms(row.q, row.k[row.first], theme=theme, scale=subject.config.attention_scale)
 
 
 def row_bars(subject: Subject, *, of_weights: bool) -> Shown:

@@ -40,8 +40,10 @@ def too_large(subject: Subject, *, deep: bool) -> str:
 
 
 def _deep(config: TransformerConfig, place: NormPosition) -> TransformerConfig:
+    bases = config.position_bases
     return replace(
         with_norms(config, place),
+        position_bases=tuple(bases[layer % len(bases)] for layer in range(DEPTH)) if bases else (),
         n_encoder_layers=DEPTH if config.n_encoder_layers else 0,
         n_decoder_layers=DEPTH if config.n_decoder_layers else 0,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamNode, BeamTree
 from transformer.decoding.beam_tree import beam_tree as search_step_by_step
 from viz.address import remembered, whole_numbers
@@ -30,12 +31,49 @@ from viz.widgets import pick, set_choice
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 _NODE, _STEP = "beam_node", "beam_step"
+_OWN, _YOURS = "The model's own", "Yours"
 
 
 @st.fragment
 def search_section() -> None:
     """Draw the section; what is chosen in it draws only this section again."""
     st.header("The search")
+    own = current_model().settings
+    if not own.are_greedy and _by_own_settings(own):
+        searched = run_or_warn(lambda: _search(own.beam_size, own.length_penalty, own), "Searching …")
+    else:
+        beam_size, alpha = _chosen_settings()
+        searched = run_or_warn(lambda: _search(beam_size, alpha), "Searching …")
+    if searched is None:
+        return
+    search, limit, tree = searched
+    _prefix_line(search)
+    node = _tree(search, tree, limit)
+    if node.parent is None:
+        return
+    at_node = run_of_ids(search.choice, search.text, _ids_through(tree, node))
+    heads_section(at_node, node)
+    sampling_section(at_node, tree.path(node.index), search.prefix, limit)
+
+
+def _by_own_settings(own: GenerationSettings) -> bool:
+    """Whether the search is made as the model's makers make it."""
+    whose = st.radio(
+        "Settings",
+        (_OWN, _YOURS),
+        key="beam_settings",
+        bind="query-params",
+        horizontal=True,
+        help="The makers of this model saved how they write with it. Choose yours to change the beam and the "
+        "length penalty; tokens may then repeat, and no end is forced.",
+    )
+    if whose == _OWN:
+        st.text(f"{str(own)[0].upper()}{str(own)[1:]}.")
+    return whose == _OWN
+
+
+def _chosen_settings() -> tuple[int, float]:
+    """Beam size and alpha, by the user."""
     left, right = st.columns(2)
     beam_size = pick(
         left.select_slider,
@@ -56,24 +94,16 @@ def search_section() -> None:
         help="A score is the sum of the log-probabilities over ((5 + length) / 6)^α: the larger α, the less "
         "a long sentence loses by its length. 0 compares the sums themselves.",
     )
-    searched = run_or_warn(lambda: _search(beam_size, alpha), "Searching …")
-    if searched is None:
-        return
-    search, limit, tree = searched
-    _prefix_line(search)
-    node = _tree(search, tree, limit)
-    if node.parent is None:
-        return
-    at_node = run_of_ids(search.choice, search.text, _ids_through(tree, node))
-    heads_section(at_node, node)
-    sampling_section(at_node, tree.path(node.index), search.prefix, limit)
+    return beam_size, alpha
 
 
-def _search(beam_size: int, alpha: float) -> tuple[Search, int, BeamTree]:
+def _search(
+    beam_size: int, alpha: float, settings: GenerationSettings | None = None
+) -> tuple[Search, int, BeamTree]:
     """The search of the typed sentence, the most tokens that one can start after, and its tree."""
     choice, (text, _) = current_choice(), current_texts()
     limit = longest_prefix(choice, text)
-    search = Search(choice, text, current_prefix(choice, text, limit), beam_size, alpha)
+    search = Search(choice, text, current_prefix(choice, text, limit), beam_size, alpha, settings)
     return search, limit, tree_of(search)
 
 

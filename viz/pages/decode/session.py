@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
@@ -35,6 +36,7 @@ class Search:
         prefix: ids that the targets begin with.
         beam_size: hypotheses that are followed at a time.
         alpha: of the length penalty.
+        settings: the model's own, where its rules are kept.
     """
 
     choice: ModelChoice
@@ -42,6 +44,7 @@ class Search:
     prefix: tuple[int, ...]
     beam_size: int
     alpha: float
+    settings: GenerationSettings | None = None
 
 
 @st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
@@ -57,6 +60,7 @@ def tree_of(asked: Search) -> BeamTree:
         beam_size=asked.beam_size,
         alpha=asked.alpha,
         prefix=asked.prefix,
+        settings=asked.settings,
     )
 
 

@@ -9,6 +9,9 @@ from transformer.text.coder import Coder
 from viz.figures.labels import visible
 from viz.figures.numbers import MINUS, number
 
+_MOST_LISTED = 5
+"""Tokens that could not come, by name."""
+
 
 def percent(probability: float) -> str:
     """A probability in percent, with as many digits as a small one needs."""
@@ -48,11 +51,19 @@ class Verdicts:
 
     def why(self, node: BeamNode) -> str:
         """What became of it."""
-        if node.fate == "given":
-            return self._given(node)
-        if node.fate == "pruned":
-            return self._pruned(node)
-        return self._finished(node) if node.fate == "finished" else self._kept(node)
+        says = {"given": self._given, "pruned": self._pruned, "finished": self._finished, "kept": self._kept}
+        return says[node.fate](node) + self._closed(node)
+
+    def _closed(self, node: BeamNode) -> str:
+        """Which tokens could not follow it, or that it was the only one that could come."""
+        if node.position == self._tree.forced_at:
+            return " Nothing else could come: at the limit the end is forced, and costs nothing."
+        closed = self._tree.closed.get(node.index, ())
+        if not closed:
+            return ""
+        listed = ", ".join(f"“{visible(self._coder.token(index))}”" for index in closed[:_MOST_LISTED])
+        more = f" and {len(closed) - _MOST_LISTED} more" if len(closed) > _MOST_LISTED else ""
+        return f" After it {listed}{more} could not come: tokens in a row would have been there twice."
 
     def _given(self, node: BeamNode) -> str:
         if node.parent is None:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import attention_record, attentions, n_layers
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers, stacks
 from transformer.analysis.positions import rotary_products_of
 from transformer.model.config import TransformerConfig
 from transformer.model.positions import rotary_wavelengths, rotate, wavelengths
@@ -28,17 +28,28 @@ def rotary_section(run: Run) -> None:
     attention = attentions(run.trace)[0]
     layer, head, query, pair = _pick(run, n_layers(run.trace, attention))
     record = attention_record(run.trace, attention, layer)
-    lengths = rotary_wavelengths(config).numpy()
-    trained = wavelengths(config.d_head, config.position_base).numpy()
+    base = config.rotary_base(stacks(run.trace)[0], layer)
+    if not base:
+        st.info(f"Layer {layer} turns nothing: its attention is told no positions. Choose another layer.")
+        return
+    lengths = rotary_wavelengths(config, base).numpy()
+    trained = wavelengths(2 * len(lengths), base).numpy()
     before = run.trace[f"{record.path}.q_unrotated"][0, head, query].numpy()
     angle = query * 2 * math.pi / float(lengths[pair])
     stretch = float(lengths[pair] / trained[pair])
     explain(
         what="Each head's numbers are taken in pairs, and each pair of a query or key is turned by an angle: "
         "the position times the pair's own speed (Su et al. 2021). The product of two turned vectors depends "
-        "on how far apart they stand, and not on where.",
+        f"on how far apart they stand, and not on where.{_on_parts(config)}",
         formula=_formula(
-            before, record.q[0, head, query].numpy(), angle, query, pair, config.position_base, stretch
+            before[: 2 * len(lengths)],
+            record.q[0, head, query].numpy(),
+            angle,
+            query,
+            pair,
+            base,
+            stretch,
+            "turned" if config.rotary_dims else "head",
         ),
         look="the first pairs, which turn from one token to the next, and the last ones, which hardly turn "
         "in a whole sentence: products of those say what a token is, and those of the first where it stands.",
@@ -59,7 +70,7 @@ def rotary_section(run: Run) -> None:
         figures.rotary_wavelengths(lengths, trained, n_tokens, theme=current_theme()),
         name="rotary-wavelengths",
         caption="Positions until a pair has turned once; the dashed line is the length of this sentence."
-        + _on_stretching(config),
+        + _on_stretching(config, base),
         key="rotary_wavelengths",
     )
     _products(run, record.path, head, query)
@@ -68,18 +79,35 @@ def rotary_section(run: Run) -> None:
 def _pick(run: Run, layers: int) -> tuple[int, int, int, int]:
     config = current_model().model.config
     columns = st.columns(4)
+    n_pairs = (config.rotary_dims or config.d_head) // 2
     tokens = (run.trace.tgt_tokens or run.trace.src_tokens)[0]
     return (
         HEAD.pick_layer(columns[0].selectbox, layers),
         HEAD.pick_head(columns[1].selectbox, config.n_heads),
         pick_query(columns[2].selectbox, tokens, len(tokens) - 1),
-        pick(columns[3].selectbox, "Pair i", range(config.d_head // 2), key="rotary_pair"),
+        pick(
+            columns[3].selectbox,
+            "Pair i",
+            range(n_pairs),
+            key="rotary_pair",
+        ),
     )
 
 
-def _on_stretching(config: TransformerConfig) -> str:
+def _on_parts(config: TransformerConfig) -> str:
+    """Which numbers and layers are turned, where it is not all of them alike."""
+    said = ""
+    if config.rotary_dims:
+        said = f" This model turns the first {config.rotary_dims} of a head's {config.d_head} numbers only."
+    if config.position_bases:
+        bases = ", ".join(f"{base:g}" if base else "none" for base in config.position_bases)
+        said += f" Its layers have bases of their own: {bases}."
+    return said
+
+
+def _on_stretching(config: TransformerConfig, base: float) -> str:
     """Why pairs turn more slowly than they were first trained to; empty where none does."""
-    if config.rotary_stretch == 1:
+    if config.rotary_stretch == 1 or base != config.position_base:
         return ""
     times = f"{config.rotary_stretch:g} times longer than the base makes them"
     which = (
@@ -99,14 +127,15 @@ def _formula(
     pair: int,
     base: float,
     stretch: float,
+    turned: str,
 ) -> str:
     """One pair of a query turned, with its numbers, in LaTeX; `stretch` is how many times slower it turns."""
     (x, y), (new_x, new_y) = (numbers[2 * pair : 2 * pair + 2].tolist() for numbers in (before, after))
-    d_head = len(before)
+    n_turned = len(before)
     name, divisor = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
     return (
-        rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{head}}}}{name} = "
-        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {d_head}}}{divisor} = {angle:.4f} \\ "
+        rf"\begin{{gathered}} \theta = pos \,/\, base^{{\,2i / d_\text{{{turned}}}}}{name} = "
+        rf"{position} \,/\, {base:.0f}^{{\,{2 * pair} / {n_turned}}}{divisor} = {angle:.4f} \\ "
         r"\begin{pmatrix} \cos \theta & -\sin \theta \\ \sin \theta & \cos \theta \end{pmatrix} "
         rf"\begin{{pmatrix}} {number(x, 4)} \\ {number(y, 4)} \end{{pmatrix}} = "
         rf"\begin{{pmatrix}} {number(new_x, 4)} \\ {number(new_y, 4)} \end{{pmatrix}} \end{{gathered}}"

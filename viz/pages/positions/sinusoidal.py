@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.model.positions import SinusoidLayout, sinusoidal_encoding
+from transformer.model.config import SinusoidLayout
+from transformer.model.positions import sinusoidal_encoding
 from transformer.model.positions import wavelengths as encoding_wavelengths
 from viz.figures import positions as figures
 from viz.figures.numbers import number
@@ -24,12 +25,19 @@ FIRST_DIMENSIONS = (6, 7, 20, 32)
 PAIRS = {
     "interleaved": "Dimensions 2i and 2i + 1",
     "halves": "In this model all sines stand before all cosines: dimensions i and i + d_model / 2",
+    "halves_to_base": "In this model all sines stand before all cosines, and the last wavelength is 2π · "
+    "base exactly: dimensions i and i + d_model / 2",
 }
-PARTS = {"interleaved": ("2i", "2i+1"), "halves": ("i", r"i + d_\text{model} / 2")}
+_HALVES = ("i", r"i + d_\text{model} / 2")
+PARTS = {"interleaved": ("2i", "2i+1"), "halves": _HALVES, "halves_to_base": _HALVES}
+_HALF_SINES = "the first half are sines, the second half cosines"
 SINES = {
     "interleaved": "even ones are sines, odd ones cosines",
-    "halves": "the first half are sines, the second half cosines",
+    "halves": _HALF_SINES,
+    "halves_to_base": _HALF_SINES,
 }
+_POWER = r"2i / d_\text{model}"
+POWERS = {"interleaved": _POWER, "halves": _POWER, "halves_to_base": r"i / (d_\text{model} / 2 - 1)"}
 """By the layout of the encoding."""
 
 
@@ -54,9 +62,22 @@ class Encoding:
         return self.values.shape[1]
 
     @property
+    def wavelengths(self) -> NDArray[np.float64]:
+        """Positions until each pair repeats."""
+        lengths: NDArray[np.float64] = encoding_wavelengths(self.width, self.base, self.layout).numpy()
+        return lengths
+
+    @property
+    def power(self) -> str:
+        """The exponent of the chosen pair, in numbers."""
+        if self.layout == "halves_to_base":
+            return f"{self.pair} / {max(self.width // 2 - 1, 1)}"
+        return f"{2 * self.pair} / {self.width}"
+
+    @property
     def dimensions(self) -> tuple[int, int]:
         """Where the sine and the cosine of the chosen pair stand."""
-        if self.layout == "halves":
+        if self.layout != "interleaved":
             return self.pair, self.pair + self.width // 2
         return 2 * self.pair, 2 * self.pair + 1
 
@@ -101,12 +122,12 @@ def _sliders() -> Encoding:
 
 
 def _formula(encoding: Encoding) -> str:
-    pos, i, base, width = encoding.position, encoding.pair, encoding.base, encoding.width
-    wavelength = float(encoding_wavelengths(width, base)[i])
+    pos, base = encoding.position, encoding.base
+    wavelength = float(encoding.wavelengths[encoding.pair])
     angle = pos * 2 * np.pi / wavelength
     rows = [
-        rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,2i / d_\text{{model}}}}\right) \\ "
-        rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{2 * i} / {width}}}\right) "
+        rf"PE(pos, {part}) &= \{name}\left(pos \,/\, base^{{\,{POWERS[encoding.layout]}}}\right) \\ "
+        rf"PE({pos}, {dimension}) &= \{name}\left({pos} \,/\, {base}^{{\,{encoding.power}}}\right) "
         rf"= \{name}({angle:.4f}) = {number(float(encoding.values[pos, dimension]), 4)}"
         for name, dimension, part in zip(
             ("sin", "cos"), encoding.dimensions, PARTS[encoding.layout], strict=True
@@ -151,13 +172,13 @@ def _map(encoding: Encoding) -> None:
 
 def _similarity(encoding: Encoding) -> None:
     st.subheader("Similarity of two positions")
-    angles = 2 * np.pi / encoding_wavelengths(encoding.width, encoding.base).numpy()
+    angles = 2 * np.pi / encoding.wavelengths
     one_apart = float(np.cos(angles).mean())
     explain(
         what="The cosine of the angle between the encodings of two positions depends on their distance "
         "alone: the same offset looks the same at the beginning and at the end of a sentence.",
         formula=r"\cos(PE(pos), PE(pos + k)) = \frac{2}{d_\text{model}} \sum_i \cos\left("
-        rf"\frac{{k}}{{base^{{2i / d_\text{{model}}}}}}\right) \qquad k = 1: \; {number(one_apart, 4)}",
+        rf"\frac{{k}}{{base^{{{POWERS[encoding.layout]}}}}}\right) \qquad k = 1: \; {number(one_apart, 4)}",
         look="how fast the similarity falls over the first few offsets, and that each diagonal of the map "
         "has one colour. With a small base the waves repeat within the sentence, and distant positions "
         "become alike again.",
@@ -175,15 +196,15 @@ def _similarity(encoding: Encoding) -> None:
 
 def _wavelengths(encoding: Encoding) -> None:
     st.subheader("Wavelengths")
-    lengths = encoding_wavelengths(encoding.width, encoding.base).numpy()
+    lengths = encoding.wavelengths
     slow = int((lengths > encoding.length).sum())
     explain(
         what=f"Each pair of dimensions turns at its own speed: the first repeats after {lengths[0]:.2f} "
         f"positions, the last after {lengths[-1]:,.0f}. {slow} of the {len(lengths)} pairs do not even "
         f"turn once within {encoding.length} positions.",
-        formula=r"\lambda_i = 2\pi \cdot base^{2i / d_\text{model}}, \qquad "
+        formula=rf"\lambda_i = 2\pi \cdot base^{{{POWERS[encoding.layout]}}}, \qquad "
         rf"\lambda_{{{encoding.pair}}} = 2\pi \cdot "
-        rf"{encoding.base}^{{{2 * encoding.pair} / {encoding.width}}} = {lengths[encoding.pair]:,.2f}",
+        rf"{encoding.base}^{{{encoding.power}}} = {lengths[encoding.pair]:,.2f}",
         look="where the line crosses the dashed one: the pairs below it repeat within the sentence, the "
         "pairs above it tell its beginning from its end.",
         computed=encoding_wavelengths,

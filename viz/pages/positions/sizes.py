@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import streamlit as st
 
@@ -35,25 +33,26 @@ def sizes_section(run: Run) -> None:
     encodings = run.trace[f"{side}.positions"][0].numpy()  # (T, D)
     token = pick_token(right.selectbox, "Token of the formula", tokens, key="pe_token")
     config = current_model().model.config
-    times = ", times √d_model," if config.embedding_scale else ""
+    by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"
+    times = f", times {by}," if config.embedding_scale else ""
     token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
     ratio = float(token_norms.mean() / position_norms.mean())
     explain(
         what=f"The model that is loaded adds the two: each token's embedding{times} and the "
         f"{config.positions} encoding of its place. Here the embeddings are "
         f"{ratio:.2f} times as long as the encodings on average. {_remarks(config, ratio)}",
-        formula=_formula(vectors[token], encodings[token], token, is_scaled=config.embedding_scale),
+        formula=_formula(vectors[token], encodings[token], token, config),
         look=LOOK[config.positions],
         computed=Embedding.forward,
         path=f"{side}.tokens, {side}.positions",
     )
     figure = figures.embedding_vs_position_norms(
-        token_norms, position_norms, tokens, theme=current_theme(), scaled=config.embedding_scale
+        token_norms, position_norms, tokens, theme=current_theme(), scale=config.embedding_scale
     )
     show(
         figure,
         name=f"embedding-and-position-sizes-{side}",
-        caption=f"For each token, the length of its embedding{' times √d_model' if times else ''} beside the "
+        caption=f"For each token, the length of its embedding{f' times {by}' if times else ''} beside the "
         "length of the encoding that is added to it.",
         key="pe_sizes",
     )
@@ -63,9 +62,16 @@ def _remarks(config: TransformerConfig, ratio: float) -> str:
     """What else is to be said of how this model makes its input; `ratio`: embeddings over encodings."""
     remarks = []
     if config.embedding_scale:
-        without = ratio / math.sqrt(config.d_model)
-        remarks.append(f"Without the factor √d_model they would be {without:.2f} times as long.")
-    if config.sinusoid_layout == "halves" and config.positions == "sinusoidal":
+        by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"
+        without = ratio / config.embedding_factor
+        remarks.append(f"Without the factor {by} they would be {without:.2f} times as long.")
+    if config.position_offset:
+        remarks.append(f"Its first token gets the encoding of position {config.position_offset}.")
+    if config.d_embedding:
+        remarks.append(
+            f"Both have {config.d_embedding} numbers; one matrix then widens their sum to {config.d_model}."
+        )
+    if config.sinusoid_layout != "interleaved" and config.positions == "sinusoidal":
         remarks.append("This model keeps all sines before all cosines.")
     if config.n_segments:
         remarks.append("One vector more, the same for every token (its segment), is added besides.")
@@ -74,16 +80,20 @@ def _remarks(config: TransformerConfig, ratio: float) -> str:
     return " ".join(remarks)
 
 
-def _formula(vector: np.ndarray, encoding: np.ndarray, position: int, *, is_scaled: bool) -> str:
-    root = math.sqrt(len(vector)) if is_scaled else 1.0
-    times, number = (rf" \cdot \sqrt{{{len(vector)}}}", rf" \cdot {root:.3f}") if is_scaled else ("", "")
+def _formula(vector: np.ndarray, encoding: np.ndarray, token: int, config: TransformerConfig) -> str:
+    is_scaled, factor = bool(config.embedding_scale), config.embedding_factor
+    position = token + config.position_offset
+    times, number = ("", "")
+    if is_scaled:
+        root = rf"\sqrt{{{config.d_model}}}" if config.embedding_scale is True else f"{factor:g}"
+        times, number = rf" \cdot {root}", rf" \cdot {factor:.3f}"
     size, place, total = (float(np.linalg.norm(x)) for x in (vector, encoding, vector + encoding))
     return (
-        rf"\begin{{gathered}} x_{{{position}}} = "
+        rf"\begin{{gathered}} x_{{{token}}} = "
         rf"\text{{embedding}}{times} + PE({position}) \\ "
         rf"\lVert \text{{embedding}} \rVert{times} = "
-        + (rf"{size / root:.3f}{number} = " if is_scaled else "")
+        + (rf"{size / factor:.3f}{number} = " if is_scaled else "")
         + rf"{size:.3f} \\ "
         rf"\lVert PE({position}) \rVert = {place:.3f} \qquad "
-        rf"\lVert x_{{{position}}} \rVert = {total:.3f} \end{{gathered}}"
+        rf"\lVert x_{{{token}}} \rVert = {total:.3f} \end{{gathered}}"
     )

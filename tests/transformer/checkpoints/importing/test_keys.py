@@ -150,7 +150,11 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("xlnet", "word.weight", r"model_type 'xlnet', which Headlight does not open: choose .* BERT, "),
+        ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
+        ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
+        ("bloom", "word.weight", "ALiBi"),
+        ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
+        ("own", "word.weight", r"model_type 'own', which Headlight does not open: choose .* BERT, "),
         (["bart"], "word.weight", "which Headlight does not open"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
         ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),

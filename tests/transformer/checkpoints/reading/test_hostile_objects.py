@@ -203,7 +203,7 @@ ZIPPED: dict[str, tuple[bytes, str]] = {
     ),
     "a large text in one state": (beside(Object(OWN, (), {"a": Raw(many(LONG_TEXT, 30_000))})), INERT),
     "a large state for many": (
-        steps(kept(opcodes(OWN), BIG_DICTIONARY) + b"](" + (get(0) + b")\x81" + get(1) + b"b") * 9_000 + b"e"),
+        steps(kept(opcodes(OWN), BIG_DICTIONARY) + b"](" + (get(0) + b")\x81" + get(1) + b"b") * 9000 + b"e"),
         INERT,
     ),
     "one object many times": (beside(Raw(many(opcodes(Object(OWN, (), {"a": "x" * 1000})), 30_000))), INERT),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -46,6 +48,93 @@ def test_a_file_of_lightning(tmp_path: Path) -> None:
     assert found.left_out == {"loops": 1, "callbacks": 1, "optimizer_states": 6}
     assert found.extras["hyper_parameters"] == {"n_heads": 4, "betas": [0.9, 0.98], "tasks": ["sort"]}
     assert found.extras["callbacks"] == {"ModelCheckpoint": {"path": "a.ckpt"}}
+
+
+class AttributeDict(dict[str, Any]):
+    """What Lightning keeps a module's arguments in."""
+
+
+def test_a_file_of_lightning_with_its_own_dictionary(tmp_path: Path) -> None:
+    weights, optimizer = trained()
+    found = read(
+        {
+            "epoch": 3,
+            "pytorch-lightning_version": "2.1.0",
+            "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
+            "callbacks": {"EarlyStopping{'monitor': 'val_loss'}": {"best_score": torch.tensor(0.5)}},
+            "optimizer_states": [optimizer],
+            "hparams_name": "kwargs",
+            "hyper_parameters": AttributeDict(nhead=4, activation=nn.functional.gelu, root=Path("data")),
+        },
+        tmp_path,
+    )
+    assert found.tensors.keys() == {"model.weight", "model.bias"}
+    assert found.extras["hyper_parameters"] == {"nhead": 4, "activation": "gelu", "root": "data"}
+
+
+def test_a_file_of_fairseq(tmp_path: Path) -> None:
+    weights, optimizer = trained()
+    value = {
+        "args": argparse.Namespace(arch="transformer", encoder_attention_heads=4, data="bin"),
+        "model": {f"encoder.{name}": weight for name, weight in weights.items()},
+        "optimizer_history": [{"criterion_name": "CrossEntropy", "num_updates": 7}],
+        "extra_state": {"train_iterator": {"epoch": 2}, "val_loss": np.float64(4.5)},
+        "last_optimizer_state": optimizer,
+    }
+    found = read(value, tmp_path)
+    assert found.tensors.keys() == {"encoder.weight", "encoder.bias"}
+    assert found.extras["args"]["encoder_attention_heads"] == 4
+    assert found.extras["extra_state"]["val_loss"] == 4.5
+    assert found.left_out == {"last_optimizer_state": 6}
+
+
+def test_a_file_of_nanogpt(tmp_path: Path) -> None:
+    weights, optimizer = trained()
+    value = {
+        "model": {f"_orig_mod.{name}": weight for name, weight in weights.items()},
+        "optimizer": optimizer,
+        "model_args": {"n_layer": 2, "n_head": 2, "bias": False},
+        "iter_num": 250,
+        "best_val_loss": torch.tensor(1.5),
+        "config": {"dataset": "shakespeare_char"},
+    }
+    found = read(value, tmp_path)
+    assert found.tensors.keys() == {"_orig_mod.weight", "_orig_mod.bias"}
+    assert found.extras["model_args"]["n_head"] == 2
+    assert found.left_out == {"optimizer": 6, "best_val_loss": 1}
+
+
+def test_a_file_of_timm(tmp_path: Path) -> None:
+    weights, optimizer = trained()
+    value = {
+        "epoch": 3,
+        "arch": "vit_tiny",
+        "state_dict": weights,
+        "optimizer": optimizer,
+        "args": argparse.Namespace(lr=0.1, mean=(0.5, 0.5)),
+        "amp_scaler": {"scale": 1.0},
+        "state_dict_ema": weights,
+        "metric": np.float64(75.0),
+    }
+    found = read(value, tmp_path)
+    assert found.tensors.keys() == weights.keys()
+    assert found.choices == ("state_dict", "state_dict_ema")
+    assert found.left_out == {"optimizer": 6, "state_dict_ema": 2}
+    assert (found.extras["args"], found.extras["metric"]) == ({"lr": 0.1, "mean": [0.5, 0.5]}, 75.0)
+
+
+def test_a_folder_of_hugging_faces_trainer(tmp_path: Path) -> None:
+    """Its optimizer, random states and arguments lie beside the weights, and none of them is opened."""
+    weights, optimizer = trained()
+    torch.save(weights, tmp_path / "pytorch_model.bin")
+    torch.save(optimizer, tmp_path / "optimizer.pt")
+    torch.save({"cpu": torch.get_rng_state()}, tmp_path / "rng_state.pth")
+    torch.save(argparse.Namespace(lr=0.1), tmp_path / "training_args.bin")
+    assert read_contents(tmp_path, LOCAL_LIMITS).files[0].tensors.keys() == weights.keys()
+    with pytest.raises(CheckpointError, match="holds the state of an optimizer and no weights"):
+        read_contents(tmp_path / "optimizer.pt", LOCAL_LIMITS)
+    with pytest.raises(CheckpointError, match="holds no weights, only 'lr'"):
+        read_contents(tmp_path / "training_args.bin", LOCAL_LIMITS)
 
 
 def test_several_modules_side_by_side(tmp_path: Path) -> None:

@@ -65,16 +65,38 @@ def save_torch(weights: Any, path: Path) -> None:
     torch.save(weights, path)
 
 
-@pytest.mark.parametrize("save", [save_torch, save_file])
+def save_as_before(weights: Any, path: Path) -> None:
+    torch.save(weights, path, _use_new_zipfile_serialization=False)
+
+
+@pytest.mark.parametrize("save", [save_torch, save_as_before, save_file])
 def test_every_kind_of_number(tmp_path: Path, save: Callable[[Any, Path], None]) -> None:
     assert DTYPES.keys() == ITEM_BYTES.keys()
     save(all_kinds(), tmp_path / "weights")
     assert_same(read(tmp_path / "weights", tmp_path), all_kinds())
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_every_protocol(tmp_path: Path, protocol: int) -> None:
-    torch.save(OrderedDict(all_kinds()), tmp_path / "weights.pt", pickle_protocol=protocol)
+SAVES: dict[str, Callable[[Any, Path], None]] = {
+    "safetensors": save_file,
+    "bin": save_torch,
+    "old.bin": save_as_before,
+}
+FORMATS: dict[Callable[[Any, Path], None], str] = {
+    save_file: "safetensors shards",
+    save_torch: "torch zip shards",
+    save_as_before: "torch before 1.6 shards",
+}
+
+
+@pytest.mark.parametrize("is_zip", [True, False], ids=["zip", "before 1.6"])
+@pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
+def test_every_protocol(tmp_path: Path, protocol: int, is_zip: bool) -> None:
+    torch.save(
+        OrderedDict(all_kinds()),
+        tmp_path / "weights.pt",
+        pickle_protocol=protocol,
+        _use_new_zipfile_serialization=is_zip,
+    )
     assert_same(read(tmp_path / "weights.pt", tmp_path), all_kinds())
 
 
@@ -126,13 +148,14 @@ def test_dictionaries_in_dictionaries(tmp_path: Path) -> None:
     assert read(tmp_path / "w.pt", tmp_path).tensors.keys() == {"encoder.w", "decoder.w"}
 
 
-@pytest.mark.parametrize("ending", ["safetensors", "bin"])
+@pytest.mark.parametrize("ending", ["safetensors", "bin", "old.bin"])
 def test_a_sharded_folder(tmp_path: Path, ending: str) -> None:
     weights = all_kinds()
     folder = tmp_path / "model"
     folder.mkdir()
     stem = "model" if ending == "safetensors" else "pytorch_model"
-    save = save_file if ending == "safetensors" else save_torch
+    save = SAVES[ending]
+    ending = ending.removeprefix("old.")
     homes: dict[str, str] = {}
     for number, names in enumerate((list(weights)[::2], list(weights)[1::2]), start=1):
         file = f"{stem}-{number:05}-of-00002.{ending}"
@@ -143,6 +166,7 @@ def test_a_sharded_folder(tmp_path: Path, ending: str) -> None:
     (folder / "spiece.model").write_bytes(b"\xff\x00")
     raw = read(folder, tmp_path)
     assert_same(raw, weights)
+    assert raw.format == FORMATS[save]
     assert raw.json("config.json") == {"model_type": "some"}
     assert raw.texts["spiece.model"] == b"\xff\x00"
     assert len(raw.files) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,19 @@ from transformers import (
     CamembertTokenizer,
     GPT2Tokenizer,
     LlamaTokenizer,
+    M2M100Tokenizer,
     MarianTokenizer,
     MBart50Tokenizer,
     MBartTokenizer,
+    NllbTokenizer,
+    PegasusTokenizer,
     PreTrainedTokenizerBase,
     Qwen2Tokenizer,
     RobertaTokenizer,
     T5Tokenizer,
     XLMRobertaTokenizer,
 )
+from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M_100_LANGUAGES
 
 CORPUS = [
     "The cat isn't in the garden; the dogs don't see it, do they?",
@@ -136,6 +141,14 @@ def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     return T5Tokenizer.from_pretrained(folder)
 
 
+def pegasus(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make Pegasus' folder: spiece.model and the settings."""
+    model = sentence_pieces("unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    _write_bytes(folder, "spiece.model", model)
+    _settings(folder, settings)
+    return PegasusTokenizer.from_pretrained(folder)
+
+
 def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTokenizerBase:
     """Make mBART's folder: sentencepiece.bpe.model and the settings."""
     return _sentence_pieces_of(MBart50Tokenizer if fifty else MBartTokenizer, folder, settings)
@@ -179,6 +192,37 @@ def marian(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
         _write(folder, "target_vocab.json", _marian_vocabulary(target))
     _settings(folder, settings)
     return MarianTokenizer.from_pretrained(folder)
+
+
+def m2m_100(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make M2M-100's folder: sentencepiece.bpe.model, vocab.json and the settings."""
+    model = sentence_pieces("bpe")
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pieces = [processor.id_to_piece(index) for index in range(3, len(processor))]
+    known = ["<s>", "<pad>", "</s>", "<unk>", *(piece for piece in reversed(pieces) if piece != "x")]
+    _write_bytes(folder, "sentencepiece.bpe.model", model)
+    _write(folder, "vocab.json", json.dumps({piece: index for index, piece in enumerate(known)}))
+    languages = [f"__{code}__" for code in M2M_100_LANGUAGES["m2m100"]]
+    said = {
+        "tokenizer_class": "M2M100Tokenizer",
+        "bos_token": "<s>",
+        "sep_token": "</s>",
+        "additional_special_tokens": languages,
+    }
+    _settings(folder, said | settings)
+    return M2M100Tokenizer.from_pretrained(folder)
+
+
+def nllb(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make NLLB's folder: tokenizer.json and the settings."""
+    made = folder / "made"
+    _write_bytes(made, "sentencepiece.bpe.model", sentence_pieces("bpe"))
+    languages = ["eng_Latn", "ita_Latn", "deu_Latn"]
+    NllbTokenizer.from_pretrained(made, extra_special_tokens=languages).save_pretrained(folder)
+    shutil.rmtree(made)
+    said = json.loads((folder / "tokenizer_config.json").read_text())
+    _settings(folder, said | settings)
+    return NllbTokenizer.from_pretrained(folder)
 
 
 def _marian_vocabulary(*models: bytes) -> str:

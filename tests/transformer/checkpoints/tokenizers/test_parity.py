@@ -46,6 +46,7 @@ KINDS: dict[str, tuple[Make, str]] = {
     "Qwen 2 of few settings": (partial(folders.qwen2, added_tokens_decoder={}), "llama"),
     "T5": (folders.t5, "t5"),
     "T5 with fewer sentinels": (partial(folders.t5, extra_ids=7), "t5"),
+    "Pegasus": (folders.pegasus, "pegasus"),
     "mBART": (partial(folders.mbart, src_lang="it_IT", tgt_lang="de_DE"), "mbart"),
     "mBART-50": (partial(folders.mbart, fifty=True, src_lang="fr_XX"), "mbart"),
     "XLM-R": (folders.xlm_roberta, "roberta"),
@@ -54,6 +55,9 @@ KINDS: dict[str, tuple[Make, str]] = {
     "Llama": (partial(folders.llama, add_bos_token=True), "llama"),
     "Llama, legacy": (partial(folders.llama, legacy=True), "llama"),
     "Llama without a space": (partial(folders.llama, add_prefix_space=False, add_eos_token=True), "llama"),
+    "M2M-100": (partial(folders.m2m_100, src_lang="it", tgt_lang="it"), "m2m_100"),
+    "NLLB": (partial(folders.nllb, src_lang="ita_Latn", tgt_lang="deu_Latn"), "m2m_100"),
+    "NLLB, legacy": (partial(folders.nllb, legacy_behaviour=True), "m2m_100"),
     "Marian": (partial(folders.marian, source_lang="en", target_lang="it"), "marian"),
     "Marian, two vocabularies": (partial(folders.marian, separate_vocabs=True), "marian"),
 }

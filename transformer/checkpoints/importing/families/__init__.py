@@ -12,10 +12,12 @@ from transformer.checkpoints.importing.families.hugging_face.decoders import (
     gpt_neox,
     granite,
     llama,
+    olmo,
     opt,
     phi,
     phi3,
     smollm3,
+    stablelm,
 )
 from transformer.checkpoints.importing.families.hugging_face.encoders import (
     albert,
@@ -35,7 +37,12 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
     whisper,
 )
 from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
-from transformer.checkpoints.importing.families.toolkits import fairseq, open_nmt
+from transformer.checkpoints.importing.families.toolkits import (
+    fairseq,
+    marian_npz,
+    open_nmt,
+    x_transformers,
+)
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
@@ -51,6 +58,7 @@ from transformer.checkpoints.importing.families.tutorials import (
     hkproj,
     hyunwoongko,
     jadore801120,
+    labml,
     samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
@@ -73,6 +81,8 @@ FAMILIES: tuple[Family, ...] = (
     gemma.FAMILY,
     granite.FAMILY,
     smollm3.FAMILY,
+    stablelm.FAMILY,
+    olmo.FAMILY,
     gemma2.FAMILY,
     gemma3.FAMILY,
     phi3.FAMILY,
@@ -82,8 +92,10 @@ FAMILIES: tuple[Family, ...] = (
     opt.FAMILY,
     whisper.FAMILY,
     fairseq.FAMILY,
+    marian_npz.FAMILY,
     open_nmt.FAMILY,
     fsmt.FAMILY,
+    x_transformers.FAMILY,
     marian.FAMILY,
     bart.BART,
     bart.MBART,
@@ -103,5 +115,6 @@ FAMILIES: tuple[Family, ...] = (
     graykode.FAMILY,
     aladdinpersson.FAMILY,
     d2l.FAMILY,
+    labml.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -86,6 +86,20 @@ def ask_activation(
     draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
+def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
+    """Whether encoder layers are those of a decoder-only model."""
+    return bool(
+        draft.ask(
+            "causal",
+            "Are later tokens hidden from earlier ones?",
+            "The mask is given to the module at each call and not stored. Language models are often built of "
+            "encoder layers under such a mask.",
+            {True: "yes: it continues texts", False: "no: it sees whole texts"},
+            likely=likely,
+        )
+    )
+
+
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
     """Whether embeddings are multiplied by sqrt(d_model)."""
     draft.ask(
@@ -104,7 +118,12 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
     Args:
         draft: with d_model.
         tables: names of stored tables of positions.
+
+    Raises:
+        CheckpointError: for a table that is a single row or number.
     """
+    for name in tables:
+        draft.length(name, 1)  # refuses one that has no such axis
     lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")

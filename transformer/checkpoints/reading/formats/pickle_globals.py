@@ -57,9 +57,11 @@ def unread_tensor(what: str, name: str) -> CheckpointError:
         what: the weight.
         name: of the class or function that would have made it, or of its storage.
     """
-    for part, reason in _KNOWN_TENSORS:
+    for part, reason, remedy in _KNOWN_TENSORS:
         if name.startswith(part):
-            return CheckpointError(f"has {what}, which {reason} ({shown(name)}): then save it again.")
+            return CheckpointError(
+                f"has {what}, which is {reason} ({shown(name)}): {remedy} and save it again."
+            )
     if name.endswith("Storage"):
         return CheckpointError(
             f"has {what} with numbers of a kind that is not read ({shown(name)}): save it again without it, "
@@ -72,12 +74,12 @@ def unread_tensor(what: str, name: str) -> CheckpointError:
 
 
 _KNOWN_TENSORS = (
-    ("torch._utils._rebuild_sparse", "is sparse: call .to_dense() on it first"),
-    ("torch._utils._rebuild_qtensor", "is quantised: call .dequantize() on it first"),
-    ("QInt", "is quantised: call .dequantize() on it first"),
-    ("QUInt", "is quantised: call .dequantize() on it first"),
-    ("torch._utils._rebuild_nested", "is nested: take it apart first"),
-    ("torch._utils._rebuild_meta", "is a meta tensor, a shape without numbers: load the weights first"),
-    ("torch.float8", "is in 8-bit floating point: call .float() on it first"),
+    ("torch._utils._rebuild_sparse", "sparse", "call .to_dense() on it"),
+    ("torch._utils._rebuild_qtensor", "quantised", "call .dequantize() on it"),
+    ("QInt", "quantised", "call .dequantize() on it"),
+    ("QUInt", "quantised", "call .dequantize() on it"),
+    ("torch._utils._rebuild_nested", "nested", "take it apart"),
+    ("torch._utils._rebuild_meta", "a meta tensor, a shape without numbers", "load the weights"),
+    ("torch.float8", "in 8-bit floating point", "call .float() on it"),
 )
-"""How the names begin of what makes tensors that people have, and what such a tensor is."""
+"""How the names begin of what makes tensors that people have, what such a tensor is, and what to do."""

@@ -82,7 +82,8 @@ def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
     attributes = module.attributes
     if len(attributes) > _MOST_ATTRIBUTES:
         return
-    for name, value in (*attributes.items(), (_ACTIVATION, attributes[MODULES].get(_ACTIVATION))):
+    # An attribute comes before a module of the same name, as it does when Python looks for one.
+    for name, value in ({_ACTIVATION: attributes[MODULES].get(_ACTIVATION)} | attributes).items():
         if not isinstance(name, str) or name.startswith("_") or len(name) > _LONGEST_VALUE:
             continue
         if name == _ACTIVATION and isinstance(value, Global | Opaque):

@@ -81,18 +81,18 @@ class SavedWeights:
         self._seen: set[int] = set()
         self._inside: dict[int, int] = {}
         self._plain = PlainValues()
+        self._unread: dict[str, str] = {}
         self._modules: list[Opaque] = []
         self._objects: tuple[str, ...] = ()
         self._take(value)
+        check_not_quantised([*self.tensors, *self._unread])
+        for name, tensor in self.tensors.items():
+            self._check_weight(f"the tensor {shown(name)}", tensor)
+        for name, kind in self._unread.items():
+            raise unread_tensor(f"the tensor {shown(name)}", kind)
         if not self.tensors:
             others = ", ".join([*map(shown, [*self.left_out, *self.extras]), *self._objects][:5]) or "nothing"
             raise CheckpointError(f"holds no weights, only {others}: save it again with {SAVE_WEIGHTS}.")
-        check_not_quantised(self.tensors)
-        for name, tensor in self.tensors.items():
-            what = f"the tensor {shown(name)}"
-            if tensor.storage.kind not in STORAGES:
-                raise unread_tensor(what, tensor.storage.kind)
-            check_dense(tensor, what)
         if self._modules:
             self.extras.setdefault(MODULE_SETTINGS, dict(module_settings(self._modules)))
 
@@ -102,6 +102,11 @@ class SavedWeights:
             raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
         if isinstance(value, OpaqueTensor):
             raise unread_tensor("one tensor without a name", str(value))
+        if _is_optimizer(value):
+            raise CheckpointError(
+                "holds the state of an optimizer and no weights: choose the file of the model's weights, "
+                "which a trainer saves beside it."
+            )
         if is_module(value):
             self._count(value, 0)
             self._modules.append(value)
@@ -118,6 +123,12 @@ class SavedWeights:
             raise CheckpointError(
                 f"holds a {shown(kind)} and not a dictionary of tensors: save it again with {SAVE_WEIGHTS}."
             )
+
+    @staticmethod
+    def _check_weight(what: str, tensor: PickledTensor) -> None:
+        if tensor.storage.kind not in STORAGES:
+            raise unread_tensor(what, tensor.storage.kind)
+        check_dense(tensor, what)
 
     def _sort(self, values: dict[Any, Any], depth: int) -> None:
         """Take the model's tensors out of a trainer's dictionary, and go into what holds them."""
@@ -185,7 +196,10 @@ class SavedWeights:
             check_count(len(self.tensors), self._limits)
             return
         if _wraps_tensor(value):
-            raise unread_tensor(f"the tensor {shown(name)}", str(value))
+            check_name(name, self._limits)
+            self._unread[name] = str(value)
+            check_count(len(self._unread), self._limits)
+            return
         if _is_object(value) or _is_optimizer(value):
             self._n_characters += len(name)  # a long path may lead to many, and each is written down
             self._leave_out(name, value, self._count(value, 0))

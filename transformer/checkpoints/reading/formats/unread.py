@@ -59,13 +59,11 @@ ENDINGS = {
     ".mlmodel": ("is a Core ML file", _ORIGINAL),
     ".mlpackage": ("is a Core ML package", _ORIGINAL),
     ".gguf": ("is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
-    ".npz": ("is an archive of NumPy's arrays", "Save the weights with safetensors or torch.save instead"),
     ".ot": ("is a file of rust-bert", _ORIGINAL),
 }
 """How the names of files end that hold a model of another kind: what they are, and what to do."""
 
 _TENSORFLOW_DATA = re.compile(r"\.data-\d{5}-of-\d{5}$")
-_NPY = ".npy"
 
 
 def describe_name(name: str) -> tuple[str, str] | None:
@@ -76,13 +74,7 @@ def describe_name(name: str) -> tuple[str, str] | None:
 
 
 def describe_zip(names: Collection[str]) -> str:
-    """What a zip archive is that torch.save did not write, by its entries, and what to do.
-
-    Archives of NumPy's arrays are told here alone.
-    """
-    if names and all(name.endswith(_NPY) for name in names):
-        kind, advice = ENDINGS[".npz"]
-        return f"{kind} (npz), which is not read. {advice}."
+    """What a zip archive is that torch.save did not write, by its entries, and what to do."""
     if "model.weights.h5" in names:
         return f"is a file of Keras, which is not read. {_PYTORCH}."
     return f"is a zip archive that torch.save did not write: unpack it, or save it again with {SAVE_WEIGHTS}."

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from transformer.checkpoints.reading.formats.unread import describe_zip
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.regular_file import RegularFile
 from transformer.errors import CheckpointError, shown
@@ -200,7 +199,10 @@ def _check_listed(listed: _Listed) -> None:
     if "/code/" in name or name.endswith("/constants.pkl"):
         raise CheckpointError(f"is a TorchScript program, which is code: {_AGAIN} where it was made.")
     if listed.method and name.endswith(".npy"):
-        raise CheckpointError(describe_zip([name]))
+        raise CheckpointError(
+            "is an archive of NumPy's arrays that was compressed: save it again with numpy.savez, which "
+            "compresses nothing."
+        )
     if listed.method:
         raise CheckpointError(
             f"has the compressed entry {shown(name)}, and torch.save compresses nothing: {_AGAIN}."

@@ -78,7 +78,7 @@ export function outputRows({ query, key, sources, vectors, q }, out) {
     },
     {
       name: "z W_O",
-      text: `all that this head adds to the residual stream ${pending}`,
+      text: `all that this head adds to its sublayer's output ${pending}`,
       values: out?.whole,
       whole: whole(":"),
       source: whole,

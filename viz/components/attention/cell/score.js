@@ -80,31 +80,53 @@ export function vectorRows(facts) {
 /** @param {Facts} facts @returns {Child[]} */
 export function scoreFormula(facts) {
   const { family, q, product, score, query, key, sources, vectors } = facts;
-  const isScaled = family.scale !== 1;
+  const scaling = scalingOf(facts);
+  const cap = family.soft_cap;
   const isBiased = family.formula.includes("+ b");
   const bias = vectors.row("bias", query)?.[key];
   const dot = () => number("dot", product?.total, dotSource(facts));
-  const under = !q
-    ? "…"
-    : Math.abs(family.scale ** 2 - q.length) < SAME * q.length
-      ? root(q.length)
-      : String(family.scale);
-  const symbols = isScaled
-    ? fraction([symbol("q"), " · ", symbol("k")], [root(symbol("d_head"))])
-    : span("", symbol("q"), " · ", symbol("k"));
-  const numbers = isScaled ? fraction([dot()], [under]) : dot();
+  const products = [symbol("q"), " · ", symbol("k")];
+  const times = [" · ", factorOf(facts)];
+  const symbols = {
+    root: fraction(products, [root(symbol("d_head"))]),
+    factor: span("", ...products, ...times),
+    none: span("", ...products),
+  }[scaling];
+  const numbers = {
+    root: fraction([dot()], [q ? root(q.length) : "…"]),
+    factor: span("", dot(), ...times),
+    none: dot(),
+  }[scaling];
+  /** @param {Child[]} parts */
+  const capped = (parts) => (cap ? [`${cap} tanh((`, ...parts, `) / ${cap})`] : parts);
   return [
     formula(
-      term(symbol("score"), " = ", symbols, ...(isBiased ? [" + ", symbol("b")] : [])),
+      term(symbol("score"), " = ", ...capped([symbols, ...(isBiased ? [" + ", symbol("b")] : [])])),
       term(
         " = ",
-        numbers,
-        ...(isBiased ? [" + ", number("bias", bias, sources.cell("position_bias", query, key))] : []),
+        ...capped([
+          numbers,
+          ...(isBiased ? [" + ", number("bias", bias, sources.cell("position_bias", query, key))] : []),
+        ]),
       ),
       term(" = ", number("score", score, sources.cell("scores", query, key))),
     ),
   ];
 }
+
+/**
+ * Whether q · k is divided by the root of d_head, multiplied by another number, or neither.
+ * @param {Facts} facts
+ * @returns {"root" | "factor" | "none"}
+ */
+function scalingOf({ family, q }) {
+  if (family.scale === 1) return "none";
+  const isRoot = !q || Math.abs(family.scale ** 2 - q.length) < SAME * q.length;
+  return isRoot ? "root" : "factor";
+}
+
+/** What q · k is multiplied by, in as few digits as say it. @param {Facts} facts */
+const factorOf = ({ family }) => String(Number((1 / family.scale).toPrecision(6)));
 
 /** @param {Facts} facts */
 const dotSource = ({ q, query, key, sources }) =>
@@ -128,6 +150,14 @@ export function differences(facts, { rotated, normed }) {
   }
   if (family.scale === 1)
     notes.push(["This model was trained without the division by ", root(symbol("d_head")), "."]);
+  if (scalingOf(facts) === "factor")
+    notes.push([
+      `This model multiplies by ${factorOf(facts)} and does not divide by `,
+      root(symbol("d_head")),
+      ".",
+    ]);
+  if (family.soft_cap)
+    notes.push([`A soft cap bends large scores: none passes ${family.soft_cap} either way.`]);
   if (normed) {
     const before = earlier(facts, "unnormed", "norm.input");
     notes.push(["Each head's queries and keys are normed first: before, q · k was ", before, "."]);

@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
     SINUSOIDS,
     ask_activation,
+    ask_causal,
     ask_embedding_scale,
     ask_norm_eps,
     ask_norm_position,
@@ -131,14 +132,7 @@ def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
-        is_causal = draft.ask(
-            "causal",
-            "Are later tokens hidden from earlier ones?",
-            "The mask is given to the module at each call and not stored. Language models are often built of "
-            "encoder layers under such a mask.",
-            {True: "yes: it continues texts", False: "no: it sees whole texts"},
-            likely="generator.weight" in draft.raw.tensors,
-        )
+        is_causal = ask_causal(draft, likely="generator.weight" in draft.raw.tensors)
         n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
     if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import (
@@ -15,9 +14,12 @@ from transformer.checkpoints.importing.families._questions import (
     ask_positions,
     put_vocabularies,
 )
-from transformer.checkpoints.importing.family import Into, Renames, of_modules, table_of_positions
+from transformer.checkpoints.importing.family import Into, Renames, StandIn, of_modules, table_of_positions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 POSITIONS = ("src_positions", "tgt_positions")
 
@@ -31,6 +33,12 @@ OUTSIDE: Renames = {
 """What stands outside of the stacks, under the names that the questions go by."""
 
 IGNORED = dict.fromkeys(POSITIONS, SINUSOIDS)
+
+ATTENTIONS = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "decoder.layers.{}.cross_attn")
+ZERO_BIASES: Mapping[str, StandIn] = {
+    f"{attention}.{matrix}.bias": "zeros" for attention in ATTENTIONS for matrix in ("w_q", "w_k", "w_v")
+}
+"""For attentions whose last matrix alone has a bias."""
 
 
 def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -98,7 +106,8 @@ def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = F
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
     else:
         ask_positions(draft, tables)
-    ask_pad_id(draft, "src_embedding", usual=pad_id)
+    embedding = "src_embedding" if draft["n_encoder_layers"] else "tgt_embedding"
+    ask_pad_id(draft, embedding, usual=pad_id)
 
 
 def stored_positions(raw: RawCheckpoint) -> list[str]:

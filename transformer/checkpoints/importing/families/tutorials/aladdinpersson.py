@@ -16,6 +16,7 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
+    ZERO_BIASES,
     arranged,
     ask_heads,
     has,
@@ -130,12 +131,7 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Biases of queries, keys and values, where only the layer after the heads has one."""
     if f"{_QUERIES}.bias" in raw.tensors:
         return {}
-    attentions = (
-        "encoder.layers.{}.self_attn",
-        "decoder.layers.{}.self_attn",
-        "decoder.layers.{}.cross_attn",
-    )
-    return {f"{attention}.{name}.bias": "zeros" for attention in attentions for name in ("w_q", "w_k", "w_v")}
+    return ZERO_BIASES
 
 
 FAMILY = Family(

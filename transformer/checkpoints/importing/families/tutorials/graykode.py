@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
 from transformer.checkpoints.importing.families.tutorials._shared import (
+    ATTENTIONS,
     IGNORED,
     OUTSIDE,
     arranged,
@@ -179,19 +180,13 @@ def _has_norm(raw: RawCheckpoint, module: str) -> bool:
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Norms and the layer after the heads, where they are made at each call."""
     table: dict[str, StandIn] = {}
-    attentions = {
-        "encoder.layers.{}.self_attn": "enc_self_attn",
-        "decoder.layers.{}.self_attn": "enc_self_attn",
-        "decoder.layers.{}.cross_attn": "enc_self_attn",
-    }
-    feed_forwards = dict.fromkeys(
-        ("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn"
-    )
-    for ours, theirs in (attentions | feed_forwards).items():
-        if not _has_norm(raw, theirs):
+    theirs = dict.fromkeys(ATTENTIONS, "enc_self_attn")
+    theirs |= dict.fromkeys(("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn")
+    for ours, module in theirs.items():
+        if not _has_norm(raw, module):
             table |= {f"{ours}_norm.gamma": "ones", f"{ours}_norm.beta": "zeros"}
     if not any(f"{_LAYER}enc_self_attn.{name}.weight" in raw.tensors for name in ("linear", "fc")):
-        for attention in attentions:
+        for attention in ATTENTIONS:
             table |= {f"{attention}.w_o.weight": "drawn", f"{attention}.w_o.bias": "zeros"}
     return table
 

@@ -17,12 +17,14 @@ from transformers import (
     GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
+    OlmoForCausalLM,
     OPTForCausalLM,
     Phi3ForCausalLM,
     PhiForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
     SmolLM3ForCausalLM,
+    StableLmForCausalLM,
 )
 
 from tests.transformer.checkpoints.importing.families.foreign import (
@@ -166,6 +168,9 @@ CASES |= {
     "granite, tied": (GraniteForCausalLM, LLAMA | SMALL_SCORES | {"tie_word_embeddings": True}),
     "smollm3": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layer_interval": 2}),
     "smollm3, a list": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layers": [0, 1, 0]}),
+    "stablelm": (StableLmForCausalLM, WIDE | {"num_key_value_heads": 1}),
+    "stablelm, at once": (StableLmForCausalLM, WIDE | {"use_parallel_residual": True, "use_qkv_bias": True}),
+    "olmo": (OlmoForCausalLM, LLAMA),
     "phi3": (Phi3ForCausalLM, LLAMA),
     "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
     "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),

@@ -208,6 +208,23 @@ def test_an_albert_of_several_layers_is_refused(tmp_path: Path, told: dict[str, 
     assert_refused(tmp_path, tiny(*CASES["albert"]), told, next(iter(told)))
 
 
+@pytest.mark.parametrize(
+    "model_class, words",
+    [
+        (transformers.NystromformerForMaskedLM, "'nystromformer', which has attention approximated by"),
+        (transformers.YosoForMaskedLM, "'yoso', which has attention sampled by hashing"),
+        (transformers.LukeForMaskedLM, "'luke', which has entities"),
+    ],
+)
+@pytest.mark.parametrize("with_config", [True, False])
+def test_a_model_with_the_names_of_bert_is_refused_by_what_it_has(
+    tmp_path: Path, model_class: Any, words: str, with_config: bool
+) -> None:
+    theirs = tiny(model_class, BERT)
+    with pytest.raises(CheckpointError, match=words):
+        plan_import(saved(tmp_path, theirs, with_config=with_config), {})
+
+
 def test_the_number_of_alberts_layers_is_asked_for_by_its_width(tmp_path: Path) -> None:
     wide = ALBERT | {"hidden_size": 1024, "num_attention_heads": 16}
     for config, likely in ((ALBERT, 12), (wide, 24)):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from tests.transformer.checkpoints.importing.families.figures import FIGURES
 from tests.transformer.checkpoints.importing.families.foreign import imported, padded, random_ids, raw_of
 from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.report import ImportReport
@@ -103,4 +104,5 @@ def compared(
 
 def _off(actual: Tensor, expected: Tensor) -> float:
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
+    FIGURES.note_error(actual, expected)
     return (actual - expected).abs().max().item() / expected.abs().max().item()

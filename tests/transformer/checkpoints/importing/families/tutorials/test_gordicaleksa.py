@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+import torch
 from torch import Tensor, nn
 
-from tests.transformer.checkpoints.importing.families.foreign import randomized
+from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
 from tests.transformer.checkpoints.importing.families.tutorials.parity import (
     D_FF,
     D_MODEL,
@@ -22,6 +24,8 @@ from tests.transformer.checkpoints.importing.families.tutorials.parity import (
     compared,
     sinusoids,
 )
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.errors import CheckpointError
 
 PAD = 1
 NAMES = {
@@ -152,3 +156,11 @@ def test_parity(tmp_path: Path) -> None:
     assert found.report.family == "gordicaleksa"
     assert found.asked == ["n_heads", "pad_id"]
     assert (found.model.config.positions, found.model.config.max_len) == ("sinusoidal", MAX_LEN)
+
+
+@pytest.mark.parametrize("shape", [(), (D_MODEL,)])
+def test_a_table_of_positions_without_rows_is_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    weights = Theirs().state_dict()
+    weights["src_pos_embedding.positional_encodings_table"] = torch.zeros(shape)
+    with pytest.raises(CheckpointError, match="src_positions"):
+        plan_import(raw_of(tmp_path, weights), {})

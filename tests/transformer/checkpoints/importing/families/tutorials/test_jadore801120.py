@@ -197,10 +197,12 @@ def test_the_version_of_2018(tmp_path: Path) -> None:
     found = compared(tmp_path, randomized(Theirs(Version(old=True))), NAMES, pad_id=PAD)
     assert found.asked == ["n_heads", "pad_id"]
     assert (found.model.config.positions, found.model.config.max_len) == ("learned", MAX_LEN)
+    assert found.report.questions[-1].options[0].value == 0
 
 
 def test_what_is_assumed(tmp_path: Path) -> None:
     report = plan_import(raw_of(tmp_path, Theirs(Version(scaled="prj")).state_dict()), {}).report
+    assert report.config.pad_id == PAD
     assumed = {question.name: question.value for question in report.questions}
     assert assumed["scale_emb_or_prj"] == "prj"
     assert (assumed["norm_position"], assumed["place_of_layer_norm"]) == ("post", "embeddings")

@@ -23,6 +23,7 @@ from tests.transformer.checkpoints.importing.families.tutorials import (
     test_hkproj,
     test_hyunwoongko,
     test_jadore801120,
+    test_labml,
     test_samlynnevans,
 )
 from transformer.checkpoints.importing.families import FAMILIES
@@ -46,6 +47,8 @@ SAMPLES: dict[str, tuple[str, Callable[[], nn.Module]]] = {
     "graykode, a copy": ("graykode", lambda: test_graykode.Theirs(test_graykode.Version(is_copy=True))),
     "aladdinpersson": ("aladdinpersson", test_aladdinpersson.Theirs),
     "d2l": ("d2l", test_d2l.Theirs),
+    "labml": ("labml", test_labml.Theirs),
+    "labml, a lone stack": ("labml", test_labml.Lone),
     "annotated": ("annotated", test_annotated.EncoderDecoder),
     "fused_tutorial": ("fused_tutorial", lambda: test_fused_tutorial.Translator(True)),
     "torch_transformer": ("torch_transformer", lambda: nn.Transformer(8, 2, 2, 3, 12, batch_first=True)),
@@ -66,7 +69,7 @@ def test_wrappers_are_taken_off(tmp_path: Path, sample: str, before: str) -> Non
     name, make = SAMPLES[sample]
     raw = raw_of(tmp_path, make().state_dict())
     wrapped = replace(raw, tensors={before + key: stored for key, stored in raw.tensors.items()})
-    family, _ = recognise(wrapped)
+    [(family, _)] = recognise(wrapped)
     assert family.name == name
     report = plan_import(wrapped, {}).report
     assert report.keys.fits
@@ -78,5 +81,5 @@ def test_files_may_hold_more_than_the_model(tmp_path: Path, sample: str) -> None
     """The user's own module has a loss with a buffer beside it."""
     name, make = SAMPLES[sample]
     module = nn.ModuleDict({"model": make(), "loss": nn.BatchNorm1d(3)})
-    family, _ = recognise(raw_of(tmp_path, module.state_dict()))
+    [(family, _)] = recognise(raw_of(tmp_path, module.state_dict()))
     assert family.name == name

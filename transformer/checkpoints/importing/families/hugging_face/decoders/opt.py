@@ -13,6 +13,7 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_norm_position
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
+from transformer.checkpoints.importing.families.hugging_face.decoders._plain_norms import PLAIN_NORMS
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -54,16 +55,6 @@ _TOLD_BY_TENSORS = {
     "enable_bias",
     "layer_norm_elementwise_affine",
     "max_position_embeddings",
-}
-_GAMMAS: Mapping[str, StandIn] = {
-    "decoder.layers.{}.self_attn_norm.gamma": "ones",
-    "decoder.layers.{}.feed_forward_norm.gamma": "ones",
-    "decoder.final_norm.gamma": "ones",
-}
-_BETAS: Mapping[str, StandIn] = {
-    "decoder.layers.{}.self_attn_norm.beta": "zeros",
-    "decoder.layers.{}.feed_forward_norm.beta": "zeros",
-    "decoder.final_norm.beta": "zeros",
 }
 
 
@@ -120,7 +111,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Galactica's norms only normalise."""
-    return {} if "layers.0.self_attn_layer_norm.weight" in raw.tensors else {**_GAMMAS, **_BETAS}
+    return {} if "layers.0.self_attn_layer_norm.weight" in raw.tensors else PLAIN_NORMS
 
 
 FAMILY = Family(

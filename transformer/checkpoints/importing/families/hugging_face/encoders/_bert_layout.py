@@ -16,6 +16,7 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     read_activation,
 )
 from transformer.checkpoints.importing.family import Renames, inside, of_modules
+from transformer.checkpoints.importing.not_computed import missing_by_name
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 WORDS = "embeddings.word_embeddings.weight"
@@ -78,8 +79,10 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def has_encoder(raw: RawCheckpoint) -> bool:
-    """Whether there are BERT's names of words, positions and attention."""
-    return {WORDS, POSITIONS, "encoder.layer.0.attention.self.query.weight"} <= raw.tensors.keys()
+    """Whether there are BERT's names, and not the name of a model that has them and is none like it."""
+    names = {WORDS, POSITIONS, "encoder.layer.0.attention.self.query.weight"}
+    stored = [tensor.name for tensor in raw.tensors.values()]
+    return names <= raw.tensors.keys() and not missing_by_name(stored)
 
 
 def read_encoder(

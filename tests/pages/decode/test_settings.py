@@ -1,0 +1,34 @@
+"""Decode: the search by the settings that a model came with, and the way back to one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.pages.app import open_app, texts
+from tests.pages.decode.page import SENTENCE
+from tests.pages.offered import offer
+from tests.pages.views import Views
+from transformer.checkpoints.generation import GenerationSettings
+from transformer.checkpoints.opening import open_model
+
+OWN = GenerationSettings(beam_size=2, length_penalty=0.6, no_repeat_ngram_size=2)
+
+
+def test_a_models_own_settings_come_first(monkeypatch: pytest.MonkeyPatch, views: Views) -> None:
+    offer(monkeypatch.setattr, {"ruled": lambda: replace(open_model("toy-en-it"), settings=OWN)})
+    app = open_app("decode", text=SENTENCE, model="ruled")
+    assert not app.exception
+    assert "2 beams, log-probability / length^0.6, no 2 tokens in a row twice." in texts(app)
+    assert len(views.data("beam_tree")["hypotheses"]) == 2
+    assert "beam_size" not in [slider.key for slider in app.select_slider]
+    app.radio(key="beam_settings").set_value("Yours").run()
+    assert not app.exception
+    assert app.select_slider(key="beam_size").value == 4
+    assert len(views.data("beam_tree")["hypotheses"]) == 4
+
+
+def test_a_model_without_any_has_no_such_choice() -> None:
+    app = open_app("decode", text=SENTENCE, model="toy-en-it")
+    assert "beam_settings" not in [radio.key for radio in app.radio]

@@ -1,0 +1,128 @@
+"""Settings that a model came with: what transformers' `generate` writes by them, ours writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BartForConditionalGeneration
+
+from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
+from transformer.checkpoints.generation import GenerationSettings
+from transformer.checkpoints.opening import open_checkpoint
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.decoding.request import DecodingRequest
+from transformer.model_input import decoding_request
+
+START, BOS, EOS, PAD, VOCAB, LIMIT = 2, 0, 2, 1, 13, 9
+SIZES: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "d_model": 22,
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 31,
+    "decoder_ffn_dim": 31,
+    "max_position_embeddings": 40,
+    "init_std": 1.0,
+    "pad_token_id": PAD,
+    "bos_token_id": BOS,
+    "eos_token_id": EOS,
+    "decoder_start_token_id": START,
+}
+SOURCES = torch.tensor([[5, 9, 4, 7, 11, 3], [8, 3, 12, 6, 4, 10], [4, 4, 9, 12, 7, 5]])
+
+
+@pytest.fixture(scope="module")
+def bart() -> Any:
+    return tiny(BartForConditionalGeneration, SIZES)
+
+
+def saved(theirs: Any, folder: Path, settings: dict[str, Any]) -> Path:
+    """With settings beside the weights, as `save_pretrained` writes them."""
+    forced = {"forced_bos_token_id": BOS, "forced_eos_token_id": EOS}
+    theirs.generation_config.update(**forced, **settings)
+    theirs.save_pretrained(folder)
+    return folder
+
+
+def assert_same(ours: Sequence[Sequence[int]], theirs: Sequence[list[int]]) -> None:
+    """Theirs have the start and the end, and are filled up to one length."""
+    for ids, filled in zip(ours, theirs, strict=True):
+        whole = [START, BOS, *ids, EOS]
+        assert filled == whole + [PAD] * (len(filled) - len(whole))
+
+
+@pytest.mark.parametrize("length_penalty", [0.6, 1.4])
+@pytest.mark.parametrize("ngram", [0, 2, 3])
+def test_a_beam_search_by_a_models_own_settings(
+    tmp_path: Path, bart: Any, ngram: int, length_penalty: float
+) -> None:
+    told = {"num_beams": 3, "no_repeat_ngram_size": ngram, "length_penalty": length_penalty}
+    loaded = open_checkpoint(saved(bart, tmp_path, told)).loaded
+    assert loaded is not None
+    settings = loaded.settings
+    assert settings == GenerationSettings(
+        beam_size=3, length_penalty=length_penalty, no_repeat_ngram_size=ngram, forced_end_id=EOS
+    )
+    assert loaded.start_ids == (START, BOS)
+    request = decoding_request(loaded, loaded.start_ids, LIMIT, settings=settings)
+    found = beam_search(loaded.model, SOURCES, request, beam_size=3, alpha=length_penalty, n_best=3)
+    expected = bart.generate(SOURCES, max_length=2 + LIMIT, do_sample=False).tolist()
+    assert all(best.end_id == EOS for best, *_ in found)
+    assert_same([best.ids for best, *_ in found], expected)
+
+
+@pytest.mark.parametrize("ngram", [1, 2, 3])
+def test_greedy_by_a_models_own_settings(tmp_path: Path, bart: Any, ngram: int) -> None:
+    told = {"num_beams": 1, "length_penalty": 1.0, "no_repeat_ngram_size": ngram}
+    loaded = open_checkpoint(saved(bart, tmp_path, told)).loaded
+    assert loaded is not None
+    request = decoding_request(loaded, loaded.start_ids, LIMIT, settings=loaded.settings)
+    expected = bart.generate(SOURCES, max_length=2 + LIMIT, do_sample=False).tolist()
+    ours = greedy_batch(loaded.model, SOURCES, request)
+    assert_same(ours, expected)
+    steps = list(greedy(loaded.model, SOURCES[:1], request))
+    assert [step.token_id for step in steps] == [*ours[0], EOS]
+
+
+def test_without_rules_tokens_come_again_and_nothing_is_forced(tmp_path: Path, bart: Any) -> None:
+    """So the comparisons above compare something."""
+    told = {"num_beams": 3, "no_repeat_ngram_size": 2, "length_penalty": 0.6}
+    loaded = open_checkpoint(saved(bart, tmp_path, told)).loaded
+    assert loaded is not None
+    plain, ruled = (
+        greedy_batch(
+            loaded.model, SOURCES, decoding_request(loaded, loaded.start_ids, LIMIT, settings=settings)
+        )
+        for settings in (None, loaded.settings)
+    )
+    assert plain != ruled
+
+
+def test_what_would_repeat() -> None:
+    def repeating(n: int, *target: int) -> set[int]:
+        asked = DecodingRequest(start_ids=(7,), end_ids=(2,), max_new_tokens=9, no_repeat_ngram_size=n)
+        return asked.repeating(target)
+
+    assert repeating(0, 5, 5, 5) == set()
+    assert repeating(1, 5, 6) == {7, 5, 6}
+    assert repeating(2, 5, 6, 5, 8, 5) == {6, 8}
+    assert repeating(2, 5, 7) == {5}, "the start counts"
+    assert repeating(3, 5, 6, 8, 5, 6) == {8}
+    assert repeating(3, 5) == set()
+
+
+def test_in_words() -> None:
+    assert str(GenerationSettings()) == "greedy"
+    settings = GenerationSettings(
+        beam_size=4, length_penalty=0.6, no_repeat_ngram_size=3, forced_end_id=2, not_applied=("top_k 10",)
+    )
+    assert str(settings) == (
+        "4 beams, log-probability / length^0.6, no 3 tokens in a row twice, an end forced at the limit"
+    )

@@ -1,0 +1,138 @@
+"""How a model's makers decode with it: generation_config.json, and what older files say in config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.checkpoints.reading.raw import Texts, json_object
+from transformer.errors import shown
+
+_LARGEST = 1_000
+"""Of beams, and of tokens in a row: more is no setting."""
+_LARGEST_EXPONENT = 10.0
+_USUAL: Mapping[str, Any] = {
+    "begin_suppress_tokens": None,
+    "diversity_penalty": 0.0,
+    "do_sample": False,
+    "early_stopping": False,
+    "encoder_no_repeat_ngram_size": 0,
+    "exponential_decay_length_penalty": None,
+    "forced_decoder_ids": None,
+    "max_length": 20,
+    "max_new_tokens": None,
+    "min_length": 0,
+    "min_new_tokens": None,
+    "num_beam_groups": 1,
+    "repetition_penalty": 1.0,
+    "temperature": 1.0,
+    "top_k": 50,
+    "top_p": 1.0,
+    "typical_p": 1.0,
+}
+"""What Headlight's decoding does not have -> transformers' default, which says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationSettings:
+    """The settings that a model came with; without any, greedy decoding.
+
+    What a target begins with, ends with, and never has in it, is not here: that holds for every decoding.
+
+    Attributes:
+        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        length_penalty: the exponent of a hypothesis's length, by which its log-probability is divided: in
+            `beam.length_penalty` the form "power".
+        no_repeat_ngram_size, forced_end_id: as of `DecodingRequest`.
+        not_applied: what else they say, as a user reads it ("repetition_penalty 1.2"), and Headlight leaves
+            out.
+    """
+
+    beam_size: int = 1
+    length_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
+    forced_end_id: int | None = None
+    not_applied: tuple[str, ...] = ()
+
+    @property
+    def are_greedy(self) -> bool:
+        """Whether they ask for nothing that greedy decoding is not."""
+        return self.beam_size == 1 and not self.no_repeat_ngram_size and self.forced_end_id is None
+
+    def __str__(self) -> str:
+        """In words: 4 beams, log-probability / length^0.6, no 3 tokens twice."""
+        words = ["greedy"]
+        if self.beam_size > 1:
+            words = [f"{self.beam_size} beams", f"log-probability / length^{self.length_penalty:g}"]
+        if self.no_repeat_ngram_size:
+            n = self.no_repeat_ngram_size
+            words.append("no token twice" if n == 1 else f"no {n} tokens in a row twice")
+        if self.forced_end_id is not None:
+            words.append("an end forced at the limit")
+        return ", ".join(words)
+
+
+NO_SETTINGS = GenerationSettings()
+"""Of a model that came without any."""
+
+
+def generation_values(texts: Texts) -> dict[str, Any]:
+    """The values of both files; those of generation_config.json go before those of config.json.
+
+    Raises:
+        CheckpointError: for a file that is no JSON object.
+    """
+    values = json_object(texts, "config.json")  # one that says null leaves the family's default out
+    told = json_object(texts, "generation_config.json")
+    return values | {name: value for name, value in told.items() if value is not None}
+
+
+def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
+    """Read the settings; a value that makes no sense is listed as not applied.
+
+    Args:
+        texts: the folder's small files.
+        rows: of the embedding that targets are written with.
+
+    Raises:
+        CheckpointError: for a file that is no JSON object.
+    """
+    values, left_out = generation_values(texts), []
+
+    def number(name: str, default: float, least: float, most: float, kind: type) -> Any:
+        value = values.get(name)
+        if value is None:
+            return default
+        is_number = isinstance(value, int | kind) and not isinstance(value, bool)
+        if is_number and least <= value <= most:
+            return kind(value)
+        left_out.append(f"{name} {shown(value)}")
+        return default
+
+    ends = values.get("forced_eos_token_id")
+    end = ends[0] if isinstance(ends, list) and ends else ends
+    forced = end if isinstance(end, int) and not isinstance(end, bool) and 0 <= end < rows else None
+    if end is not None and forced is None:
+        left_out.append(f"forced_eos_token_id {shown(ends)}")
+    return GenerationSettings(
+        beam_size=number("num_beams", 1, 1, _LARGEST, int),
+        length_penalty=number("length_penalty", 1.0, -_LARGEST_EXPONENT, _LARGEST_EXPONENT, float),
+        no_repeat_ngram_size=number("no_repeat_ngram_size", 0, 0, _LARGEST, int),
+        forced_end_id=forced,
+        not_applied=(*left_out, *_not_applied(values)),
+    )
+
+
+def _not_applied(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, usual in _USUAL.items():
+        value = values.get(name)
+        if value is not None and value != usual:
+            yield f"{name} {shown(value)}"
+    phrases = [ids for ids in _as_list(values.get("bad_words_ids")) if isinstance(ids, list) and len(ids) > 1]
+    if phrases:
+        yield f"bad_words_ids of several tokens ({len(phrases):,})"
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

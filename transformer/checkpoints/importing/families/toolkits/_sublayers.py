@@ -1,0 +1,154 @@
+"""The stacks of x-transformers, whose sublayers are numbered through, under names by layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from transformer.checkpoints.importing.family import Patterns, Renames
+from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint, StoredTensor
+from transformer.errors import CheckpointError, shown
+
+OFFSET, HALVES = "gamma_less_1", "halves"
+"""In place of gamma and weight, where answers say that they are stored in another way."""
+
+_SUBLAYER = re.compile(rf"attn_layers\.layers\.{LAYER_NUMBER}\.([01])\.(.+)")
+_NORM = re.compile(r"([012])\.(.+)")
+_OF_NORMS = {"weight": "gamma", "gamma": "gamma", "g": "gamma", "bias": "beta", "beta": "beta"}
+_BLOCKS = (("self_attn", "feed_forward"), ("self_attn", "cross_attn", "feed_forward"))
+_MOST = 4_000
+
+_OPTIONS = {
+    "rel_pos": "a bias of the scores by distance (rel_pos_bias, alibi_pos_bias, dynamic_pos_bias)",
+    "rotary_pos_emb.scale": "rotary positions that fade with distance (rotary_xpos)",
+    "polar_pos_emb": "polar positions (polar_pos_emb)",
+    "mem_k": "keys and values that were learned (attn_num_mem_kv)",
+    "mem_v": "keys and values that were learned (attn_num_mem_kv)",
+    "qk_norm": "a scale of each head's queries and keys (attn_qk_norm)",
+    "rmsnorm": "norms of queries, keys or values (attn_qk_norm)",
+    "talking_heads": "heads that are mixed (attn_talking_heads)",
+    "head_scale": "a scale of each head (attn_head_scale)",
+    "gate": "gated values or residuals (attn_gate_values, gate_residual)",
+    "residual_scale": "a scale of the stream (scale_residual)",
+    "memory_tokens": "tokens that every text gets (num_memory_tokens)",
+    "project_emb": "embeddings of another width than the model (emb_dim)",
+    "pos_emb.scale": "sinusoids with a learned scale (scaled_sinu_pos_emb)",
+    "cls_token": "a token that stands for the whole text (use_cls_token)",
+    "to_out.0": "an attention whose output is gated (attn_on_attn)",
+}
+_OF_THE_WRAPPER = (
+    "memory_tokens",
+    "project_emb",
+    "pos_emb",
+    "cls_token",
+    "embeds",
+    "recycled_proj",
+    "to_mixture",
+)
+
+
+def arrange(raw: RawCheckpoint) -> RawCheckpoint:
+    """Name the sublayers by layers and the rest by its part; a lone stack is taken for a decoder.
+
+    Raises:
+        CheckpointError: for sublayers in another order than the paper's.
+    """
+    prefixes = {
+        prefix: stack
+        for stack, prefix in (("encoder", "encoder."), ("decoder", "decoder.net."), ("decoder", "decoder."))
+        if any(name.startswith(f"{prefix}attn_layers.layers.0.") for name in raw.tensors)
+    }
+    if "decoder" not in prefixes.values():
+        prefixes = {"": "decoder"}
+        if not any(name.startswith("attn_layers.layers.0.") for name in raw.tensors):
+            return raw
+    blocks = {stack: _block(raw, prefix) for prefix, stack in prefixes.items()}
+    tensors: dict[str, StoredTensor] = {}
+    for name, stored in raw.tensors.items():
+        prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), None)
+        if prefix is None:
+            tensors[name] = stored
+            continue
+        stack = prefixes[prefix]
+        tensors[_arranged(name.removeprefix(prefix), stack, blocks[stack])] = stored
+    return replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
+
+
+def _block(raw: RawCheckpoint, prefix: str) -> tuple[str, ...]:
+    """The sublayers of one layer, which all layers must have."""
+    start = f"{prefix}attn_layers.layers."
+    count = min(raw.layer_count(start), _MOST)
+    is_attention = [f"{start}{i}.1.to_q.weight" in raw.tensors for i in range(count)]
+    for block in _BLOCKS:
+        order = [sublayer != "feed_forward" for sublayer in block]
+        if count % len(order) == 0 and is_attention == order * (count // len(order)):
+            return block
+    raise CheckpointError(
+        "The sublayers of this x-transformers stand in another order than attention, then feed-forward "
+        "(macaron, sandwich_coef, par_ratio, custom_layers): Headlight's model has the paper's order."
+    )
+
+
+def _arranged(name: str, stack: str, block: tuple[str, ...]) -> str:
+    side = "src" if stack == "encoder" else "tgt"
+    match = _SUBLAYER.fullmatch(name)
+    if match is None:
+        for theirs, ours in (
+            ("token_emb.emb.weight", f"{side}_embedding"),
+            ("token_emb.weight", f"{side}_embedding"),
+            ("pos_emb.emb.weight", f"{side}_positions"),
+        ):
+            if name == theirs:
+                return ours
+        module, _, part = name.rpartition(".")
+        if module in ("attn_layers.final_norm", "norm") and part in _OF_NORMS:
+            return f"{stack}.final_norm.{_OF_NORMS[part]}"
+        if module == "post_emb_norm" and part in _OF_NORMS:
+            return f"{side}_embedding.norm.{_OF_NORMS[part]}"
+        if module == "to_logits" and stack == "decoder":
+            return f"generator.{part}"
+        return f"{stack}.{name.removeprefix('attn_layers.')}"
+    number, kind, rest = int(match[1]), match[2], match[3]
+    layer, sublayer = divmod(number, len(block))
+    place = f"{stack}.layers.{layer}.{block[sublayer]}"
+    if kind == "1":
+        return f"{place}.{rest}"
+    norm = _NORM.fullmatch(rest)
+    if norm is None or norm[2] not in _OF_NORMS:
+        return f"{place}_norms.{rest}"
+    return f"{place}{'_post' if norm[1] == '1' else ''}_norm.{_OF_NORMS[norm[2]]}"
+
+
+def refuse_other_options(raw: RawCheckpoint, renames: Renames, ignored: Mapping[str, str]) -> None:
+    """Refuse a tensor of the stacks that nothing of ours becomes: it would change what is computed.
+
+    Raises:
+        CheckpointError: that names the option, as far as it is known.
+    """
+    known = Patterns([*renames, *ignored])
+    for name, stored in raw.tensors.items():
+        inside = stored.name
+        is_theirs = "attn_layers." in inside or any(f".{part}" in f".{inside}" for part in _OF_THE_WRAPPER)
+        if is_theirs and known.find(name) is None:
+            why = next(
+                (why for part, why in _OPTIONS.items() if part in inside), "an option of x-transformers"
+            )
+            raise CheckpointError(f"There is {shown(inside)}: {why}. Headlight's model does not have that.")
+
+
+def renamed(
+    raw: RawCheckpoint, beginnings: Mapping[str, str], ends: Mapping[str, str] | None = None
+) -> RawCheckpoint:
+    """The checkpoint with other beginnings and ends of its tensors' names."""
+
+    def rename(name: str) -> str:
+        for old, new in beginnings.items():
+            if name.startswith(old):
+                name = new + name.removeprefix(old)
+        for old, new in (ends or {}).items():
+            if name.endswith(old):
+                name = name.removesuffix(old) + new
+        return name
+
+    return replace(raw, tensors={rename(name): stored for name, stored in raw.tensors.items()})

@@ -1,0 +1,249 @@
+"""x-transformers (Phil Wang): a TransformerWrapper with an Encoder or a Decoder, and XTransformer with both.
+
+Its default options, gated feed-forwards, RMS norms and rotary positions of a part of each head are read; its
+many other options are refused by the names of their tensors. Sublayers are numbered through a stack, and
+learned positions are multiplied by 1 / sqrt(d_model). Newer versions keep gamma less 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
+from transformer.checkpoints.importing.families._questions import (
+    ASSUMED_LENGTH,
+    ask_activation,
+    ask_pad_id,
+    put_vocabularies,
+)
+from transformer.checkpoints.importing.families.toolkits._sublayers import (
+    HALVES,
+    OFFSET,
+    arrange,
+    refuse_other_options,
+    renamed,
+)
+from transformer.checkpoints.importing.families.toolkits._x_names import IGNORED, RENAMES
+from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError, shown
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
+"""torch's norms, which newer versions have not."""
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether `arrange` found a stack."""
+    return "decoder.layers.0.self_attn.to_q.weight" in raw.tensors
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes and answers.
+
+    Raises:
+        CheckpointError: for options that our model does not have.
+    """
+    refuse_other_options(draft.raw, RENAMES, IGNORED)
+    depths = {stack: draft.raw.layer_count(f"{stack}.layers.") for stack in ("encoder", "decoder")}
+    if not depths["encoder"]:
+        depths = _read_direction(draft, depths["decoder"])
+    for stack, depth in depths.items():
+        draft.put(f"n_{stack}_layers", depth, "shapes", "sublayers of the stack")
+    first = "decoder" if depths["decoder"] else "encoder"
+    layer = f"{first}.layers.0"
+    draft.put("d_model", draft.length(f"{layer}.self_attn.to_q.weight", 1), "shapes", "columns of to_q")
+    _read_heads(draft, layer)
+    _read_norms(draft, first, layer)
+    _read_feed_forward(draft, layer)
+    has_bias = f"{layer}.self_attn.to_out.bias" in draft.raw.tensors
+    draft.put("attention_bias", has_bias, "shapes", "whether to_out has a bias")
+    _read_positions(draft, first)
+    put_vocabularies(draft)
+    draft.layout("every model of x-transformers", embedding_scale=False)
+    _read_generator(draft, depths["decoder"])
+    if depths["encoder"]:
+        ask_pad_id(draft, "src_embedding", usual=0)
+    else:
+        draft.layout("a decoder alone looks at all earlier tokens", pad_id=-1)
+
+
+def _read_direction(draft: ConfigDraft, depth: int) -> dict[str, int]:
+    causal = draft.ask(
+        "causal",
+        "Are later tokens hidden from earlier ones?",
+        "An Encoder and a Decoder of x-transformers have the same names and shapes.",
+        {True: "yes: attn_layers is a Decoder", False: "no: attn_layers is an Encoder"},
+    )
+    if causal:
+        return {"encoder": 0, "decoder": depth}
+    draft.raw = renamed(draft.raw, {"decoder.": "encoder.", "tgt_": "src_"})
+    return {"encoder": depth, "decoder": 0}
+
+
+def _read_heads(draft: ConfigDraft, layer: str) -> None:
+    rows = draft.length(f"{layer}.self_attn.to_q.weight", 0)
+    k_rows = draft.length(f"{layer}.self_attn.to_k.weight", 0)
+    possible = likely_heads(rows, lambda width: k_rows % width == 0) if rows <= LARGEST_SIZE else []
+    n_heads = draft.ask(
+        "n_heads",
+        "How many attention heads has each layer?",
+        "All heads of a layer are stored as one matrix; each is 64 wide unless attn_dim_head says else.",
+        {n: f"{n} (each {rows // n} wide)" for n in possible},
+    )
+    if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
+        raise CheckpointError(
+            f"{shown(n_heads)} heads can't be: {rows} rows of to_q and {k_rows} rows of to_k must be cut "
+            "into heads of one width."
+        )
+    draft.put("d_head", rows // n_heads, "shapes", "rows of to_q over heads")
+    draft.put("n_kv_heads", k_rows * n_heads // rows, "shapes", "rows of to_k over the width of a head")
+
+
+def _read_norms(draft: ConfigDraft, first: str, layer: str) -> None:
+    raw = draft.raw
+    names = {
+        name: raw.tensors.get(f"{layer}.{name}.gamma") for name in ("self_attn_norm", "self_attn_post_norm")
+    }
+    own, after = names["self_attn_norm"], names["self_attn_post_norm"]
+    if own is None:
+        raise CheckpointError("There is no norm beside the attention: Headlight's model needs one there.")
+    position = "post" if ".0.2." in own.name else "pre" if after is None else "both"
+    draft.put("norm_position", position, "shapes", f"where {own.name} stands")
+    is_rms = own.name.endswith(".g")
+    draft.put("norm", "rms" if is_rms else "layer", "shapes", "names of the norms' weights")
+    draft.layout("every norm of x-transformers", norm_eps=1e-12 if is_rms else 1e-5)
+    final = f"{first}.final_norm.gamma"
+    draft.put("final_norm", final in raw.tensors, "shapes", "whether the stack ends with a norm")
+    norm = f"{'tgt' if first == 'decoder' else 'src'}_embedding.norm.gamma"
+    draft.put("embedding_norm", norm in raw.tensors, "shapes", "whether a norm follows the embeddings")
+    if own.name.endswith(".weight"):
+        return
+    offset = draft.ask(
+        "gamma_offset",
+        "Is 1 added to each gamma of the norms?",
+        "Newer versions of x-transformers keep gamma less 1 (norm_add_unit_offset), under the same name.",
+        {True: "yes: newer versions", False: "no: older versions"},
+        likely=bool(map_tensor(own).double().mean() < 0.5),
+    )
+    if offset:
+        draft.raw = renamed(raw, {}, {"_norm.gamma": f"_norm.{OFFSET}"})
+
+
+def _read_feed_forward(draft: ConfigDraft, layer: str) -> None:
+    gated = f"{layer}.feed_forward.ff.0.proj.weight" in draft.raw.tensors
+    theirs = f"{layer}.feed_forward.ff.0.{'proj' if gated else '0'}"
+    rows = draft.length(f"{theirs}.weight", 0)
+    draft.put(
+        "d_ff", rows // 2 if gated else rows, "shapes", f"rows of {draft.stored_name(theirs + '.weight')}"
+    )
+    draft.put("gated", gated, "shapes", "whether there is a gate (ff_glu)")
+    draft.put("bias", f"{theirs}.bias" in draft.raw.tensors, "shapes", "whether the feed-forward has biases")
+    ask_activation(
+        draft,
+        {"gelu": "GELU, the default", "silu": "SiLU (ff_swish)", "relu": "ReLU", "gelu_tanh": "GELU by tanh"},
+    )
+
+
+def _read_positions(draft: ConfigDraft, first: str) -> None:
+    raw = draft.raw
+    tables = [name for name in ("src_positions", "tgt_positions") if name in raw.tensors]
+    angles = raw.tensors.get(f"{first}.rotary_pos_emb.inv_freq")
+    if tables:
+        draft.put("positions", "learned", "shapes", "whether there is pos_emb")
+        draft.put("max_len", min(draft.length(table, 0) for table in tables), "shapes", "rows of pos_emb")
+        return
+    draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+    draft.put(
+        "positions", "none" if angles is None else "rotary", "shapes", "whether there is rotary_pos_emb"
+    )
+    if angles is None:
+        draft.note(
+            "No positions are stored: if the model was made with alibi_pos_bias, its numbers are wrong."
+        )
+        return
+    if draft["n_encoder_layers"] and draft["n_decoder_layers"]:
+        other = "encoder.rotary_pos_emb.inv_freq"
+        if other not in raw.tensors:
+            raise CheckpointError(
+                "Only the decoder has rotary positions: Headlight's model turns both or none."
+            )
+    _read_rotation(draft, map_tensor(angles).double().flatten(), first)
+
+
+def _read_rotation(draft: ConfigDraft, frequencies: Tensor, first: str) -> None:
+    """What is turned: frequency i is base^(-2i / n) of n numbers; older versions turn values, too."""
+    n_turned = 2 * len(frequencies)
+    if any(stored.name.endswith(_OLDEST_NORMS) for stored in draft.raw.tensors.values()):
+        raise CheckpointError(
+            "This version of x-transformers turns the values by their positions, too: Headlight's model "
+            "turns queries and keys. Train it with a newer version."
+        )
+    draft.put(
+        "rotary_dims", 0 if n_turned == draft["d_head"] else n_turned, "shapes", "rotary_pos_emb.inv_freq"
+    )
+    last = float(frequencies[-1])
+    if len(frequencies) > 1 and 0 < last < 1:
+        base = last ** (-n_turned / (n_turned - 2))
+        draft.put("position_base", float(f"{base:.5g}"), "shapes", "the numbers of rotary_pos_emb.inv_freq")
+    newer = draft["norm"] == "rms" or f"{first}.final_norm.beta" not in draft.raw.tensors
+    pairs = draft.ask(
+        "rotary_pairs",
+        "Which numbers of a head make a pair that is turned?",
+        "Versions of x-transformers differ in that, and no name or shape does.",
+        {
+            "neighbours": "neighbours: newer versions",
+            "halves": "those half of the turned part apart: up to 1.30",
+        },
+        likely="neighbours" if newer else "halves",
+    )
+    if pairs == "halves":
+        suffixes = {f"self_attn.to_{m}.weight": f"self_attn.to_{m}.{HALVES}" for m in "qk"}
+        draft.raw = renamed(draft.raw, {}, suffixes)
+
+
+def _read_generator(draft: ConfigDraft, n_decoder_layers: int) -> None:
+    if draft["has_generator"] or not n_decoder_layers:
+        return
+    why = "a decoder without to_logits takes its embedding (tie_embedding)"
+    draft.put("has_generator", True, "layout", why)
+    draft.put("tie_generator", True, "layout", why)
+    draft.ask(
+        "logits_scale",
+        "Are hidden states divided by the square root of d_model before the generator?",
+        "The generator is the embedding, and versions of x-transformers differ in that.",
+        {True: "yes: version 2", False: "no: version 1"},
+        likely=bool(draft.settings.get("gamma_offset") and draft["gamma_offset"]),
+    )
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Norms have no beta, and of attention's four matrices at most the last has a bias."""
+    table: dict[str, StandIn] = {}
+    for stack in ("encoder", "decoder"):
+        layer = f"{stack}.layers.{{}}."
+        for sublayer in ("self_attn", "cross_attn", "feed_forward"):
+            table |= {f"{layer}{sublayer}_norm.beta": "zeros", f"{layer}{sublayer}_post_norm.beta": "zeros"}
+            if sublayer != "feed_forward":
+                table |= {f"{layer}{sublayer}.w_{m}.bias": "zeros" for m in "qkv"}
+        table[f"{stack}.final_norm.beta"] = "zeros"
+    has_beta = any(name.endswith("norm.beta") for name in raw.tensors)
+    return {name: kind for name, kind in table.items() if not (has_beta and name.endswith("beta"))} | {
+        f"{side}_embedding.norm.beta": "zeros" for side in ("src", "tgt")
+    }
+
+
+FAMILY = Family(
+    name="x_transformers",
+    label="x-transformers",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arrange,
+    stand_ins=stand_ins,
+)

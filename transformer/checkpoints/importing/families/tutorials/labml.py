@@ -1,0 +1,124 @@
+"""labml.ai's annotated transformers (labmlai/annotated_deep_learning_paper_implementations).
+
+Norms come before the sublayers and after each stack; the feed-forward may be gated. Beside the
+encoder-decoder there is a stack of encoder layers alone, for language models under a causal mask and for
+masked ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import (
+    ask_activation,
+    ask_causal,
+    put_final_norm,
+)
+from transformer.checkpoints.importing.families.tutorials._shared import (
+    IGNORED,
+    OUTSIDE,
+    ZERO_BIASES,
+    arranged,
+    ask_heads,
+    put_outside,
+    put_sizes,
+)
+from transformer.checkpoints.importing.family import Family, Renames, StandIn, inside, of_modules
+from transformer.checkpoints.reading.raw import RawCheckpoint
+
+_ATTENTION: Renames = {
+    "query.linear": "w_q",
+    "key.linear": "w_k",
+    "value.linear": "w_v",
+    "output": "w_o",
+}
+_LAYER: Renames = {
+    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    "norm_self_attn": "self_attn_norm",
+    **inside(_ATTENTION, "src_attn.", "cross_attn."),
+    "norm_src_attn": "cross_attn_norm",
+    "feed_forward.layer1": "feed_forward.w_1",
+    "feed_forward.layer2": "feed_forward.w_2",
+    "feed_forward.linear_v": "feed_forward.w_3",
+    "norm_ff": "feed_forward_norm",
+}
+
+RENAMES: Renames = {
+    **OUTSIDE,
+    **inside(of_modules(_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **inside(of_modules(_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}),
+}
+
+RENAMED_PARTS = {
+    "src_embed.linear.weight": "src_embedding",
+    "tgt_embed.linear.weight": "tgt_embedding",
+    "src_embed.positional_encodings": "src_positions",
+    "tgt_embed.positional_encodings": "tgt_positions",
+    "generator.projection.weight": "generator.weight",
+    "generator.projection.bias": "generator.bias",
+}
+"""Names outside of the stacks -> those that the questions of all people's modules go by."""
+
+_DECODERS = {"src_embedding": "tgt_embedding", "src_positions": "tgt_positions"}
+_QUERIES = "layers.0.self_attn.query.linear"
+
+
+def matches(raw: RawCheckpoint) -> bool:
+    """Whether the encoder's attention is of this layout, and it has its embedding."""
+    return {"src_embedding", f"encoder.{_QUERIES}.weight"} <= raw.tensors.keys()
+
+
+def read_config(draft: ConfigDraft) -> None:
+    """From the shapes, and answers to what they don't tell."""
+    put_sizes(draft, hidden="encoder.layers.0.feed_forward.layer1.weight")
+    ask_heads(draft, f"encoder.{_QUERIES}.weight")
+    gated = "encoder.layers.0.feed_forward.linear_v.weight" in draft.raw.tensors
+    draft.put("gated", gated, "shapes", "whether the feed-forward has linear_v")
+    ask_activation(draft)
+    draft.layout(
+        "the same in every version of this code",
+        norm="layer",
+        norm_eps=1e-5,
+        norm_position="pre",
+        embedding_scale=True,
+    )
+    if not draft["n_decoder_layers"] and ask_causal(draft, likely=True):
+        _take_for_decoder(draft)
+    stacks = [side for side in ("encoder", "decoder") if draft[f"n_{side}_layers"]]
+    put_final_norm(draft, stacks, "weight")
+    put_outside(draft, pad_id=0)
+
+
+def _take_for_decoder(draft: ConfigDraft) -> None:
+    """Give the lone stack the names of a decoder's."""
+    tensors = {
+        _DECODERS.get(name, re.sub("^encoder[.]", "decoder.", name)): stored
+        for name, stored in draft.raw.tensors.items()
+    }
+    draft.raw = replace(draft.raw, tensors=tensors)
+    why = "the encoder's layers, under a causal mask"
+    draft.put("n_decoder_layers", draft["n_encoder_layers"], "shapes", why)
+    draft.put("n_encoder_layers", 0, "shapes", "there is no other stack")
+
+
+def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """Biases of queries and keys, which an argument leaves out; values and output always have them."""
+    if f"encoder.{_QUERIES}.bias" in raw.tensors or f"decoder.{_QUERIES}.bias" in raw.tensors:
+        return {}
+    return ZERO_BIASES
+
+
+FAMILY = Family(
+    name="labml",
+    label="labml.ai's annotated transformers",
+    matches=matches,
+    read_config=read_config,
+    renames=RENAMES,
+    ignored=IGNORED,
+    arrange=arranged(RENAMED_PARTS),
+    stand_ins=stand_ins,
+)

@@ -1,0 +1,144 @@
+"""Kinds of models that Headlight's does not compute, and what each has that it lacks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import shown
+
+_ALIBI = "ALiBi, a bias of the scores that grows with distance"
+_EXPERTS = "mixtures of experts: several feed-forwards, of which a router chooses for each token"
+_IMAGES = "images beside the text"
+_LATENT = "multi-head latent attention"
+_LINEAR = "linear attention"
+_NORM_AFTER = "norms after the sublayers inside the residual branch, without any before them"
+_RECURRENT = "recurrent layers in place of attention"
+_SPARSE = "block-sparse attention"
+_STATE_SPACE = "state-space layers in place of attention"
+_TWO_MODELS = "two models in one, each with a configuration of its own: save the one you want by itself"
+_VARIED = "layers of several kinds or widths in one stack"
+_WINDOW = "attention over a window around each token, and a few tokens that see all"
+
+MISSING: Mapping[str, str] = {
+    "bamba": _STATE_SPACE,
+    "big_bird": _SPARSE,
+    "bigbird_pegasus": _SPARSE,
+    "bloom": _ALIBI,
+    "canine": "characters, of which several are pooled into one position",
+    "clip": _IMAGES,
+    "convbert": "convolutions beside the attention",
+    "dbrx": _EXPERTS,
+    "deberta": "disentangled attention, with scores of words and of distances apart",
+    "deberta-v2": "disentangled attention, with scores of words and of distances apart",
+    "deepseek": _EXPERTS,
+    "deepseek_v2": f"{_LATENT} and {_EXPERTS}",
+    "deepseek_v3": f"{_LATENT} and {_EXPERTS}",
+    "deepseek_v32": f"{_LATENT} and {_EXPERTS}",
+    "encoder-decoder": _TWO_MODELS,
+    "ernie4_5_moe": _EXPERTS,
+    "exaone4": _NORM_AFTER,
+    "falcon": "one matrix of queries, keys and values in groups of heads, with ALiBi or parallel residuals",
+    "falcon_h1": _STATE_SPACE,
+    "falcon_mamba": _STATE_SPACE,
+    "fnet": "Fourier transforms in the place of attention",
+    "funnel": "layers that pool neighbouring tokens into one",
+    "gemma3": f"{_IMAGES} (its text model alone, gemma3_text, opens)",
+    "gemma3n": f"{_IMAGES} and embeddings for each layer",
+    "gemma4": _IMAGES,
+    "glm4_moe": _EXPERTS,
+    "gpt_bigcode": "one head of keys and values in GPT-2's names",
+    "gpt_neo": "windows in every second layer of GPT-2's kind",
+    "gpt_oss": f"{_EXPERTS} and learned attention sinks",
+    "granitemoe": _EXPERTS,
+    "granitemoehybrid": _STATE_SPACE,
+    "ibert": "arithmetic with whole numbers",
+    "jamba": _STATE_SPACE,
+    "kimi_k2": f"{_LATENT} and {_EXPERTS}",
+    "layoutlm": "embeddings of the place of each word on a page",
+    "led": _WINDOW,
+    "lfm2": "convolutions in place of attention in some layers",
+    "llama4": f"{_EXPERTS} and chunked attention",
+    "llama4_text": f"{_EXPERTS} and chunked attention",
+    "llava": _IMAGES,
+    "longformer": _WINDOW,
+    "longt5": _WINDOW,
+    "luke": "entities beside the words, with queries of their own",
+    "mamba": _STATE_SPACE,
+    "mamba2": _STATE_SPACE,
+    "minimax": f"{_LINEAR} and {_EXPERTS}",
+    "mixtral": _EXPERTS,
+    "mllama": _IMAGES,
+    "mobilebert": "layers that are narrower inside, with several feed-forwards each",
+    "modernbert": "attention over a window in most layers of an encoder",
+    "mpnet": "learned positions and a relative bias at once",
+    "mpt": _ALIBI,
+    "mra": "attention in several resolutions",
+    "nemotron_h": _STATE_SPACE,
+    "nezha": "vectors of distances inside each attention",
+    "nllb-moe": _EXPERTS,
+    "nystromformer": "attention approximated by a few landmarks (the Nyström method)",
+    "olmo2": _NORM_AFTER,
+    "olmo3": _NORM_AFTER,
+    "olmoe": _EXPERTS,
+    "openelm": _VARIED,
+    "paligemma": _IMAGES,
+    "pegasus_x": _WINDOW,
+    "perceiver": "latent vectors that read the tokens in their stead",
+    "phimoe": _EXPERTS,
+    "prophetnet": "a stream of attention for each of several future tokens",
+    "qwen2_5_vl": _IMAGES,
+    "qwen2_moe": _EXPERTS,
+    "qwen2_vl": _IMAGES,
+    "qwen3_5": _LINEAR,
+    "qwen3_moe": _EXPERTS,
+    "qwen3_next": f"{_LINEAR} and {_EXPERTS}",
+    "qwen3_vl": _IMAGES,
+    "recurrent_gemma": _RECURRENT,
+    "reformer": "attention among tokens that are hashed alike, and reversible layers",
+    "roc_bert": "shapes and sounds of characters beside the words",
+    "roformer": "rotary positions in an encoder with BERT's names",
+    "rwkv": _RECURRENT,
+    "speech-encoder-decoder": _TWO_MODELS,
+    "squeezebert": "convolutions in groups in the place of matrices",
+    "switch_transformers": _EXPERTS,
+    "tapas": "embeddings of a table's rows and columns",
+    "transfo-xl": "a memory of earlier segments and relative positions inside each attention",
+    "umt5": "a relative bias of each layer's own",
+    "vision-encoder-decoder": _TWO_MODELS,
+    "vit": _IMAGES,
+    "wav2vec2": "sound in place of text",
+    "xlm-prophetnet": "a stream of attention for each of several future tokens",
+    "xlnet": "two streams of attention and relative positions inside each",
+    "xlstm": _RECURRENT,
+    "yoso": "attention sampled by hashing",
+    "zamba": _STATE_SPACE,
+    "zamba2": _STATE_SPACE,
+}
+"""model_type of a config.json -> what a model of that type has, in words."""
+
+
+def refusal(raw: RawCheckpoint) -> str:
+    """Why a checkpoint of such a type is not opened, in words; empty for one of another type."""
+    kind = str(raw.json("config.json").get("model_type") or missing_by_name(raw.tensors))
+    if kind not in MISSING:
+        return ""
+    return (
+        f"The model is of type {shown(kind)}, which has {MISSING[kind]}. Headlight's model does not compute "
+        "that: choose a model of another kind."
+    )
+
+
+def missing_by_name(names: Iterable[str]) -> str:
+    """The type in MISSING that most names of tensors begin with, as transformers calls its models.
+
+    Args:
+        names: as the files have them.
+
+    Returns:
+        Empty where they begin with none.
+    """
+    counts = Counter(name.partition(".")[0] for name in names)
+    first, times = counts.most_common(1)[0] if counts else ("", 0)
+    return first if first in MISSING and 2 * times > counts.total() else ""
