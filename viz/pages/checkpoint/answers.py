@@ -12,6 +12,8 @@ from viz.pages.checkpoint.session import TEXT, Subject, keep_answers, kept_answe
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import literal, refused
 
+PREFERRED = "✓ "
+"""Before an answer that the model prefers."""
 SMALL = 100_000_000
 """Bytes of weights up to which all answers are tried unasked: some seconds."""
 
@@ -34,7 +36,7 @@ def measured(subject: Subject) -> Weighing | None:
         if kept is None:
             return None
         keep_answers(subject.name, text, kept)
-    literal(f"{about(kept)} The sentences are those of the doctor below.")
+    literal(f"{about(kept)} You choose the text with the doctor's, below.")
     computed_by(weigh_answers)
     return kept
 
@@ -43,7 +45,9 @@ def figures(weighing: Weighing | None, question: str) -> None:
     """Draw what was measured with each answer to a question, one line per answer."""
     asked = None if weighing is None else weighing.of(question)
     if asked is not None:
-        literal("\n".join(f"{weight.value}: {figure(weight, asked)}" for weight in asked.weights))
+        lines = [(weight.value, figure(weight, asked)) for weight in asked.weights]
+        marks = [PREFERRED if value in asked.preferred else "" for value, _ in lines]
+        literal("\n".join(f"{mark}{value}: {told}" for mark, (value, told) in zip(marks, lines, strict=True)))
 
 
 def _weigh(subject: Subject, text: str) -> Weighing | None:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.support.models import tiny_model
+from tests.support.torch_names import as_torch_saves_it
 from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
 from transformer.analysis.doctor.answers import Weighing, weigh_answers
 from transformer.analysis.doctor.asked import about, answer_findings, figure
@@ -25,44 +26,10 @@ from transformer.checkpoints.opening import import_raw, open_model
 from transformer.checkpoints.places import MODELS
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
-from transformer.model.transformer import Transformer
 
 NAME = "toy-en-it"
 TRUE = {"n_heads": 4, "norm_position": "pre", "positions": "sinusoidal", "embedding_scale": True}
 """How it was trained; its activation is ReLU, which GELU does as well as far as its sentences tell."""
-
-
-def as_torch_saves_it(model: Transformer) -> dict[str, Tensor]:
-    """The state dict of a torch.nn.Transformer with the same numbers."""
-    ours = model.state_dict()
-    theirs: dict[str, Tensor] = {}
-
-    def module(source: str, target: str) -> None:
-        weight, bias = ("gamma", "beta") if source.endswith("norm") else ("weight", "bias")
-        theirs[f"{target}.weight"] = ours[f"{source}.{weight}"]
-        theirs[f"{target}.bias"] = ours[f"{source}.{bias}"]
-
-    def attention(source: str, target: str) -> None:
-        for part in ("weight", "bias"):
-            theirs[f"{target}.in_proj_{part}"] = torch.cat([ours[f"{source}.w_{x}.{part}"] for x in "qkv"])
-        module(f"{source}.w_o", f"{target}.out_proj")
-
-    for stack, depth in (("encoder", 2), ("decoder", 2)):
-        for i in range(depth):
-            source, target = f"{stack}.layers.{i}", f"transformer.{stack}.layers.{i}"
-            attention(f"{source}.self_attn", f"{target}.self_attn")
-            module(f"{source}.self_attn_norm", f"{target}.norm1")
-            if stack == "decoder":
-                attention(f"{source}.cross_attn", f"{target}.multihead_attn")
-                module(f"{source}.cross_attn_norm", f"{target}.norm2")
-            module(f"{source}.feed_forward_norm", f"{target}.norm{2 if stack == 'encoder' else 3}")
-            module(f"{source}.feed_forward.w_1", f"{target}.linear1")
-            module(f"{source}.feed_forward.w_2", f"{target}.linear2")
-        module(f"{stack}.final_norm", f"transformer.{stack}.norm")
-    module("generator", "generator")
-    theirs["src_tok_emb.embedding.weight"] = ours["src_embedding.weight"]
-    theirs["tgt_tok_emb.embedding.weight"] = ours["tgt_embedding.weight"]
-    return theirs
 
 
 def open_with_words(folder: Path, state_dict: dict[str, Tensor], answers: dict[str, Any]) -> Imported:

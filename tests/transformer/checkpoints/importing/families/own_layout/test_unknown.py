@@ -31,7 +31,7 @@ def said(folder: Path, state_dict: dict[str, Tensor]) -> str:
 
 def test_stacks_sizes_norms_and_attention_are_named(tmp_path: Path) -> None:
     lines = said(tmp_path, Gpt().state_dict()).splitlines()
-    (stack,) = (line for line in lines if "blocks.{}" in line)
+    (stack,) = (line for line in lines if "layers, 'blocks.{}'" in line)
     assert "3 layers" in stack
     assert "attention attn.qkv.weight (132 × 44), attn.out.weight (44 × 44)" in stack
     assert "norms ln1.weight (44), ln2.weight (44)" in stack
