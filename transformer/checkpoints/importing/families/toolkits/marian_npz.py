@@ -149,7 +149,7 @@ def read_config(draft: ConfigDraft) -> None:
     text = raw.extras.get(CONFIG)
     draft.config = told = ForeignConfig(_parsed(text), CONFIG) if isinstance(text, str) and text else None
     _refuse_other_computations(raw, told)
-    draft.put("d_model", draft.length(f"{_FIRST}self_Wq", 0), "shapes", "rows of encoder_l1_self_Wq")
+    draft.size("d_model", "d_model", f"{_FIRST}self_Wq", 0)
     draft.put("d_ff", draft.length(f"{_FIRST}ffn_W1", 1), "shapes", "columns of encoder_l1_ffn_W1")
     for stack in ("encoder", "decoder"):
         depth = raw.layer_count(f"{stack}.layers.")

@@ -114,7 +114,7 @@ def read_config(draft: ConfigDraft) -> None:
     told = ForeignConfig(opt, "opt") if isinstance(opt, dict) and "heads" in opt else None
     draft.config = told
     why = "every Transformer of OpenNMT"
-    draft.put("d_model", draft.length(_TARGET, 1), "shapes", f"axis 1 of {_TARGET}")
+    draft.size("d_model", "d_model", _TARGET, 1)
     draft.put("d_ff", draft.length(f"{_LAYER}.feed_forward.w_1.weight", 0), "shapes", "axis 0 of w_1.weight")
     for name, prefix in (
         ("n_encoder_layers", "encoder.transformer."),
