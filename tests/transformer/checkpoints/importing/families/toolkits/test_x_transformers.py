@@ -185,7 +185,8 @@ class Wrapper(nn.Module):
     ) -> None:
         super().__init__()
         self.token_emb = Words(vocab)
-        self.pos_emb = Words(MAX_LEN) if positions and layers.rotary_pos_emb is None else None
+        length = MAX_LEN if head else MAX_LEN + 4  # an encoder's may be longer than its decoder's
+        self.pos_emb = Words(length) if positions and layers.rotary_pos_emb is None else None
         self.attn_layers = layers
         self.to_logits = nn.Linear(D_MODEL, vocab, bias=False) if head and not tied else None
         self.tied = tied
