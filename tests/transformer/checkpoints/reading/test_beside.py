@@ -180,6 +180,8 @@ def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:
     found = read({"encoder": {"weight": torch.ones(2)}, "vocab": Vocab()}, tmp_path)
     assert found.tensors.keys() == {"encoder.weight"}
     assert found.left_out == {"vocab": 1}
+    inside = read({"encoder": {"weight": torch.ones(2), "vocab": Vocab()}}, tmp_path)
+    assert inside.left_out == {"encoder.vocab": 1}
 
 
 def test_a_trainer_saved_whole(tmp_path: Path) -> None:
