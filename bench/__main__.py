@@ -25,6 +25,7 @@ from bench.browser.first_page import FirstPage, measure_first_page
 from bench.browser.shown_attention import Shown, measure_all_at_once, measure_notebook
 from bench.computing import measure_computing
 from bench.decoding import VOCAB_SIZE, measure_decoding
+from bench.inspecting import measure_inspecting
 from bench.measurement import BertvizView, ViewName
 from bench.opening import measure_opening
 from bench.recording import measure_recording
@@ -69,6 +70,7 @@ def main() -> None:
     if find_chromium() is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
     measured: dict[str, Sequence[DataclassInstance]] = {
+        "inspecting": measure_inspecting(),
         "opening": measure_opening(),
         "recording": [measure_recording(recorded_config(name), n) for name, n in tqdm(RECORDED, "Recording")],
         "computing": [measure_computing(*size) for size in tqdm(SIZES, "Python alone")],

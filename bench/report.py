@@ -9,6 +9,7 @@ from bench.browser.crowd import Crowd
 from bench.browser.first_page import FirstPage
 from bench.computing import Computing
 from bench.decoding import Decoding
+from bench.inspecting import Inspecting
 from bench.opening import Opening
 from bench.recording import Recorded
 from bench.table import size, table, time
@@ -91,6 +92,12 @@ def opening_table(rows: Sequence[Opening]) -> str:
     return table(f"Opening a Marian folder of {size(rows[0].model_bytes)}", head, cells)
 
 
+def inspecting_table(rows: Sequence[Inspecting]) -> str:
+    """The commands that look at a checkpoint without its numbers."""
+    cells = [(r.name, time(r.seconds), f"{r.times_torch:.2f}") for r in rows]
+    return table("From the command to its answer", ("", "whole process", "times torch's import"), cells)
+
+
 def recording_table(rows: Sequence[Recorded]) -> str:
     """Our recorded forward beside transformers' eager one."""
     head = (
@@ -136,6 +143,7 @@ def crowd_table(rows: Sequence[Crowd]) -> str:
 
 
 TABLES: dict[str, Callable[[Any], str]] = {
+    "inspecting": inspecting_table,
     "opening": opening_table,
     "recording": recording_table,
     "computing": computing_table,

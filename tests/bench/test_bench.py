@@ -15,6 +15,7 @@ from bench.browser.shown_attention import Shown
 from bench.browser.watch import Hover
 from bench.computing import measure_computing
 from bench.decoding import measure_decoding
+from bench.inspecting import measure_inspecting
 from bench.measurement import BertvizView, Memory, Painted
 from bench.opening import measure_opening
 from bench.recording import in_turn, measure_recording
@@ -23,6 +24,7 @@ from bench.report import (
     crowd_table,
     decoding_table,
     first_page_table,
+    inspecting_table,
     opening_table,
     recording_table,
     training_table,
@@ -59,6 +61,13 @@ def test_decoding_is_compared_on_the_same_targets() -> None:
     measured = [measure_decoding(beam_size, config, n_sentences=3) for beam_size in (1, 2)]
     assert [row.same for row in measured] == [3, 3]
     assert decoding_table(measured).count("3 of 3") == 2
+
+
+def test_inspecting_is_compared_with_the_import_of_torch() -> None:
+    torch_alone, refused, quick = measured = measure_inspecting(vocab_size=97, d_model=32, repeats=1)
+    assert torch_alone.times_torch == 1
+    assert min(refused.seconds, quick.seconds) > 0
+    assert "--quick" in inspecting_table(measured)
 
 
 def test_opening_is_compared_on_the_same_folder() -> None:

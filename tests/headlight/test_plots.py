@@ -57,7 +57,7 @@ CALLS: dict[str, Callable[[headlight.Run], go.Figure]] = {
     "plot_position_bias": lambda run: headlight.plot_position_bias(run, stack_of(run)),
     "plot_rotary_angles": headlight.plot_rotary_angles,
     "plot_rotary_wavelengths": headlight.plot_rotary_wavelengths,
-    "plot_rotary_products": lambda run: headlight.plot_rotary_products(run, 1, 5, 3),
+    "plot_rotary_products": lambda run: headlight.plot_rotary_products(run, 0, 2, 3),
     "plot_steps": headlight.plot_steps,
     "plot_next_tokens": lambda run: headlight.plot_next_tokens(run, 0),
     "plot_targets": lambda run: headlight.plot_targets(run, run),
@@ -136,7 +136,7 @@ def test_one_head_is_the_table(attention: Any) -> None:
     assert figure.layout.title.text.endswith("layer 1, head 2")
 
 
-@pytest.mark.parametrize("kind", ["rotary", "relative", "masked"])
+@pytest.mark.parametrize("kind", ["rotary", "relative", "masked", "factors"])
 def test_the_terms_of_a_score_add_up_to_it(kind: str) -> None:
     run = run_of(kind)
     attention, head = run.attentions[0], 2
@@ -147,6 +147,21 @@ def test_the_terms_of_a_score_add_up_to_it(kind: str) -> None:
     score = float(run.trace[f"{path}.scores"][0, head, 3, 1])
     added = 0.0 if bias is None else float(bias[0, head, 3, 1])
     assert figure.data[1].y[-1] == pytest.approx(score - added, abs=1e-5)
+
+
+def test_a_layer_has_its_own_wavelengths_or_none() -> None:
+    """The stretch is for the layers of the configuration's own base."""
+    run = run_of("capped")
+    for layer, base, stretch in ((0, 9.0, 1), (2, 500.0, 4)):
+        drawn = headlight.plot_rotary_wavelengths(run, layer).data[0].y
+        np.testing.assert_allclose(drawn, stretch * 2 * np.pi * base ** (np.arange(7) / 7), rtol=1e-5)
+    for plot in (headlight.plot_rotary_angles, headlight.plot_rotary_wavelengths):
+        with pytest.raises(ValueError, match="Layer 1 of capped turns nothing: choose another layer"):
+            plot(run, 1)
+        with pytest.raises(ValueError, match="layer 3"):
+            plot(run, 3)
+    angles = headlight.plot_rotary_angles(run_of("parallel"))
+    assert np.asarray(angles.data[0].z).shape[1] == 2, "two pairs of a head are turned"
 
 
 def test_a_norm_is_drawn_as_it_was_computed() -> None:

@@ -29,7 +29,7 @@ from transformer.text.ids import IdCoder
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]
-WITHOUT_ENCODER = ["prompted", "rotary"]
+WITHOUT_ENCODER = ["prompted", "rotary", "capped", "parallel", "factors"]
 
 
 def forward(loaded: LoadedModel, run: Run, ids: tuple[int, ...]) -> torch.Tensor:
@@ -194,6 +194,8 @@ def test_a_batch_is_its_sentences(name: str) -> None:
     stack = "decoder" if loaded.model.config.n_decoder_layers else "encoder"
     path = f"{stack}.layers.1.resid_post"
     for row, text in enumerate(texts):
+        if row == 0 and not loaded.model.config.memory_padding_mask:
+            continue  # its cross-attention sees the padding: the shorter sentence is not what it is alone
         run = run_sentence(loaded, text)
         whole = run.decoder_input or run.encoder_input
         assert whole is not None

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from transformer.analysis.parts import Part
+from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
 
 _WHOLE = ("_attn", "feed_forward")
 """Their matrices are not drawn: heads and widths say their shapes."""
 _IN_ATTENTION = ("relative", "rotary")
 """Positions that the layers add themselves."""
-NORM_PLACES = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
-"""Where a layer's norms stand, in words."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
 
 

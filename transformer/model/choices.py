@@ -9,6 +9,9 @@ NormPosition = Literal["pre", "post", "both"]
 Norm = Literal["layer", "rms", "layer_unbiased"]
 SinusoidLayout = Literal["interleaved", "halves", "halves_to_base"]
 
+NORM_PLACES: dict[str, str] = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
+"""Where a layer's norms stand, in words."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:

@@ -12,6 +12,7 @@ import torch
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS
+from transformer.model.choices import NORM_PLACES
 from transformer.training.data import UNKNOWN
 from transformer.training.evaluation.tasks import HeadAlignment, Translation, word_coder
 from transformer.training.evaluation.validation import Translated
@@ -89,7 +90,7 @@ _MADE = """\
     {command}
 {changes}
 - Model: {n_encoder_layers} encoder and {n_decoder_layers} decoder layers, d_model {d_model}, {n_heads} heads,
-  d_ff {d_ff}, {norm_position}-norm, {positions} positions up to {max_len}; {n_parameters:,} parameters, saved
+  d_ff {d_ff}, {norm_places}, {positions} positions up to {max_len}; {n_parameters:,} parameters, saved
   in {dtype}.
 - Training: {updates} of {batches} of up to {batch_tokens:,} positions, {tokens:,} target {units}s in
   {rounds}; Adam (0.9, 0.98); learning rate: {rate}; label smoothing {smoothing},
@@ -196,6 +197,7 @@ def _made(loaded: LoadedModel, record: RunRecord) -> str:
     plan, progress = record.plan, record.progress
     return _MADE.format(
         **vars(plan.updates) | vars(loaded.model.config),
+        norm_places=NORM_PLACES[loaded.model.config.norm_position],
         command=record.command,
         changes=_changes(progress),
         n_parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),

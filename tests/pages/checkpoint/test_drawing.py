@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.support.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
+from tests.support.kinds import KINDS
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from viz.pages.checkpoint.drawing import stacks_of
@@ -32,9 +33,38 @@ def test_norms_stand_where_the_model_has_them() -> None:
     assert labels(config_of(norm_position="post", final_norm=False))[1] == [
         "causal self-attention", "layer norm", "cross-attention", "layer norm", "feed-forward", "layer norm",
     ]  # fmt: skip
+    assert labels(config_of(norm_position="both"))[0] == [
+        "layer norm", "self-attention", "layer norm of what is added",
+        "layer norm", "feed-forward", "layer norm of what is added",
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("norm_position", ["pre", "post"])
+def test_a_block_says_what_is_unusual_in_it() -> None:
+    """In words: what the columns can't show."""
+    about = {
+        kind: " ".join(
+            block.about
+            for stack in stacks_of(KINDS[kind]().model.config)
+            for sublayer in stack.layer
+            for block in sublayer.inside
+        )
+        for kind in ("capped", "parallel", "shared", "factors", "shifted", "prompted")
+    }
+    assert "are multiplied by 0.3, not divided by √14. A soft cap keeps scores below 2.5." in about["capped"]
+    assert "Rotary bases of the decoder's layers: 9, none, 500." in about["capped"]
+    assert "The first 4 of a head's 10 numbers are turned." in about["parallel"]
+    assert "It reads what self-attention reads, in parallel." in about["parallel"]
+    assert "All layers have the same weights." in about["shared"]
+    assert "Its output is multiplied by 0.4 before it is added." in about["factors"]
+    assert "It sees the source's padding, too." in about["shifted"]
+    unusual = ("soft cap", "turned", "parallel", "same weights", "multiplied", "padding")
+    assert not any(word in about["prompted"] for word in unusual)
+    embedding = stacks_of(KINDS["shared"]().model.config)[0].below[0]
+    assert embedding.detail.endswith("14 → 30")
+    assert "a vector of 14 numbers" in embedding.about
+
+
+@pytest.mark.parametrize("norm_position", ["pre", "post", "both"])
 def test_all_weights_are_drawn_once(norm_position: str) -> None:
     config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
     drawn = 0

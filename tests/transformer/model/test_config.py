@@ -164,6 +164,10 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         {"positions": "rotary", "position_bases": [10.0, True, 0]},
         "position_bases has True: a base is a number above 1 and finite, or 0 for no rotation.",
     ),
+    (
+        {"positions": "rotary", "position_bases": [0, 0, 0.0]},
+        "position_bases has no base above 0: set positions to 'none', and leave it out.",
+    ),
     ({"position_bases": 10.0}, "position_bases is 10.0: it must be of type tuple[float, ...]."),
     (
         {"position_offset": 2, "positions": "learned"},

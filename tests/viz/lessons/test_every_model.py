@@ -88,6 +88,11 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
         "relative": set(),
         "languages": set(),
         "stacks": {"positions", "sentence"},
+        "capped": {"scale"},
+        "parallel": set(),
+        "shared": {"decoder", "sentence"},
+        "factors": set(),
+        "shifted": set(),
         "words": set(),
         "sub-words": set(),
     }

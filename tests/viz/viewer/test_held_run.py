@@ -80,21 +80,25 @@ def test_weights_scores_and_mask_are_the_trace_s(kind: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None:
     loaded, _, own = held(kind)
+    config = loaded.model.config
     for name, family in own.families.items():
-        assert (family.scale != 1) == ("√d_head" in family.formula) == loaded.model.config.attention_scale
+        assert (family.scale != 1) == bool(config.attention_scale)
+        assert ("√d_head" in family.formula) == (config.attention_scale is True)
+        assert ("tanh" in family.formula) == (family.soft_cap > 0) == (kind == "capped")
         for layer, head in product(range(family.n_layers), range(family.n_heads)):
             vectors = vectors_of(family, layer, head)
-            scores = vectors["q"] @ vectors["k"].T / family.scale
+            scores = vectors["q"] @ vectors["k"].T / family.scale + vectors.get("bias", 0)
+            if cap := family.soft_cap:
+                scores = cap * np.tanh(scores / cap)
             assert (
                 ("bias" in vectors) == ("+ b" in family.formula) == (kind == "relative" and name != "cross")
             )
-            assert ("q_unrotated" in vectors) == ("k_unrotated" in vectors) == (kind == "rotary")
-            is_normed = loaded.model.config.query_key_norm
+            is_turned = config.rotary_base(family.queries, layer) > 0
+            assert ("q_unrotated" in vectors) == ("k_unrotated" in vectors) == is_turned
+            is_normed = config.query_key_norm
             assert ("q_unnormed" in vectors) == ("k_unnormed" in vectors) == is_normed
             assert family.scores is not None
-            np.testing.assert_allclose(
-                family.scores(layer)[head], scores + vectors.get("bias", 0), atol=1e-4, rtol=1e-5
-            )
+            np.testing.assert_allclose(family.scores(layer)[head], scores, atol=1e-4, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", MODELS)

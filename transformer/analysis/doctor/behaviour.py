@@ -87,6 +87,17 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     number = f"largest relative difference {rounded(difference)}"
     if difference <= ROUNDING:
         return fine("Padding changes nothing", number)
+    if not model.config.memory_padding_mask:
+        return [
+            Finding(
+                "note",
+                "Padding changes the output, as the model was trained",
+                number,
+                "Its cross-attention sees the source's padding (memory_padding_mask is False): a sentence "
+                "gets another answer in a batch with longer ones than by itself.",
+                "Translate sentences one by one, or sort them by length, where that matters.",
+            )
+        ]
     closed = model.config.pad_id
     used = sorted(
         {_pad_id(words, closed) for words in (source_words(loaded), target_words(loaded)) if words.rows}

@@ -12,7 +12,7 @@ def layout_findings(report: ImportReport) -> list[Finding]:
     if asked is None or asked.answered:
         told = "by its files" if asked is None else "as you answered"
         return fine("The kind of model is known", f"{report.family_label}, {told}")
-    others = ", ".join(option.label for option in asked.options if option.value != asked.value)
+    others = "; ".join(option.label for option in asked.options if option.value != asked.value)
     return [
         Finding(
             "warning",

@@ -12,8 +12,9 @@ HARMLESS = frozenset(
     """
     _attn_implementation _attn_implementation_autoset _attn_implementation_internal _commit_hash
     _flash_attn_2_enabled _name_or_path _num_labels _output_attentions architectures attention_dropout
-    attention_probs_dropout_prob attn_implementation attn_pdrop author bad_words_ids
-    begin_suppress_tokens bos_token_id chunk_size_feed_forward classif_dropout classifier_dropout
+    attention_probs_dropout_prob attn_implementation attn_pdrop author auto_map bad_words_ids
+    begin_suppress_tokens bos_token_id cache_implementation
+    chunk_size_feed_forward classif_dropout classifier_dropout
     classifier_dropout_prob cls_token_id decoder_layerdrop decoder_start_token_id directionality
     diversity_penalty do_sample dropout dropout_rate dtype early_stopping embd_pdrop encoder_layerdrop
     encoder_no_repeat_ngram_size eos_token_id eos_token_ids exponential_decay_length_penalty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,8 @@ Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
 
 OWN_VOCABULARY = "vocabulary.json"
 
-_START = "decoder_start_token_id"
-STARTS = {"bart": 2, "t5": 0}
+_START, _FORCED = "decoder_start_token_id", "forced_decoder_ids"
+STARTS = {"bart": 2, "blenderbot": 1, "fsmt": 2, "m2m_100": 2, "pegasus": 0, "t5": 0}
 """Family -> what its decoders were trained to begin with, where no file says it: BART's </s>, T5's padding.
 
 Marian's begin with the last id of their vocabulary and mBART's with a language, so no number is true of all.
@@ -72,7 +72,27 @@ def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Cod
     elif not config.n_decoder_layers:
         target = source
     ends = generation.ends or tuple(index for index in (target.special_tokens.eos,) if index is not None)
-    return source, target, generation.start or _likely_start(target.special_tokens), ends
+    start = generation.start or _likely_start(target.special_tokens)
+    return source, target, (*start, *_language_after(start, sides, source, target_rows)), ends
+
+
+def _language_after(
+    start: tuple[int, ...],
+    sides: Sequence[tuple[LibraryTokenizer | MarianSide, str]],
+    source: Coder,
+    rows: int,
+) -> tuple[int, ...]:
+    """What tells the target's language, after the one id that all targets begin with.
+
+    Models whose sentences begin with their language (mBART-50, M2M-100, NLLB) have it there.
+    """
+    (_, read), (tokenizer, written) = sides
+    ids = tokenizer.ids
+    if isinstance(tokenizer, MarianSide):
+        language = ids.get(tokenizer.before)
+    else:
+        language = ids.get(written) if source.frame(())[:1] == (ids.get(read),) else None
+    return (language,) if language is not None and language < rows and len(start) == 1 else ()
 
 
 def _own_coders(raw: RawCheckpoint) -> tuple[Coder, Coder]:
@@ -170,12 +190,20 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
     begin = ids(_START) or ids("bos_token_id")
     banned = [sequence[0] for sequence in _as_list(values.get("bad_words_ids")) if _is_single(sequence, rows)]
     return GenerationIds(
-        start=(*begin[:1], *ids("forced_bos_token_id")[:1]),
+        start=(*begin[:1], *(ids("forced_bos_token_id")[:1] or _forced(values.get(_FORCED), rows))),
         ends=ids("eos_token_id"),
         pad=next(iter(ids("pad_token_id")), None),
         bos=next(iter(ids("bos_token_id")), None),
         suppressed=tuple(dict.fromkeys((*banned, *ids("suppress_tokens")))),
     )
+
+
+def _forced(pairs: object, rows: int) -> tuple[int, ...]:
+    """The ids that follow the first, of pairs [place, id]; Whisper is told language and task so."""
+    found = [pair for pair in _as_list(pairs) if isinstance(pair, list) and len(pair) == 2]
+    by_place = {place: index for place, index in found if type(place) is int and _is_id(index, rows)}
+    last = next(place for place in range(len(by_place) + 1) if place + 1 not in by_place)
+    return tuple(by_place[place + 1] for place in range(last))
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -46,9 +46,20 @@ def drawing(config: TransformerConfig) -> None:
     st.caption(
         "Vectors stream from the bottom to the top, one per token. A layer's blocks read the stream, and "
         "what they compute is added to it where the + stands. "
-        f"{reads if config.kind == 'encoder-decoder' else ''}Click a block for its weights and their shapes."
+        f"{reads if config.kind == 'encoder-decoder' else ''}{_unusual(config)}"
+        "Click a block for its weights and their shapes."
     )
     computed_by(parts_of)
+
+
+def _unusual(config: TransformerConfig) -> str:
+    """What the columns can't show."""
+    said = ""
+    if config.parallel_residual:
+        said += "Here attention and feed-forward of a layer read the same stream, side by side. "
+    if config.shared_layers:
+        said += "All layers of a stack are one and the same, run again and again. "
+    return said
 
 
 def stacks_of(config: TransformerConfig) -> list[ArchitectureStack]:
@@ -156,11 +167,7 @@ class _Drawn:
             f"{'gated ' if config.gated else ''}{activation}",
             about=f"Each position by itself: widened to {config.d_ff:,} numbers, through {activation}{gate}, "
             "and back."
-            + (
-                " It reads what self-attention reads, not what that added."
-                if config.parallel_residual
-                else ""
-            )
+            + (" It reads what self-attention reads, in parallel." if config.parallel_residual else "")
             + self._in_layer(),
         )
 

@@ -26,21 +26,37 @@ MOST_PARAMETERS = 100_000_000
 def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
     """What the place of the norms means, and the formula of one sublayer (section 3.1)."""
     words = NORMS[config.norm]
+    weakened = "" if config.residual_scale == 1 else rf"{config.residual_scale:g} \cdot "
     if config.norm_position == "post":
         learned, at_first = ("γ", "γ is 1") if config.norm == "rms" else ("γ and β", "γ is 1 and β is 0")
         return (
             "This model is **post-norm**, as in the paper: the norm follows the sum, so after each "
             f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
-            rf"x \leftarrow \text{{{words.name}}}(x + \text{{Sublayer}}(x))",
+            rf"x \leftarrow \text{{{words.name}}}(x + {weakened}\text{{Sublayer}}(x))",
         )
     if isinstance(config.final_norm, str):
         end = f"only the {config.final_norm} has a final norm that brings it back"
     else:
         end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
+    inner = rf"\text{{Sublayer}}(\text{{{words.name}}}(x))"
+    if config.norm_position == "both":
+        return (
+            "This model has a norm **before and after** each sublayer: one of what the sublayer reads, one "
+            "of what it adds. So what is added has a length that γ sets, and the sum itself is never "
+            f"normalized; {end}.",
+            rf"x \leftarrow x + {weakened}\text{{{words.name}}}'({inner})",
+        )
+    if config.parallel_residual:
+        return (
+            "This model is **pre-norm**, with its sublayers in **parallel**: attention and feed-forward read "
+            f"the same x, each through its own norm, and the sum itself is never normalized; {end}.",
+            rf"x \leftarrow x + {weakened}\text{{Attention}}(\text{{{words.name}}}_1(x)) + "
+            rf"{weakened}\text{{FFN}}(\text{{{words.name}}}_2(x))",
+        )
     return (
         "This model is **pre-norm**: the norm stands before each sublayer and the sum itself is never "
         f"normalized, so the stream may grow from layer to layer; {end}.",
-        rf"x \leftarrow x + \text{{Sublayer}}(\text{{{words.name}}}(x))",
+        rf"x \leftarrow x + {weakened}{inner}",
     )
 
 
@@ -90,10 +106,12 @@ def pre_and_post_section(run: Run) -> None:
     with st.spinner("Running two random models …", show_time=True):
         twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
     streams = {name: stream_lengths(twin.trace, sides[-1])[1] for name, twin in twins.items()}
+    is_parallel = current_model().model.config.parallel_residual
+    in_turn = " Unlike in the loaded one, sublayers come one after the other." if is_parallel else ""
     explain(
         what="Two models of the same sizes as the loaded one, with the same random weights and the same "
         "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm after "
-        "its last layer). That one choice decides how deep a stack can be trained without a warmup "
+        f"its last layer).{in_turn} That one choice decides how deep a stack can be trained without a warmup "
         "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
         formula=rf"\begin{{gathered}} \text{{{sides[-1]}, mean length from its input to its last layer}} \\ "
         + r" \\ ".join(

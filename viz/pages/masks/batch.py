@@ -70,6 +70,11 @@ def batch_section(trace: Trace) -> None:
             "This model has no padding token, so no mask closes what fills up the shorter sentences, here "
             f"called {FILLED}. Nothing needs to: it comes after their words, and they look back only."
         )
+    if not current_model().model.config.memory_padding_mask:
+        st.markdown(
+            "Only the encoder's mask closes the padding in this model: its cross-attention sees it, as in "
+            "training, so what is written for a short sentence depends on the longest of its batch."
+        )
     computed_by(padding_mask)
 
 

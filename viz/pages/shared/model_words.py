@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transformer.checkpoints.folder import LoadedModel, ModelSummary
+from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
 from viz.text_session import example_ids, reads_ids
 
@@ -32,7 +33,7 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
         heads += f" ({config.n_kv_heads} of keys and values)"
     return (
         f"{count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
-        f"{config.norm_position}-norm{NORMS[config.norm]}, {config.positions} positions, at most "
+        f"{NORM_PLACES[config.norm_position]}{NORMS[config.norm]}, {config.positions} positions, at most "
         f"{config.max_len} tokens"
     )
 

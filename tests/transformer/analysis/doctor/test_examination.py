@@ -73,6 +73,9 @@ def test_an_open_model_is_examined_without_its_files() -> None:
         {"tie_generator": False, "bias": False, "norm": "rms", "gated": True, "activation": "silu"},
         {"positions": "relative", "attention_scale": False, "n_kv_heads": 1, "has_generator": False},
         {"positions": "rotary", "n_encoder_layers": 0, "src_vocab_size": 0, "pad_id": -1},
+        {"norm_position": "both", "attention_soft_cap": 2.0, "logits_soft_cap": 3.0, "residual_scale": 0.5},
+        {"positions": "rotary", "position_bases": (9.0, 0.0, 50.0), "rotary_dims": 4, "attention_scale": 0.3},
+        {"shared_layers": True, "d_embedding": 14, "generator_transform": True, "position_offset": 2},
     ],
 )
 def test_a_random_model_gets_a_clean_bill(
@@ -252,6 +255,13 @@ def test_decoding_whose_positions_stand_still() -> None:
     loaded = broken(pre_norm_model(), lambda weights: None)
     loaded.model.tgt_embedding.__class__ = AtTheStart
     assert complaints(loaded) == [("cached decoding", "problem")]
+
+
+def test_padding_that_cross_attention_sees_as_it_did_in_training() -> None:
+    loaded = tiny_model(memory_padding_mask=False)
+    assert complaints(loaded) == []
+    (note,) = (one for one in examine(imported(loaded)).of("note") if one.check == "padding")
+    assert "memory_padding_mask is False" in note.meaning
 
 
 def test_padding_that_the_model_takes_for_a_word() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -59,12 +57,6 @@ def test_numbers_of_eight_bits_alone_are_called_so(tmp_path: Path) -> None:
         read_contents(tmp_path / "w.safetensors", LOCAL_LIMITS)
 
 
-def npz(*, compressed: bool = False) -> bytes:
-    content = io.BytesIO()
-    (np.savez_compressed if compressed else np.savez)(content, encoder=np.ones(3))
-    return content.getvalue()
-
-
 FILES: dict[str, tuple[str, bytes, str]] = {
     "TensorFlow's index": ("model.ckpt-7.index", b"\0\0\x0c", r"index of a TensorFlow checkpoint.*from_tf"),
     "TensorFlow's data": ("model.ckpt-7.data-00000-of-00001", bytes(9), "numbers of a TensorFlow checkpoint"),
@@ -75,9 +67,6 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "ONNX": ("model.onnx", b"\x08\x08\x12", "ONNX file"),
     "Core ML": ("model.mlmodel", b"\x08\x05", "Core ML file"),
     "llama.cpp": ("model.gguf", b"GGUF\x03", "GGUF file"),
-    "arrays": ("weights.npz", npz(), r"archive of NumPy's arrays \(npz\)"),
-    "arrays by another name": ("weights.bin", npz(), r"archive of NumPy's arrays \(npz\)"),
-    "compressed arrays": ("weights.npz", npz(compressed=True), r"archive of NumPy's arrays \(npz\)"),
 }  # fmt: skip
 
 
@@ -102,7 +91,6 @@ FOLDERS: dict[str, tuple[tuple[str, ...], str]] = {
     "llama.cpp": (("model-Q4_K_M.gguf", "README.md"), "is a GGUF file"),
     "ONNX": (("config.json", "model.onnx", "tokenizer.json"), "is an ONNX file"),
     "Core ML": (("model.mlmodel",), "is a Core ML file"),
-    "arrays": (("model.npz",), "is an archive of NumPy's arrays"),
     "a tokenizer": (("tokenizer.json", "tokenizer_config.json"), "holds a tokenizer and no weights"),
     "a clone without its weights": ((".git", "config.json"), "git lfs pull"),
     "a trainer's other files": (("optimizer.txt",), "holds no weights"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,40 @@ def test_mbart_knows_its_languages(tmp_path: Path) -> None:
     source, target, _, _ = coders_of(raw(texts_of(tmp_path)), config(), "mbart")
     assert (source.language, target.language) == ("it", "de")
     assert source.frame_tokens(["x"]) == ("x", "</s>", "it_IT")
+
+
+@pytest.mark.parametrize(
+    "make, family, languages",
+    [
+        (partial(folders.mbart, fifty=True), "mbart", ("it_IT", "de_DE")),
+        (folders.m2m_100, "m2m_100", ("it", "de")),
+        (folders.nllb, "m2m_100", ("ita_Latn", "deu_Latn")),
+    ],
+)
+def test_a_target_begins_with_the_language_that_the_settings_name(
+    tmp_path: Path, make: Any, family: str, languages: tuple[str, str]
+) -> None:
+    theirs = make(tmp_path, src_lang=languages[0], tgt_lang=languages[1])
+    code = theirs.convert_tokens_to_ids(f"__{languages[1]}__" if make is folders.m2m_100 else languages[1])
+    texts, said = texts_of(tmp_path), {"decoder_start_token_id": 2}
+    assert coders_of(raw(texts, said), config(), family)[2] == (2, code)
+    assert coders_of(raw(texts, said, forced_bos_token_id=7), config(), family)[2] == (2, 7)
+    make(tmp_path, src_lang=languages[0])
+    assert coders_of(raw(texts_of(tmp_path), said), config(), family)[2] == (2,)
+
+
+@pytest.mark.parametrize(
+    "forced, start",
+    [
+        ([[1, 7], [2, 9], [3, 8]], (3, 7, 9, 8)),
+        ([[2, 9], [1, 7], [4, 5]], (3, 7, 9)),
+        ([[1, None], [2, 9]], (3,)),
+        ([[1, 10**9], 5, [1], {"1": 2}], (3,)),
+    ],
+)
+def test_whispers_targets_begin_with_all_that_is_forced(forced: Any, start: tuple[int, ...]) -> None:
+    said = raw({}, {"decoder_start_token_id": 3}, forced_decoder_ids=forced)
+    assert coders_of(said, config(), "whisper")[2] == start
 
 
 def test_several_ends_and_the_generation_settings_go_first(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -98,6 +98,31 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
             likely=likely,
         )
     )
+
+
+def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -> None:
+    """By the root of which width scores are divided.
+
+    Args:
+        draft: with d_model.
+        labels: "head" and "model" -> what the user reads, the likeliest first.
+        where: a whole sentence on where to look.
+    """
+    width = draft.ask(
+        "scores_divided_by",
+        "By the square root of which width are the scores divided?",
+        f"It is written in the program and not stored. {where} With the wrong one all attention is sharper "
+        "or flatter than it was trained.",
+        labels,
+    )
+    scale = True if width == "head" else draft["d_model"] ** -0.5
+    put_answered(draft, "scores_divided_by", attention_scale=scale)
+
+
+def put_answered(draft: ConfigDraft, question: str, **values: Any) -> None:
+    """Fill in what follows from a question's answer, as sure as that is."""
+    for name, value in values.items():
+        draft.put(name, value, draft.settings[question].source, f"{question}, above")
 
 
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_machine import EndsEarlyError, read_pickle
+from transformer.checkpoints.reading.formats.pickle_bytes import EndsEarlyError
+from transformer.checkpoints.reading.formats.pickle_machine import read_pickle
 from transformer.checkpoints.reading.formats.pickle_values import (
     SAVE_WEIGHTS,
     STORAGES,

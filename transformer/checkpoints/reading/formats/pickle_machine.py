@@ -6,11 +6,11 @@ protocols write for the same values. https://github.com/python/cpython/blob/3.11
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from transformer.checkpoints.reading.formats.pickle_bytes import DAMAGED, PickleBytes, as_text
 from transformer.checkpoints.reading.formats.pickle_calls import as_reference, call, is_known
 from transformer.checkpoints.reading.formats.pickle_globals import as_global
 from transformer.checkpoints.reading.formats.pickle_values import (
@@ -33,7 +33,7 @@ MAX_INTEGER_BYTES = 32
 _LARGEST_STEP = 1_000
 """Arguments of calls that may be used twice before there are more of them than bytes of the pickle."""
 _PROTOCOLS = range(2, 6)
-_PROTOCOL, _STOP = 0x80, ord(".")
+_STOP = ord(".")
 _LONG = (str, bytes, tuple, list)
 
 
@@ -61,21 +61,13 @@ def read_pickle(content: bytes, limits: Limits, start: int = 0) -> Unpickled:
     return _Machine(content, limits, start).run()
 
 
-_DAMAGED = "has a damaged pickle: copy or download it again."
-
-
-class EndsEarlyError(CheckpointError):
-    """A pickle that is not there to its end."""
-
-
 def _damaged() -> NoReturn:
-    raise CheckpointError(_DAMAGED)
+    raise CheckpointError(DAMAGED)
 
 
 class _Machine:
     def __init__(self, content: bytes, limits: Limits, start: int) -> None:
-        self._content = content
-        self._start = self._at = start
+        self._pickle = PickleBytes(content, start)
         self._limits = limits
         self._stack: list[Any] = []
         self._marks: list[int] = []
@@ -84,14 +76,7 @@ class _Machine:
         self._n_given = 0
 
     def run(self) -> Unpickled:
-        if self._content[self._at : self._at + 1] == bytes([_PROTOCOL]):  # without one it is protocol 1
-            self._at += 1
-            if self._byte() not in _PROTOCOLS:
-                raise CheckpointError(
-                    f"has a pickle of another protocol than torch.save writes (2): save it again with "
-                    f"{SAVE_WEIGHTS}."
-                )
-        while (operation := self._byte()) != _STOP:
+        while (operation := self._pickle.byte()) != _STOP:
             step = _STEPS.get(operation)
             if step is None:
                 raise CheckpointError(
@@ -105,31 +90,7 @@ class _Machine:
                 )
         if len(self._stack) != 1 or self._marks:
             _damaged()
-        return Unpickled(self._stack[0], self._storages, self._at)
-
-    def _take(self, n_bytes: int) -> bytes:
-        found = self._content[self._at : self._at + n_bytes]
-        if len(found) != n_bytes:
-            raise EndsEarlyError(_DAMAGED)
-        self._at += n_bytes
-        return found
-
-    def _byte(self) -> int:
-        if self._at >= len(self._content):
-            raise EndsEarlyError(_DAMAGED)
-        self._at += 1
-        return self._content[self._at - 1]
-
-    def _number(self, code: str) -> Any:
-        return struct.unpack(code, self._take(struct.calcsize(code)))[0]
-
-    def _line(self) -> str:
-        end = self._content.find(b"\n", self._at)
-        if end < 0:
-            raise EndsEarlyError(_DAMAGED)
-        line = self._take(end - self._at)
-        self._at = end + 1
-        return _text(line)
+        return Unpickled(self._stack[0], self._storages, self._pickle.at)
 
     def _push(self, value: Any) -> None:
         self._stack.append(value)
@@ -158,21 +119,29 @@ class _Machine:
     def drop_to_mark(self) -> None:
         self._pop_to_mark()
 
+    def protocol(self) -> None:
+        """What a pickle begins with; protocol 1 has none."""
+        if self._pickle.byte() not in _PROTOCOLS:
+            raise CheckpointError(
+                "has a pickle of another protocol than torch.save writes (2): save it again with "
+                f"{SAVE_WEIGHTS}."
+            )
+
     def mark(self) -> None:
         self._marks.append(len(self._stack))
 
     def frame(self) -> None:
-        if self._number("<Q") > len(self._content) - self._at:
+        if self._pickle.number("<Q") > self._pickle.n_left:
             _damaged()
 
     def integer(self) -> None:
-        n_bytes = self._byte()
+        n_bytes = self._pickle.byte()
         if n_bytes > MAX_INTEGER_BYTES:
             raise CheckpointError(
                 f"has a whole number of {n_bytes} bytes, where {MAX_INTEGER_BYTES} are allowed: save it "
                 f"again with {SAVE_WEIGHTS}."
             )
-        self._push(int.from_bytes(self._take(n_bytes), "little", signed=True))
+        self._push(int.from_bytes(self._pickle.take(n_bytes), "little", signed=True))
 
     def tuple_of(self, n_items: int) -> None:
         self._push(tuple(reversed([self._pop() for _ in range(n_items)])))
@@ -228,7 +197,7 @@ class _Machine:
         self._push(self._memo[key])
 
     def global_line(self) -> None:
-        module, name = self._line(), self._line()
+        module, name = self._pickle.line(), self._pickle.line()
         self._push(as_global(module, name))
 
     def global_on_stack(self) -> None:
@@ -254,7 +223,7 @@ class _Machine:
 
     def instance(self) -> None:
         args = tuple(self._pop_to_mark())
-        self._call(as_global(self._line(), self._line()), args)
+        self._call(as_global(self._pickle.line(), self._pickle.line()), args)
 
     def object_at_mark(self) -> None:
         made, *args = self._pop_to_mark() or [None]
@@ -273,7 +242,7 @@ class _Machine:
         """
         if isinstance(args, tuple):
             self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
-        if self._n_given > self._at - self._start + _LARGEST_STEP:
+        if self._n_given > self._pickle.n_read + _LARGEST_STEP:
             raise CheckpointError(
                 f"has a pickle that uses the same values over and over: save it again with {SAVE_WEIGHTS}."
             )
@@ -300,44 +269,38 @@ class _Machine:
 
     def number_in_text(self) -> None:
         """A whole number as protocol 1 writes it; 00 and 01 are truth values."""
-        line = self._line().removesuffix("L")
+        line = self._pickle.line().removesuffix("L")
         if len(line) > 2 * MAX_INTEGER_BYTES or not line.removeprefix("-").isdecimal():
             _damaged()
         self._push(line == "01" if line in ("00", "01") else int(line))
 
     def old_text(self, code: str) -> None:
         """Text of Python 2, which is bytes where it is no text."""
-        content = self._take(max(self._number(code), 0))
+        content = self._pickle.take(max(self._pickle.number(code), 0))
         try:
             self._push(content.decode())
         except UnicodeDecodeError:
             self._push(content)
 
     def text(self, code: str) -> None:
-        self._push(_text(self._take(self._number(code))))
+        self._push(as_text(self._pickle.take(self._pickle.number(code))))
 
     def raw(self, code: str) -> None:
-        self._push(self._take(self._number(code)))
-
-
-def _text(content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise CheckpointError("has text in its pickle that is no UTF-8: save it again.") from error
+        self._push(self._pickle.take(self._pickle.number(code)))
 
 
 _STEPS: dict[int, Callable[[_Machine], None]] = {
+    0x80: _Machine.protocol,
     ord("("): _Machine.mark,
     0x95: _Machine.frame,
     ord("N"): lambda m: m._push(None),
     0x88: lambda m: m._push(True),
     0x89: lambda m: m._push(False),
-    ord("J"): lambda m: m._push(m._number("<i")),
-    ord("K"): lambda m: m._push(m._byte()),
-    ord("M"): lambda m: m._push(m._number("<H")),
+    ord("J"): lambda m: m._push(m._pickle.number("<i")),
+    ord("K"): lambda m: m._push(m._pickle.byte()),
+    ord("M"): lambda m: m._push(m._pickle.number("<H")),
     0x8A: _Machine.integer,
-    ord("G"): lambda m: m._push(m._number(">d")),
+    ord("G"): lambda m: m._push(m._pickle.number(">d")),
     ord("X"): lambda m: m.text("<I"),
     0x8C: lambda m: m.text("<B"),
     0x8D: lambda m: m.text("<Q"),
@@ -363,11 +326,11 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
     ord("}"): lambda m: m._push({}),
     ord("s"): _Machine.set_item,
     ord("u"): lambda m: m._set_all(m._pop_to_mark()),
-    ord("q"): lambda m: m.remember(m._byte()),
-    ord("r"): lambda m: m.remember(m._number("<I")),
+    ord("q"): lambda m: m.remember(m._pickle.byte()),
+    ord("r"): lambda m: m.remember(m._pickle.number("<I")),
     0x94: lambda m: m.remember(len(m._memo)),
-    ord("h"): lambda m: m.recall(m._byte()),
-    ord("j"): lambda m: m.recall(m._number("<I")),
+    ord("h"): lambda m: m.recall(m._pickle.byte()),
+    ord("j"): lambda m: m.recall(m._pickle.number("<I")),
     ord("c"): _Machine.global_line,
     0x93: _Machine.global_on_stack,
     ord("0"): _Machine.drop,

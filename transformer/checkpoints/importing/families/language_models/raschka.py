@@ -125,7 +125,7 @@ def read_rotary(draft: ConfigDraft) -> None:
     is_qwen = _Q_NORM in draft.raw.tensors
     draft.put("query_key_norm", is_qwen, "shapes", "whether queries and keys have norms")
     if is_qwen:
-        rows = draft.length(_QUERIES, 0) // draft.length(_Q_NORM, 0)
+        rows = draft.length(_QUERIES, 0) // max(1, draft.length(_Q_NORM, 0))
         draft.put("n_heads", rows, "shapes", "rows of queries over the length of their norm")
         put_grouped_heads(draft, rows, _QUERIES, _KEYS)
     else:

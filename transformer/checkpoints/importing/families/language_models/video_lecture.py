@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_activation
+from transformer.checkpoints.importing.families._questions import ask_activation, ask_score_width
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -73,18 +73,14 @@ def read_config(draft: ConfigDraft) -> None:
     draft.put("n_heads", raw.layer_count("blocks.0.sa.heads."), "shapes", "heads of layer 0")
     draft.size("d_head", "head_size", f"{_HEAD}.weight", 0)
     draft.layers("n_decoder_layers", "n_layer", "blocks.")
-    width = draft.ask(
-        "scores_divided_by",
-        "By the square root of which width are the scores divided?",
-        "It is written in the program and not stored: look for **-0.5 in Head.forward. With the wrong one "
-        "all attention is sharper or flatter than it was trained.",
+    ask_score_width(
+        draft,
         {
             "head": f"that of a head, {draft['d_head']}: k.shape[-1]**-0.5, as gpt.py has it now",
             "model": f"that of the model, {d_model}: C**-0.5, as in the lecture and its notebook",
         },
+        "Look for **-0.5 in Head.forward.",
     )
-    scale = True if width == "head" else d_model**-0.5
-    draft.put("attention_scale", scale, draft.settings["scores_divided_by"].source, "the root of that width")
     ask_activation(
         draft,
         {"relu": "ReLU, as in the lecture", "gelu": "GELU", "gelu_tanh": "GELU, approximated by tanh"},

@@ -24,7 +24,7 @@ def _plus_one(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def _scaled_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    return (tensor * config.d_model**-0.5,)
+    return (tensor[: config.max_len] * config.d_model**-0.5,)
 
 
 def _norm(name: str) -> Renames:

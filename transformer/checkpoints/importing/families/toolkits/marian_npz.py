@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 CONFIG = "special:model.yml"
 USUAL_LENGTH = 512
-_NEVER = -1e4
-"""Logit of the token that is no word."""
+_UNLIKELY = 30.0
+"""How far below all words the bias of the token is that is no word: a share of e^-30."""
 
 
 def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -46,11 +46,12 @@ def _with_zero_column(tensor: Tensor, config: TransformerConfig) -> Sequence[Ten
     return _with_zero_row(tensor.transpose(0, 1), config)
 
 
-def _with_never(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+def _with_unlikely(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(1, V) -> (V + 1,)."""
     import torch  # as above
 
-    return (torch.cat((tensor.flatten(), tensor.new_full((1,), _NEVER))),)
+    biases = tensor.flatten()
+    return (torch.cat((biases, biases.min()[None] - _UNLIKELY)),)
 
 
 def _for_both(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -101,7 +102,7 @@ RENAMES: Renames = {
     **_norm("decoder_top", "decoder.final_norm"),
     "decoder_ff_logit_out_W": Into(_with_zero_column, "generator.weight"),
     "decoder_ff_logit_out_Wt": Into(_with_zero_row, "generator.weight"),
-    "decoder_ff_logit_out_b": Into(_with_never, "generator.bias"),
+    "decoder_ff_logit_out_b": Into(_with_unlikely, "generator.bias"),
 }
 """Names as `arrange` gives them: layers count from 0."""
 
@@ -148,7 +149,7 @@ def read_config(draft: ConfigDraft) -> None:
     text = raw.extras.get(CONFIG)
     draft.config = told = ForeignConfig(_parsed(text), CONFIG) if isinstance(text, str) and text else None
     _refuse_other_computations(raw, told)
-    draft.put("d_model", draft.length(f"{_FIRST}self_Wq", 0), "shapes", "rows of encoder_l1_self_Wq")
+    draft.size("d_model", "d_model", f"{_FIRST}self_Wq", 0)
     draft.put("d_ff", draft.length(f"{_FIRST}ffn_W1", 1), "shapes", "columns of encoder_l1_ffn_W1")
     for stack in ("encoder", "decoder"):
         depth = raw.layer_count(f"{stack}.layers.")
@@ -248,7 +249,7 @@ def _read_words(draft: ConfigDraft) -> None:
     draft.put("pad_id", pad_id, "layout", "the id of the embedding of zeros, where both sides have the same")
     draft.note(
         f"Marian's targets begin with an embedding of zeros: here that is the token {rows[1]}"
-        + (", which the model never proposes." if has_bias else ", whose logit is always 0.")
+        + (", which the model does not propose." if has_bias else ", whose logit is always 0.")
     )
 
 

@@ -78,6 +78,7 @@ RENAMES: Renames = {
 }
 IGNORED = dict.fromkeys((_SOURCE_TABLE, _TARGET_TABLE), SINUSOIDS)
 
+_BLANK = "<blank>"
 _LAYER = "decoder.transformer_layers.0"
 _QUERIES, _KEYS = f"{_LAYER}.self_attn.linear_query.weight", f"{_LAYER}.self_attn.linear_keys.weight"
 _GENERATORS = ("generator.weight", "generator.0.weight")
@@ -113,7 +114,7 @@ def read_config(draft: ConfigDraft) -> None:
     told = ForeignConfig(opt, "opt") if isinstance(opt, dict) and "heads" in opt else None
     draft.config = told
     why = "every Transformer of OpenNMT"
-    draft.put("d_model", draft.length(_TARGET, 1), "shapes", f"axis 1 of {_TARGET}")
+    draft.size("d_model", "d_model", _TARGET, 1)
     draft.put("d_ff", draft.length(f"{_LAYER}.feed_forward.w_1.weight", 0), "shapes", "axis 0 of w_1.weight")
     for name, prefix in (
         ("n_encoder_layers", "encoder.transformer."),
@@ -131,7 +132,18 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(name, found, "shapes", f"whether {module} has a bias")
     _read_words(draft)
     _read_positions(draft)
-    ask_pad_id(draft, _TARGET, usual=1)
+    _read_pad_id(draft)
+
+
+def _read_pad_id(draft: ConfigDraft) -> None:
+    """The place of <blank> in the vocabularies beside the weights, where they are lists; else it is asked."""
+    vocab = draft.raw.extras.get("vocab")
+    lists = [words for words in vocab.values() if isinstance(words, list)] if isinstance(vocab, dict) else []
+    places = {words.index(_BLANK) for words in lists if _BLANK in words}
+    if len(places) == 1:
+        draft.put("pad_id", places.pop(), "config", f"vocab: the place of {_BLANK}")
+    else:
+        ask_pad_id(draft, _TARGET, usual=1)
 
 
 def _read_heads(draft: ConfigDraft) -> None:

@@ -56,7 +56,7 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(f"n_{stack}_layers", depth, "shapes", "sublayers of the stack")
     first = "decoder" if depths["decoder"] else "encoder"
     layer = f"{first}.layers.0"
-    draft.put("d_model", draft.length(f"{layer}.self_attn.to_q.weight", 1), "shapes", "columns of to_q")
+    draft.size("d_model", "d_model", f"{layer}.self_attn.to_q.weight", 1)
     _read_heads(draft, layer)
     _read_norms(draft, first, layer)
     _read_feed_forward(draft, layer)
@@ -89,6 +89,11 @@ def _read_heads(draft: ConfigDraft, layer: str) -> None:
     rows = draft.length(f"{layer}.self_attn.to_q.weight", 0)
     k_rows = draft.length(f"{layer}.self_attn.to_k.weight", 0)
     possible = likely_heads(rows, lambda width: k_rows % width == 0) if rows <= LARGEST_SIZE else []
+    if not possible:
+        raise CheckpointError(
+            f"{rows} rows of to_q and {k_rows} rows of to_k can't be cut into heads of one width: export the "
+            "whole model again."
+        )
     n_heads = draft.ask(
         "n_heads",
         "How many attention heads has each layer?",

@@ -8,11 +8,11 @@ have corrected it, and it is not stored.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._questions import ask_score_width
 from transformer.checkpoints.importing.families.tutorials._shared import (
     IGNORED,
     OUTSIDE,
@@ -99,7 +99,14 @@ def read_config(draft: ConfigDraft) -> None:
         draft.note("All heads of an attention share their matrices: what each does differs by what it reads.")
     else:
         ask_heads(draft, queries)
-    _ask_scale(draft)
+    ask_score_width(
+        draft,
+        {
+            "model": f"that of the model, {d_model}: energy / (self.embed_size ** (1/2)), as in the original",
+            "head": "that of a head: energy / (self.head_dim ** (1/2)), as in the paper and in some copies",
+        },
+        "Look for energy / ( in forward of SelfAttention.",
+    )
     draft.layout(
         "the same in every version of this code",
         norm="layer",
@@ -110,21 +117,6 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=False,
     )
     put_outside(draft, pad_id=0)
-
-
-def _ask_scale(draft: ConfigDraft) -> None:
-    width = draft.ask(
-        "scores_divided_by",
-        "Which width is under the root that scores are divided by?",
-        "The original has that of the model, some copies that of a head, as in the paper: saved alike. "
-        "Look for energy / ( in forward of SelfAttention in your code.",
-        {
-            "embed_size": "that of the model: energy / (self.embed_size ** (1 / 2))",
-            "head_dim": "that of a head: energy / (self.head_dim ** (1 / 2))",
-        },
-    )
-    scale = True if width == "head_dim" else 1 / math.sqrt(draft["d_model"])
-    draft.layout("an answer tells", attention_scale=scale)
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

@@ -1,6 +1,6 @@
 """graykode/nlp-tutorial, "5-1.Transformer", and the many copies of it that are called wmathor's.
 
-Norms come after the sublayers. In most copies, and in the first versions, they are made anew at each call,
+Norms come after the sublayers. In most copies, and in the first versions, they are made at each call,
 so that gamma is 1, beta 0 and neither is stored; in the first versions the layer after the heads is made so,
 too, and its numbers were never kept. The feed-forward is made of convolutions over single tokens, in the
 copies of linear layers without biases.
@@ -128,7 +128,7 @@ def read_config(draft: ConfigDraft) -> None:
     _read_positions(draft)
     ask_pad_id(draft, "src_embedding", usual=0)
     if not _has_norm(draft.raw, "enc_self_attn"):
-        draft.note("The norms are made anew at each call of this code, never trained: gamma is 1 and beta 0.")
+        draft.note("This code makes its norms at each call and never trains them: gamma is 1 and beta 0.")
 
 
 def _read_positions(draft: ConfigDraft) -> None:

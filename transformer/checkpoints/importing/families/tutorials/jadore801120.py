@@ -14,6 +14,7 @@ from transformer.checkpoints.importing.families._questions import (
     ask_norm_position,
     ask_pad_id,
     ask_positions,
+    put_answered,
     put_vocabularies,
 )
 from transformer.checkpoints.importing.families.tutorials._shared import (
@@ -102,21 +103,22 @@ def _is_old(draft: ConfigDraft) -> bool:
 
 def _ask_scale(draft: ConfigDraft) -> None:
     """What is multiplied where embedding and generator are one matrix."""
-    scaled = "none"
-    if draft["tie_generator"]:
-        scaled = draft.ask(
-            "scale_emb_or_prj",
-            "Is something scaled because embedding and generator are one matrix?",
-            "It is an argument of Transformer in this code, and not stored. Versions without it do what the "
-            "first answer says.",
-            {
-                "prj": "logits are divided by the square root of d_model (scale_emb_or_prj='prj')",
-                "emb": "embeddings are multiplied by the square root of d_model (scale_emb_or_prj='emb')",
-                "none": "nothing (scale_emb_or_prj='none')",
-            },
-        )
-    why = "an answer tells" if draft["tie_generator"] else "embedding and generator are two matrices"
-    draft.layout(why, logits_scale=scaled == "prj", embedding_scale=scaled == "emb")
+    if not draft["tie_generator"]:
+        why = "embedding and generator are two matrices"
+        draft.layout(why, logits_scale=False, embedding_scale=False)
+        return
+    scaled = draft.ask(
+        "scale_emb_or_prj",
+        "Is something scaled because embedding and generator are one matrix?",
+        "It is an argument of Transformer in this code, and not stored. Versions without it do what the "
+        "first answer says.",
+        {
+            "prj": "logits are divided by the square root of d_model (scale_emb_or_prj='prj')",
+            "emb": "embeddings are multiplied by the square root of d_model (scale_emb_or_prj='emb')",
+            "none": "nothing (scale_emb_or_prj='none')",
+        },
+    )
+    put_answered(draft, "scale_emb_or_prj", logits_scale=scaled == "prj", embedding_scale=scaled == "emb")
 
 
 def _read_norms(draft: ConfigDraft) -> None:
@@ -146,7 +148,8 @@ def _read_norms(draft: ConfigDraft) -> None:
         {"embeddings": "before the first layer, as today", "last": "after the last layer"},
         likely="last" if draft["norm_position"] == "pre" else "embeddings",
     )
-    draft.layout("an answer tells", embedding_norm=place == "embeddings", final_norm=place == "last")
+    norms = {"embedding_norm": place == "embeddings", "final_norm": place == "last"}
+    put_answered(draft, "place_of_layer_norm", **norms)
     if place == "embeddings":
         draft.raw = _OF_EMBEDDINGS(draft.raw)
 

@@ -7,25 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import (
-    Gemma2ForCausalLM,
-    Gemma3ForCausalLM,
-    GemmaForCausalLM,
-    GPT2LMHeadModel,
-    GPTJForCausalLM,
-    GPTNeoXForCausalLM,
-    GraniteForCausalLM,
-    LlamaForCausalLM,
-    MistralForCausalLM,
-    OlmoForCausalLM,
-    OPTForCausalLM,
-    Phi3ForCausalLM,
-    PhiForCausalLM,
-    Qwen2ForCausalLM,
-    Qwen3ForCausalLM,
-    SmolLM3ForCausalLM,
-    StableLmForCausalLM,
-)
 
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
@@ -34,6 +15,15 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     random_ids,
     raw_of,
 )
+from tests.transformer.checkpoints.importing.families.hugging_face.small_decoders import (
+    CASES,
+    LENGTH,
+    OLD_WORDS,
+    PAD,
+    STRETCHED,
+    VOCAB,
+    model_of,
+)
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
     assert_refused,
     assert_same_logits,
@@ -41,155 +31,11 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     greedy_ids,
     outputs,
     saved,
-    tiny,
 )
 from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import LAYOUT
 from transformer.errors import CheckpointError
-
-VOCAB, LAYERS, LENGTH, PAD = 41, 3, 29, 2
-GPT2 = {
-    "vocab_size": VOCAB,
-    "n_embd": 33,
-    "n_layer": LAYERS,
-    "n_head": 3,
-    "n_positions": LENGTH,
-    "pad_token_id": PAD,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-}
-LLAMA = {
-    "vocab_size": VOCAB,
-    "hidden_size": 60,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": 6,
-    "num_key_value_heads": 2,
-    "intermediate_size": 37,
-    "max_position_embeddings": LENGTH,
-    "pad_token_id": PAD,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-}
-STRETCHED = {
-    "rope_type": "llama3",
-    "rope_theta": 500.0,
-    "factor": 3.0,
-    "low_freq_factor": 0.5,
-    "high_freq_factor": 2.0,
-    "original_max_position_embeddings": 17,
-}
-OLD_WORDS = {"type": "linear", "factor": 2.5}
-
-
-def rope(kind: str, **told: float) -> dict[str, Any]:
-    return {"rope_parameters": {"rope_type": kind, "rope_theta": 500.0, **told}}
-
-
-CASES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "gpt2": (GPT2LMHeadModel, GPT2),
-    "gpt2, another width": (GPT2LMHeadModel, GPT2 | {"n_inner": 23, "activation_function": "gelu"}),
-    "gpt2, untied": (GPT2LMHeadModel, GPT2 | {"tie_word_embeddings": False}),
-    "gpt2, unscaled": (GPT2LMHeadModel, GPT2 | {"scale_attn_weights": False}),
-    "llama": (LlamaForCausalLM, LLAMA),
-    "llama, tied": (LlamaForCausalLM, LLAMA | {"tie_word_embeddings": True}),
-    "llama, one head of keys": (LlamaForCausalLM, LLAMA | {"num_key_value_heads": 1}),
-    "llama, wide heads": (LlamaForCausalLM, LLAMA | {"head_dim": 14}),
-    "llama, biases": (LlamaForCausalLM, LLAMA | {"attention_bias": True}),
-    "llama, biases of the feed-forward": (LlamaForCausalLM, LLAMA | {"mlp_bias": True}),
-    "llama, base": (LlamaForCausalLM, LLAMA | rope("default")),
-    "llama, stretched": (LlamaForCausalLM, LLAMA | rope("linear", factor=2.5)),
-    "llama 3": (LlamaForCausalLM, LLAMA | {"rope_parameters": STRETCHED}),
-    "llama, dynamic": (LlamaForCausalLM, LLAMA | rope("dynamic", factor=2.0)),
-    "qwen2": (Qwen2ForCausalLM, LLAMA | {"use_sliding_window": False}),
-    "qwen3": (Qwen3ForCausalLM, LLAMA | {"head_dim": 14}),
-    "qwen3, stretched": (Qwen3ForCausalLM, LLAMA | {"head_dim": 10, "rope_parameters": STRETCHED}),
-    "mistral": (MistralForCausalLM, LLAMA | {"sliding_window": None, "head_dim": 10}),
-    "gemma": (GemmaForCausalLM, LLAMA | {"head_dim": 14}),
-    "gemma, one head of keys": (GemmaForCausalLM, LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
-}
-
-
-OPT = {
-    "vocab_size": VOCAB,
-    "hidden_size": 33,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": 3,
-    "ffn_dim": 23,
-    "max_position_embeddings": LENGTH,
-    "pad_token_id": PAD,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-}
-WIDE = LLAMA | {"hidden_size": 48, "num_attention_heads": 3, "num_key_value_heads": 3}
-NEOX = {name: value for name, value in WIDE.items() if name != "num_key_value_heads"}
-
-
-GEMMA = LLAMA | {
-    "num_hidden_layers": 4,
-    "head_dim": 14,
-    "query_pre_attn_scalar": 11,
-    "sliding_window": LENGTH,
-}
-SMALL_SCORES = {"attention_multiplier": 0.25, "mlp_bias": True}
-NO_CAPS = {"attn_logit_softcapping": None, "final_logit_softcapping": None}
-TWO_ROTATIONS = {
-    "sliding_attention": {"rope_type": "default", "rope_theta": 50.0},
-    "full_attention": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0},
-}
-
-
-MULTIPLIERS = {
-    "embedding_multiplier": 1.7,
-    "attention_multiplier": 0.23,
-    "residual_multiplier": 0.4,
-    "logits_scaling": 3.0,
-}
-
-
-def part(share: float) -> dict[str, Any]:
-    return rope("default", partial_rotary_factor=share)
-
-
-PLAIN = {"layer_norm_elementwise_affine": False, "enable_bias": False, "activation_function": "gelu"}
-CASES |= {
-    "opt": (OPTForCausalLM, OPT),
-    "opt, norms after": (OPTForCausalLM, OPT | {"do_layer_norm_before": False}),
-    "opt, without a final norm": (OPTForCausalLM, OPT | {"_remove_final_layer_norm": True}),
-    "opt, untied": (OPTForCausalLM, OPT | {"tie_word_embeddings": False}),
-    "galactica": (OPTForCausalLM, OPT | PLAIN),
-    "gemma2": (Gemma2ForCausalLM, GEMMA | {"attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}),
-    "gemma2, no caps": (Gemma2ForCausalLM, GEMMA | NO_CAPS),
-    "gemma2, biases": (Gemma2ForCausalLM, GEMMA | {"attention_bias": True}),
-    "gemma3": (Gemma3ForCausalLM, GEMMA | {"layer_types": ["sliding_attention", "full_attention"] * 2}),
-    "gemma3, stretched": (Gemma3ForCausalLM, GEMMA | {"rope_parameters": TWO_ROTATIONS}),
-    "gemma3, capped": (Gemma3ForCausalLM, GEMMA | {"final_logit_softcapping": 2.0}),
-    "granite": (GraniteForCausalLM, LLAMA | MULTIPLIERS),
-    "granite, tied": (GraniteForCausalLM, LLAMA | SMALL_SCORES | {"tie_word_embeddings": True}),
-    "smollm3": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layer_interval": 2}),
-    "smollm3, a list": (SmolLM3ForCausalLM, LLAMA | {"no_rope_layers": [0, 1, 0]}),
-    "stablelm": (StableLmForCausalLM, WIDE | {"num_key_value_heads": 1}),
-    "stablelm, at once": (StableLmForCausalLM, WIDE | {"use_parallel_residual": True, "use_qkv_bias": True}),
-    "olmo": (OlmoForCausalLM, LLAMA),
-    "phi3": (Phi3ForCausalLM, LLAMA),
-    "phi3, one head of keys": (Phi3ForCausalLM, LLAMA | {"num_key_value_heads": 1}),
-    "phi3, partly rotated": (Phi3ForCausalLM, WIDE | part(0.5)),
-    "gpt-neox": (GPTNeoXForCausalLM, NEOX),
-    "gpt-neox, whole heads": (GPTNeoXForCausalLM, NEOX | part(1.0)),
-    "gpt-neox, one after the other": (GPTNeoXForCausalLM, NEOX | {"use_parallel_residual": False}),
-    "gpt-neox, no biases": (GPTNeoXForCausalLM, NEOX | part(0.5) | {"attention_bias": False}),
-    "gpt-neox, tied": (GPTNeoXForCausalLM, NEOX | {"tie_word_embeddings": True}),
-    "phi": (PhiForCausalLM, WIDE),
-    "phi, fewer keys": (PhiForCausalLM, WIDE | part(0.75) | {"num_key_value_heads": 1}),
-    "gpt-j": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 4}),
-    "gpt-j, tied": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 8, "tie_word_embeddings": True}),
-    "phi3, tied": (Phi3ForCausalLM, LLAMA | {"tie_word_embeddings": True}),
-}
-
-
-def model_of(case: str, **changes: Any) -> Any:
-    model_class, config = CASES[case]
-    return tiny(model_class, config | changes)
 
 
 @pytest.mark.parametrize("case", CASES)

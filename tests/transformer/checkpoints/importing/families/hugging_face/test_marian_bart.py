@@ -81,6 +81,8 @@ CASES: dict[str, dict[str, Any]] = {
     "m2m_100": SIZES,
     "m2m_100, untied": SIZES | UNTIED | {"pad_token_id": 0, "bos_token_id": 5},
     "fsmt": FSMT,
+    "fsmt, wide encoder": FSMT | {"encoder_ffn_dim": 47},
+    "fsmt, wide decoder": FSMT | {"decoder_ffn_dim": 53, "activation_function": "gelu"},
     "fsmt, tied": FSMT | {"tgt_vocab_size": VOCAB, "tie_word_embeddings": True, "scale_embedding": False},
 }
 ANY_CASE = pytest.mark.parametrize("case", CASES)
@@ -185,6 +187,17 @@ def test_a_plbart_is_a_bart(tmp_path: Path) -> None:
     assert_parity(ours, theirs, start_id=2)
 
 
+def test_zeros_fill_up_the_narrower_feed_forward_of_fsmt(tmp_path: Path) -> None:
+    ours, report = imported(saved(tmp_path, model_of("fsmt, wide encoder")))
+    assert ours.config.d_ff == 47
+    assert any("the encoder's is 47 wide and the decoder's is 37 wide" in note for note in report.notes)
+    weights = ours.state_dict()
+    for i in range(ours.config.n_decoder_layers):
+        feed_forward = f"decoder.layers.{i}.feed_forward"
+        assert not weights[f"{feed_forward}.w_1.weight"][37:].any()
+        assert not weights[f"{feed_forward}.w_2.weight"][:, 37:].any()
+
+
 def test_a_model_alone_has_its_embedding_for_a_generator_and_no_bias(tmp_path: Path) -> None:
     theirs = model_of("bart")
     theirs.final_logits_bias.zero_()
@@ -239,6 +252,7 @@ def test_the_oldest_files_have_marians_sinusoids(tmp_path: Path) -> None:
         ("pegasus", {"normalize_before": False}, "normalize_before"),
         ("blenderbot", {"layernorm_variant": "xlm"}, "layernorm_variant"),
         ("blenderbot", {"extra_pos_embeddings": 2}, "extra_pos_embeddings"),
+        ("fsmt", {"decoder_ffn_dim": 31}, "decoder's feed-forwards are 31 wide by decoder_ffn_dim, and 37"),
     ],
 )
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(

@@ -9,16 +9,16 @@ import pytest
 import transformers
 
 from tests.transformer.checkpoints.importing.families.foreign import close, imported, random_ids, raw_of
-from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
-    assert_same_stack,
-    outputs,
-    tiny,
-)
-from tests.transformer.checkpoints.importing.families.hugging_face.test_decoders import (
+from tests.transformer.checkpoints.importing.families.hugging_face.small_decoders import (
     GPT2,
     LENGTH,
     LLAMA,
     VOCAB,
+)
+from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
+    assert_same_stack,
+    outputs,
+    tiny,
 )
 from tests.transformer.model.core import trace_of
 

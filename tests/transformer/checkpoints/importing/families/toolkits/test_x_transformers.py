@@ -346,6 +346,14 @@ def test_versions_that_turn_values_are_refused(tmp_path: Path) -> None:
         plan_import(raw_of(tmp_path, weights), {"n_heads": HEADS})
 
 
+def test_rows_that_no_heads_fit_are_refused(tmp_path: Path) -> None:
+    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
+    for matrix in "qk":
+        weights[f"attn_layers.layers.0.1.to_{matrix}.weight"] = torch.zeros(0, D_MODEL)
+    with pytest.raises(CheckpointError, match="heads"):
+        plan_import(raw_of(tmp_path, weights), {})
+
+
 @pytest.mark.parametrize("n_heads", [0, 4])
 def test_heads_that_can_not_be_are_refused(tmp_path: Path, n_heads: int) -> None:
     weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()

@@ -118,9 +118,9 @@ class Theirs(nn.Module):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("divided_by", ["embed_size", "head_dim"])
+@pytest.mark.parametrize("divided_by", ["model", "head"])
 def test_matrices_that_heads_share(tmp_path: Path, divided_by: str, bias: bool) -> None:
-    theirs = randomized(Theirs(Version(bias=bias, corrected=divided_by == "head_dim")))
+    theirs = randomized(Theirs(Version(bias=bias, corrected=divided_by == "head")))
     found = compared(tmp_path, theirs, NAMES, pad_id=PAD, asks_heads=False, scores_divided_by=divided_by)
     assert found.report.family == "aladdinpersson"
     assert found.asked == ["scores_divided_by", "pad_id"]
@@ -128,9 +128,9 @@ def test_matrices_that_heads_share(tmp_path: Path, divided_by: str, bias: bool) 
     assert any("share their matrices" in note for note in found.report.notes)
 
 
-@pytest.mark.parametrize("divided_by", ["embed_size", "head_dim"])
+@pytest.mark.parametrize("divided_by", ["model", "head"])
 def test_matrices_as_wide_as_the_model(tmp_path: Path, divided_by: str) -> None:
-    theirs = randomized(Theirs(Version(shared=False, bias=True, corrected=divided_by == "head_dim")))
+    theirs = randomized(Theirs(Version(shared=False, bias=True, corrected=divided_by == "head")))
     found = compared(tmp_path, theirs, NAMES, pad_id=PAD, scores_divided_by=divided_by)
     assert found.asked == ["n_heads", "scores_divided_by", "pad_id"]
     assert not found.report.notes

@@ -207,3 +207,5 @@ def test_what_is_assumed(tmp_path: Path) -> None:
     assert assumed["scale_emb_or_prj"] == "prj"
     assert (assumed["norm_position"], assumed["place_of_layer_norm"]) == ("post", "embeddings")
     assert (report.config.logits_scale, report.config.embedding_norm) == (True, True)
+    sources = {setting.name: setting.source for setting in report.settings}
+    assert {sources["logits_scale"], sources["embedding_norm"]} == {"assumed"}

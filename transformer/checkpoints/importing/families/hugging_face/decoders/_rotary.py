@@ -74,14 +74,23 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
     Args:
         draft: to be filled in.
         usual_part: of a head that the family turns: 4 for a quarter.
+
+    Raises:
+        CheckpointError: for heads too narrow to have a pair of numbers.
     """
     d_head = draft["d_head"]
+    if d_head < 2:
+        raise CheckpointError(
+            f"{shown(draft['n_heads'])} heads can't be: each would be {shown(d_head)} wide, and rotary "
+            "positions turn pairs of numbers. Choose fewer heads."
+        )
     parts = {d_head // n: f"{d_head // n} of {d_head}" for n in (usual_part, 1, 2, 4)}
     draft.ask(
         "rotary_dims",
         "How many leading numbers of each head do the rotary positions turn?",
         "The angles are computed and not stored.",
-        {turned: label for turned, label in parts.items() if turned and turned % 2 == 0},
+        {turned: label for turned, label in parts.items() if turned > 1 and turned % 2 == 0}
+        or {d_head - d_head % 2: f"{d_head - d_head % 2} of {d_head}"},
     )
 
 
@@ -120,8 +129,10 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
-        parameters = parameters.get(names.entry) or parameters
-        if any(isinstance(value, dict) for value in parameters.values()):
+        nested = any(isinstance(value, dict) for value in parameters.values())
+        if nested and names.entry:
+            parameters = parameters.get(names.entry) or {}
+        elif nested:
             raise CheckpointError(
                 f"config.json says {name} {shown(parameters)}: this family has one rotation for all layers."
             )
@@ -147,5 +158,10 @@ def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
             f"config.json says {names.part} {shown(part)}: it is a share of each head, above 0 and at most 1."
         )
     turned = int(draft["d_head"] * part)
+    if not turned:
+        raise CheckpointError(
+            f"config.json says {names.part} {shown(part)}, which is none of the {draft['d_head']} numbers "
+            "of a head. Copy the complete file."
+        )
     if part < 1:
         draft.told("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")

@@ -48,7 +48,11 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """From config.json, or from the shapes and answers.
+
+    Raises:
+        CheckpointError: for stretched layers that have the base of the others.
+    """
     gemma2.read_layers(draft, _USUAL)
     config = draft.config
     if config is None:
@@ -58,6 +62,11 @@ def read_config(draft: ConfigDraft) -> None:
     gemma2.put_logits_cap(draft, 0.0)
     config.only("attn_logit_softcapping", None, why="capped scores, which transformers leaves out here")
     base = _local_base(config)
+    if base == draft["position_base"] and "rotary_stretch" in draft.settings:
+        raise CheckpointError(
+            f"config.json says rope_theta {shown(base)} of all layers and stretches the wavelengths of some. "
+            "Headlight's model tells such layers by their base: it needs two."
+        )
     _put_bases(draft, _local_layers(draft["n_decoder_layers"], config), base)
     config.get("_sliding_window_pattern")
     llama_layout.refuse_other_computations(config)
@@ -65,7 +74,12 @@ def read_config(draft: ConfigDraft) -> None:
 
 def _put_bases(draft: ConfigDraft, local: list[bool], local_base: float) -> None:
     bases = tuple(local_base if is_local else draft["position_base"] for is_local in local)
-    draft.put("position_bases", bases, "config" if draft.config else "layout", "which layers have a window")
+    draft.put(
+        "position_bases",
+        bases,
+        "config" if draft.config else "layout",
+        "one for layers with a window, one for others",
+    )
 
 
 def _is_local(layer: int, pattern: int) -> bool:

@@ -34,7 +34,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def is_likely(raw: RawCheckpoint) -> bool:
     """Whether vocabulary and depth are those of the published model."""
-    return (raw.tensors["embed_tokens.weight"].shape[0], raw.layer_count("layers.")) == _SIZES
+    return (*raw.tensors["embed_tokens.weight"].shape[:1], raw.layer_count("layers.")) == _SIZES
 
 
 def read_config(draft: ConfigDraft) -> None:

@@ -125,12 +125,13 @@ def _target_words(raw: RawCheckpoint) -> str:
     return _TARGET_WORDS if _TARGET_WORDS in raw.tensors else _source_words(raw)
 
 
-def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
+def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) -> None:
     """Widths, depths, heads and norms; in config.json both stacks have theirs, which must be the same.
 
     Args:
         draft: to be filled in.
         activation: the family's usual one, in Hugging Face's words.
+        one_width: whether the feed-forwards of both stacks must be equally wide.
     """
     draft.size("d_model", "d_model", _target_words(draft.raw), 1)
     draft.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
@@ -144,9 +145,9 @@ def read_stacks(draft: ConfigDraft, *, activation: str) -> None:
             draft["n_heads"],
             why=f"another number of heads than the encoder's {draft['n_heads']}",
         )
-        draft.config.only(
-            "decoder_ffn_dim", draft["d_ff"], why=f"another width than the encoder's {draft['d_ff']}"
-        )
+        if one_width:
+            why = f"another width than the encoder's {draft['d_ff']}"
+            draft.config.only("decoder_ffn_dim", draft["d_ff"], why=why)
     read_activation(draft, "activation_function", activation)
     pre_norm, why = is_pre_norm(draft.raw), "whether there is a norm after the encoder"
     draft.put("norm_position", "pre" if pre_norm else "post", "shapes", why)

@@ -1,10 +1,13 @@
 """FSMT as Hugging Face's transformers saves it: fairseq's translators of WMT 19 (Ng et al. 2019).
 
-The paper's Transformer with norms after the sublayers and vocabularies of its own for each side; sinusoids as
-in tensor2tensor, whose first position is the one after the padding token's id.
+The paper's Transformer with norms after the sublayers, and for each side a vocabulary and a feed-forward's
+width of its own; sinusoids as in tensor2tensor, whose first position is the one after the padding token's id.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
@@ -21,11 +24,41 @@ from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequenc
     read_words,
     refuse_other_computations,
 )
-from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError
+from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _GENERATOR = "decoder.output_projection.weight"
-RENAMES: Renames = {**LAYERS_AND_WORDS, _GENERATOR: "generator.weight"}
+
+
+def rows_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(n, ...) -> (d_ff, ...): rows of zeros follow, so that the hidden numbers they make are zero."""
+    if len(tensor) >= config.d_ff:
+        return (tensor,)
+    filled = tensor.new_zeros(config.d_ff, *tensor.shape[1:])
+    filled[: len(tensor)] = tensor
+    return (filled,)
+
+
+def columns_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    """(D, n) -> (D, d_ff): columns of zeros follow, which read those hidden numbers."""
+    return (rows_up_to_d_ff(tensor.transpose(0, 1), config)[0].transpose(0, 1),)
+
+
+_WIDTHS: Renames = {
+    f"{stack}.layers.{{}}.{name}": Into(by, f"{stack}.layers.{{}}.feed_forward.{ours}")
+    for stack in ("encoder", "decoder")
+    for name, by, ours in (
+        ("fc1.weight", rows_up_to_d_ff, "w_1.weight"),
+        ("fc1.bias", rows_up_to_d_ff, "w_1.bias"),
+        ("fc2.weight", columns_up_to_d_ff, "w_2.weight"),
+    )
+}
+RENAMES: Renames = {**LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "generator.weight"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -36,7 +69,8 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="relu")
+    read_stacks(draft, activation="relu", one_width=False)
+    _read_widths(draft)
     sizes = [draft.length(f"{side}.embed_tokens.weight", 0) for side in ("encoder", "decoder")]
     read_words(
         draft,
@@ -50,6 +84,35 @@ def read_config(draft: ConfigDraft) -> None:
     read_embedding_scale(draft, likely=True, default=True)
     # "decoder" repeats the size of the target's vocabulary
     refuse_other_computations(draft, "langs", "decoder", "vocab_size")
+
+
+def _read_widths(draft: ConfigDraft) -> None:
+    """d_ff is the wider stack's; the tensors of the other are filled up.
+
+    Raises:
+        CheckpointError: where config.json says another width than the files have.
+    """
+    widths = {stack: _width(draft, stack) for stack in ("encoder", "decoder")}
+    draft.put("d_ff", max(widths.values()), "shapes", "the wider of both stacks' feed-forwards")
+    if len(set(widths.values())) > 1:
+        listed = " and ".join(f"the {stack}'s is {width} wide" for stack, width in widths.items())
+        draft.note(f"Of the feed-forwards {listed}: zeros fill up the narrower one, which changes nothing.")
+
+
+def _width(draft: ConfigDraft, stack: str) -> int:
+    """Of the feed-forwards of a stack, which must be the same in all its layers."""
+    tensors = draft.raw.tensors.items()
+    fc1 = [stored for name, stored in tensors if name.startswith(stack) and name.endswith(".fc1.weight")]
+    found = {stored.shape[0] for stored in fc1 if stored.shape}
+    key = f"{stack}_ffn_dim"
+    told = min(found) if draft.config is None else draft.config.integer(key, min(found))
+    if found != {told}:
+        listed = ", ".join(map(str, sorted(found)))
+        raise CheckpointError(
+            f"The {stack}'s feed-forwards are {told} wide by {key}, and {listed} in the files: they belong "
+            "to two different models."
+        )
+    return told
 
 
 FAMILY = Family(

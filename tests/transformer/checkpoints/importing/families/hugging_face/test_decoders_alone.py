@@ -1,0 +1,196 @@
+"""Decoders whose config.json is missing: what is asked, and the answers make the same model."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.transformer.checkpoints.importing.families.foreign import imported, random_ids, raw_of
+from tests.transformer.checkpoints.importing.families.hugging_face.small_decoders import (
+    VOCAB,
+    model_of,
+)
+from tests.transformer.checkpoints.importing.families.hugging_face.small_models import (
+    assert_refused,
+    assert_same_logits,
+    saved,
+)
+from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.report import LAYOUT
+from transformer.errors import CheckpointError
+
+GEMMA2 = {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 10}
+GEMMA3 = {"num_hidden_layers": 7, "layer_types": None, "query_pre_attn_scalar": 14}
+
+ALONE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "gemma": ("gemma", {LAYOUT: "gemma", "n_heads": 6}, {}),
+    "gemma2": ("gemma2", {"n_heads": 6, "attention_scale": 1 / math.sqrt(10)}, GEMMA2),
+    "gemma3": ("gemma3_text", {"rotary_stretch": 1.0}, GEMMA3),
+    "granite": (
+        "granite",
+        {
+            LAYOUT: "granite",
+            "n_heads": 6,
+            "position_base": 10_000,
+            "embedding_scale": 1.7,
+            "attention_scale": 0.23,
+            "residual_scale": 0.4,
+            "logits_scale": 1 / 3,
+        },
+        {},
+    ),
+    "smollm3": (
+        "smollm3",
+        {LAYOUT: "smollm3", "n_heads": 6, "position_base": 2e6},
+        {"no_rope_layer_interval": 4, "num_hidden_layers": 5},
+    ),
+    "phi3": ("phi3", {"n_heads": 6, "rotary_dims": 10}, {}),
+    "stablelm": ("stablelm", {"n_heads": 3, "rotary_dims": 4}, {"num_key_value_heads": 3}),
+    "olmo": ("olmo", {"n_heads": 6}, {}),
+    "gpt-neox": ("gpt_neox", {"n_heads": 3, "rotary_dims": 4}, {}),
+    "gpt-neox, one after the other": (
+        "gpt_neox",
+        {"n_heads": 3, "rotary_dims": 4, "parallel_residual": "no"},
+        {},
+    ),
+    "phi": ("phi", {"n_heads": 3, "rotary_dims": 8}, {}),
+    "gpt-j": ("gptj", {"n_heads": 3, "rotary_dims": 4}, {}),
+}
+"""Case -> family, answers, changes of the configuration to what the family takes without one."""
+
+
+@pytest.mark.parametrize("case", ALONE)
+def test_answers_make_the_model_that_config_json_tells(tmp_path: Path, case: str) -> None:
+    family, answers, changes = ALONE[case]
+    theirs = model_of(case, **changes)
+    ours, report = imported(saved(tmp_path, theirs, with_config=False), answers)
+    assert report.family == family
+    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))
+    assert {"max_len", *answers} <= {question.name for question in report.questions}
+
+
+@pytest.mark.parametrize("case", ["gemma2", "gemma3", "gpt-neox", "phi", "gpt-j", "phi3", "stablelm", "olmo"])
+def test_names_that_are_a_familys_own_leave_no_layout_to_ask(tmp_path: Path, case: str) -> None:
+    report = plan_import(saved(tmp_path, model_of(case), with_config=False), {}).report
+    assert LAYOUT not in {question.name for question in report.questions}
+
+
+def test_llamas_relatives_are_offered_by_their_labels(tmp_path: Path) -> None:
+    report = plan_import(saved(tmp_path, model_of("llama"), with_config=False), {}).report
+    labels = [option.label for option in report.questions[0].options]
+    for word in ("Llama, Mistral", "Gemma: norms", "Granite: ", "SmolLM3: "):
+        assert any(word in label for label in labels), labels
+
+
+def test_norms_of_queries_leave_out_relatives_that_have_none(tmp_path: Path) -> None:
+    report = plan_import(saved(tmp_path, model_of("qwen3"), with_config=False), {}).report
+    assert LAYOUT not in {question.name for question in report.questions}
+
+
+@pytest.mark.parametrize("rows,depth,likely", [(49_155, 2, "granite"), (256_000, 2, "gemma")])
+def test_a_published_vocabulary_makes_its_family_likely(
+    tmp_path: Path, rows: int, depth: int, likely: str
+) -> None:
+    weights = model_of("llama", num_hidden_layers=depth, hidden_size=12).state_dict()
+    for name in ("model.embed_tokens.weight", "lm_head.weight"):
+        weights[name] = torch.zeros(rows, 12, dtype=torch.float16)
+    assert plan_import(raw_of(tmp_path, weights), {}).report.family == likely
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gemmas_scale_has_the_precision_of_its_weights(tmp_path: Path, dtype: torch.dtype) -> None:
+    theirs = model_of("gemma").to(dtype)
+    ours, _ = imported(saved(tmp_path, theirs))
+    expected = theirs.model.embed_tokens(torch.tensor([[5]])) / theirs.model.embed_tokens.weight[5]
+    assert ours.config.embedding_factor == pytest.approx(expected.mean().item(), rel=4e-3)
+    assert ours.config.embedding_factor == torch.tensor(math.sqrt(60), dtype=dtype).item() != math.sqrt(60)
+
+
+def test_frequencies_that_are_stored_tell_how_much_is_turned(tmp_path: Path) -> None:
+    theirs = model_of("gpt-neox")
+    weights = theirs.state_dict()
+    weights["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = torch.ones(2)
+    weights["embed_out.weight"] = weights.pop("lm_head.weight")  # as older files have it
+    ours, report = imported(raw_of(tmp_path, weights), {"n_heads": 3})
+    assert "rotary_dims" not in {question.name for question in report.questions}
+    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))
+
+
+@pytest.mark.parametrize("case", ["llama", "gpt2", "gemma"])
+def test_a_bias_of_the_generator_is_used(tmp_path: Path, case: str) -> None:
+    theirs = model_of(case)
+    theirs.lm_head.bias = torch.nn.Parameter(torch.linspace(-1, 1, VOCAB))
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))
+
+
+def test_a_gemma_2_alone_has_no_logits_to_cap(tmp_path: Path) -> None:
+    theirs = model_of("gemma2")
+    weights = theirs.model.state_dict()
+    told = theirs.config.to_dict() | {"architectures": ["Gemma2Model"]}
+    ours, _ = imported(raw_of(tmp_path, weights, told))
+    assert (ours.config.has_generator, ours.config.logits_soft_cap) == (False, 0.0)
+
+
+@pytest.mark.parametrize("case", ["gemma2", "gemma3"])
+def test_texts_up_to_the_window_are_computed_the_same(tmp_path: Path, case: str) -> None:
+    theirs = model_of(case, sliding_window=11)
+    ours, _ = imported(saved(tmp_path, theirs))
+    assert ours.config.max_len == 11
+    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 11))
+
+
+@pytest.mark.parametrize(
+    "case,attributes,words",
+    [
+        ("gemma", {"use_bidirectional_attention": True}, "a decoder that sees later tokens"),
+        ("gemma3", {"attn_logit_softcapping": 50.0}, "capped scores"),
+        ("gemma3", {"layer_types": ["full_attention"]}, "layer_types of 1 layers"),
+        ("gemma2", {"query_pre_attn_scalar": 0}, "attention_scale"),
+        ("granite", {"logits_scaling": 0}, "logits_scaling 0.0: it must be above 0"),
+        ("smollm3", {"no_rope_layers": [1]}, r"no_rope_layers \[1\]: it must list 3"),
+        ("phi", {"qk_layernorm": True}, "layer norms of queries and keys"),
+        ("stablelm", {"qk_layernorm": True}, "a layer norm of its own for each head"),
+        ("stablelm", {"use_parallel_residual": True}, "another number of norms"),
+        ("olmo", {"clip_qkv": 8.0}, "cut off at a number"),
+        ("phi3", {"rope_parameters": {"rope_type": "longrope"}}, "longrope"),
+        ("gpt-neox", {"rope_parameters": {"partial_rotary_factor": 1.5}}, "a share of each head"),
+        (
+            "llama",
+            {"rope_parameters": {"full_attention": {"rope_theta": 3.0}}},
+            "one rotation for all layers",
+        ),
+    ],
+)
+def test_what_ours_does_not_compute_is_refused_by_name(
+    tmp_path: Path, case: str, attributes: dict[str, Any], words: str
+) -> None:
+    assert_refused(tmp_path, model_of(case), attributes, words)
+
+
+@pytest.mark.parametrize("case", ["gpt-neox", "phi", "gpt-j", "phi3", "stablelm"])
+def test_any_number_of_heads_is_read_or_refused(tmp_path: Path, case: str) -> None:
+    raw = saved(tmp_path, model_of(case), with_config=False)
+    for n_heads in (-1, 1, 2, 5, 16, 24, 48, 49, 10**9):
+        with contextlib.suppress(CheckpointError):
+            plan_import(raw, {"n_heads": n_heads})
+    with pytest.raises(CheckpointError, match="heads can't be"):
+        plan_import(raw, {"n_heads": 1000})
+
+
+LOCAL = {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}
+
+
+@pytest.mark.parametrize(
+    "entry,words",
+    [("sliding_attention", "rope_type 'linear' of layers with a window"), ("full_attention", "it needs two")],
+)
+def test_stretched_layers_are_those_without_a_window(tmp_path: Path, entry: str, words: str) -> None:
+    usual = {"rope_type": "default", "rope_theta": 50.0}
+    told = {"rope_parameters": {"sliding_attention": usual, "full_attention": usual} | {entry: LOCAL}}
+    assert_refused(tmp_path, model_of("gemma3"), told, words)
