@@ -88,12 +88,19 @@ def _question(question: Question, weighed: WeighedQuestion | None) -> list[str]:
     how = "as answered" if question.answered else f"assumed; for another: --answers {question.name}=..."
     lines = _wrapped(f"{question.name} = {question.value} ({how})", "  ")
     lines += _wrapped(f"{question.text} {question.why}", "    ")
-    if weighed is None:
-        others = [str(option.value) for option in question.options if option.value != question.value]
-        return lines + (_wrapped(f"Also likely: {', '.join(others)}", "    ") if others else [])
-    return lines + _columns(
-        [(str(weight.value), figure(weight, weighed)) for weight in weighed.weights], indent="      "
-    )
+    labels = {option.value: option.label for option in question.options}
+    figures = {} if weighed is None else {one.value: figure(one, weighed) for one in weighed.weights}
+    # Another number than those offered may have been answered, and few of many numbers of heads are tried.
+    values = figures or dict.fromkeys([question.value, *labels], "")
+    rows = [
+        (str(value), *([said] if figures else []), _besides(value, labels.get(value, "")))
+        for value, said in values.items()
+    ]
+    return lines + _columns(rows, indent="      ")
+
+
+def _besides(value: object, label: str) -> str:
+    return "" if label == str(value) else label
 
 
 def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import (
+from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, gpt_j, gpt_neox, opt, phi
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     gemma,
     gemma2,
     gemma3,
-    gpt2,
-    gpt_j,
-    gpt_neox,
     granite,
     llama,
     olmo,
-    opt,
-    phi,
     phi3,
     smollm3,
     stablelm,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders import _llama_layout as llama_layout
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
+    _llama_layout as llama_layout,
+)
 from transformer.checkpoints.importing.family import (
     Family,
     Into,

@@ -9,9 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.decoders import _llama_layout as llama_layout
-from transformer.checkpoints.importing.families.hugging_face.decoders import gemma2
-from transformer.checkpoints.importing.families.hugging_face.decoders.gemma import of_heads_from_zero
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import gemma2
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
+    _llama_layout as llama_layout,
+)
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like.gemma import (
+    of_heads_from_zero,
+)
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint

@@ -10,8 +10,10 @@ import math
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import ACTIVATIONS
-from transformer.checkpoints.importing.families.hugging_face.decoders import _llama_layout as llama_layout
-from transformer.checkpoints.importing.families.hugging_face.decoders.gemma import (
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
+    _llama_layout as llama_layout,
+)
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like.gemma import (
     from_zero,
     put_embedding_scale,
 )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders import _llama_layout as llama_layout
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
+    _llama_layout as llama_layout,
+)
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint

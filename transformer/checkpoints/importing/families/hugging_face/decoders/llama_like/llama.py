@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders._llama_layout import (
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like._llama_layout import (
     IGNORED,
     KIN,
     RENAMES,

@@ -1,0 +1,1 @@
+"""Llama and the models that have its names, or nearly."""
