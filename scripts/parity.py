@@ -23,8 +23,8 @@ BEGIN, END = "<!-- made by `make parity`: begin -->\n", "<!-- made by `make pari
 _HEAD = "| Layout | What is asked | Logits, hidden states | Attention |\n| --- | --- | --- | --- |\n"
 
 
-FOREIGN = tuple(family for family in FAMILIES if family.renames is not None)
-"""All but our own, whose names are ours and which opens with the same bits."""
+FOREIGN = tuple(family for family in FAMILIES if family.renames)
+"""All but our own, whose names are ours and which opens with the same bits, and those that are only refused."""
 
 
 @dataclass

@@ -223,7 +223,7 @@ def test_a_step_that_no_weights_need(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("step", [b"(", b"N", b"q%c"], ids=["marks", "stack", "memo"])
 def test_what_a_pickle_keeps_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: bytes) -> None:
     for limit in ("MAX_STACK", "MAX_MEMO"):
-        monkeypatch.setattr(f"transformer.checkpoints.reading.formats.pickle_machine.{limit}", 100)
+        monkeypatch.setattr(f"transformer.checkpoints.reading.formats.pickles.machine.{limit}", 100)
     steps = b"".join(step % k if b"%" in step else step for k in range(102))
     refused(archive(b"\x80\x02}" + steps + b"."), tmp_path, "too many values at once")
 

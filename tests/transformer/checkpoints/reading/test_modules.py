@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.reading.formats.saved_weights import MODULE_SETTINGS
+from transformer.checkpoints.reading.formats.pickles.saved_weights import MODULE_SETTINGS
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_bytes import EndsEarlyError
-from transformer.checkpoints.reading.formats.pickle_machine import read_pickle
-from transformer.checkpoints.reading.formats.pickle_values import (
+from transformer.checkpoints.reading.formats.pickles.machine import read_pickle
+from transformer.checkpoints.reading.formats.pickles.pickle_bytes import EndsEarlyError
+from transformer.checkpoints.reading.formats.pickles.saved_weights import SavedWeights
+from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,
     STORAGES,
     UNREAD_STORAGES,
     Storage,
 )
-from transformer.checkpoints.reading.formats.saved_weights import SavedWeights
 from transformer.checkpoints.reading.formats.torch_file import as_weights_file, check_storage, lacking
 from transformer.checkpoints.reading.limits import Limits
 from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, WeightsFile

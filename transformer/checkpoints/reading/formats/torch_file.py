@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transformer.checkpoints.reading.formats.pickle_machine import read_pickle
-from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS, STORAGES, Storage
-from transformer.checkpoints.reading.formats.saved_weights import SavedWeights
+from transformer.checkpoints.reading.formats.pickles.machine import read_pickle
+from transformer.checkpoints.reading.formats.pickles.saved_weights import SavedWeights
+from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS, STORAGES, Storage
 from transformer.checkpoints.reading.formats.unread import describe_zip
 from transformer.checkpoints.reading.formats.zip_file import ZipEntry, read_entries
 from transformer.checkpoints.reading.limits import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS
+from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS
 
 HEAD_BYTES = 512
 """How much of a file's beginning is enough."""

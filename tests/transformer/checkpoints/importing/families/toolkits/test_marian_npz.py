@@ -11,8 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.transformer.checkpoints.importing.families.figures import FIGURES
 from tests.transformer.checkpoints.importing.families.foreign import close, random_ids
 from tests.transformer.model.core import trace_of
+from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS
 from transformer.checkpoints.reading.process import read_checkpoint
@@ -152,12 +154,18 @@ class Marian:
         return path
 
 
+def opened_from(path: Path) -> Imported:
+    opened = open_checkpoint(path)
+    FIGURES.note_import(opened.report)
+    return opened
+
+
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("pre", [False, True])
 def test_parity(tmp_path: Path, pre: bool, tied: bool, learned: bool) -> None:
     theirs = Marian(pre=pre, tied=tied, learned=learned)
-    opened = open_checkpoint(theirs.save(tmp_path / "model.npz"))
+    opened = opened_from(theirs.save(tmp_path / "model.npz"))
     assert opened.loaded is not None, opened.report.keys
     assert (opened.report.family, opened.report.questions) == ("marian_npz", ())
     assert not opened.report.keys.unexpected
@@ -184,7 +192,7 @@ def test_parity(tmp_path: Path, pre: bool, tied: bool, learned: bool) -> None:
 
 def test_vocabularies_of_two_sizes(tmp_path: Path) -> None:
     theirs = Marian(tied=False, target=31)
-    opened = open_checkpoint(theirs.save(tmp_path / "model.npz"))
+    opened = opened_from(theirs.save(tmp_path / "model.npz"))
     assert opened.loaded is not None
     config = opened.report.config
     assert (config.src_vocab_size, config.tgt_vocab_size, config.pad_id) == (V + 1, 32, -1)
@@ -196,7 +204,7 @@ def test_vocabularies_of_two_sizes(tmp_path: Path) -> None:
 
 
 def test_without_its_configuration_heads_and_activation_are_asked(tmp_path: Path) -> None:
-    report = open_checkpoint(Marian().save(tmp_path / "model.npz", None)).report
+    report = opened_from(Marian().save(tmp_path / "model.npz", None)).report
     assert {question.name for question in report.questions} == {"n_heads", "activation"}
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import gemma2
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import gemma2
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like.gemma import (
     of_heads_from_zero,
 )

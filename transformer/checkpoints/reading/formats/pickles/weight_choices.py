@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_values import PickledTensor
-from transformer.checkpoints.reading.formats.pickled_modules import is_module, module_items
-from transformer.checkpoints.reading.formats.plain_values import items_of
+from transformer.checkpoints.reading.formats.pickles.modules import is_module, module_items
+from transformer.checkpoints.reading.formats.pickles.plain_values import items_of
+from transformer.checkpoints.reading.formats.pickles.values import PickledTensor
 from transformer.checkpoints.reading.limits import Limits
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_values import Global, Opaque
-from transformer.checkpoints.reading.formats.pickled_modules import is_module
+from transformer.checkpoints.reading.formats.pickles.modules import is_module
+from transformer.checkpoints.reading.formats.pickles.values import Global, Opaque
 
 NOTHING = object()
 """Stands for what has no plain form: tensors, bytes, names of storages, most objects."""

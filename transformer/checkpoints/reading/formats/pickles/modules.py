@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_values import Global, Opaque
+from transformer.checkpoints.reading.formats.pickles.values import Global, Opaque
 
 PARAMETERS, BUFFERS, MODULES = "_parameters", "_buffers", "_modules"
 _NOT_SAVED = "_non_persistent_buffers_set"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from transformer.checkpoints.reading.formats.pickle_bytes import DAMAGED, PickleBytes, as_text
-from transformer.checkpoints.reading.formats.pickle_calls import as_reference, call, is_known
-from transformer.checkpoints.reading.formats.pickle_globals import as_global
-from transformer.checkpoints.reading.formats.pickle_values import (
+from transformer.checkpoints.reading.formats.pickles.calls import as_reference, call, is_known
+from transformer.checkpoints.reading.formats.pickles.globals import as_global
+from transformer.checkpoints.reading.formats.pickles.pickle_bytes import DAMAGED, PickleBytes, as_text
+from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,
     Global,
     Opaque,

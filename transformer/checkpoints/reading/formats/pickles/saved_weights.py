@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_globals import unread_tensor
-from transformer.checkpoints.reading.formats.pickle_values import (
+from transformer.checkpoints.reading.formats.pickles.globals import unread_tensor
+from transformer.checkpoints.reading.formats.pickles.modules import (
+    held_by,
+    is_module,
+    module_items,
+    module_settings,
+)
+from transformer.checkpoints.reading.formats.pickles.plain_values import NOTHING, PlainValues, items_of
+from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,
     STORAGES,
     Opaque,
@@ -16,15 +23,8 @@ from transformer.checkpoints.reading.formats.pickle_values import (
     StorageView,
     check_dense,
 )
-from transformer.checkpoints.reading.formats.pickled_modules import (
-    held_by,
-    is_module,
-    module_items,
-    module_settings,
-)
-from transformer.checkpoints.reading.formats.plain_values import NOTHING, PlainValues, items_of
+from transformer.checkpoints.reading.formats.pickles.weight_choices import Home, find_home, is_averaged
 from transformer.checkpoints.reading.formats.quantised import check_not_quantised
-from transformer.checkpoints.reading.formats.weight_choices import Home, find_home, is_averaged
 from transformer.checkpoints.reading.limits import Limits, check_count, check_name
 from transformer.errors import CheckpointError, shown
 

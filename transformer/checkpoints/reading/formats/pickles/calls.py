@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickle_globals import unread_tensor
-from transformer.checkpoints.reading.formats.pickle_values import (
+from transformer.checkpoints.reading.formats.pickles.globals import unread_tensor
+from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,
     STORAGES,
     UNREAD_STORAGES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.checkpoints.reading.formats.pickle_values import SAVE_WEIGHTS, Global
+from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS, Global
 from transformer.errors import CheckpointError, shown
 
 _LONGEST_NAME = 500

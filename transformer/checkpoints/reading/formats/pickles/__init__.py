@@ -1,0 +1,1 @@
+"""Pickles read without running any: the machine, its values, and what a trainer saved in them."""
