@@ -24,7 +24,7 @@ _HEAD = "| Layout | What is asked | Logits, hidden states | Attention |\n| --- |
 
 
 FOREIGN = tuple(family for family in FAMILIES if family.renames)
-"""All but our own, whose names are ours and which opens with the same bits, and those that are only refused."""
+"""All but our own, which opens with the same bits, and those that are only refused."""
 
 
 @dataclass

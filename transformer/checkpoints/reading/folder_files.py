@@ -85,13 +85,19 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     Raises:
         CheckpointError: when weights are missing, several are there, or a file lies outside of the folder.
     """
-    root, folder = folder.resolve(), _revision(folder)
+    root, folder = _root(folder), _revision(folder)
     names = _names(folder)
     texts = dict(_texts(root, folder, names, limits))
     _refuse_code(texts)
     weights, homes = _weights(root, folder, names, limits)
     own = {"config.json", "vocabulary.json"} <= texts.keys() and weights[0].suffix == ".safetensors"
     return FolderFiles("headlight" if own else "", weights, homes, texts)
+
+
+def _root(folder: Path) -> Path:
+    """What no file may lie outside of: the folder, or the one in Hugging Face's cache that it is a revision in."""
+    repository = folder.resolve().parents[1] if folder.resolve().parent.name == "snapshots" else folder
+    return repository.resolve() if (repository / "blobs").is_dir() else folder.resolve()
 
 
 def _revision(folder: Path) -> Path:

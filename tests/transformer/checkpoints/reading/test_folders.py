@@ -160,11 +160,22 @@ def test_the_main_revision_is_read(tmp_path: Path) -> None:
     assert list(read_contents(model, LOCAL_LIMITS).files[0].tensors) == ["w"]
 
 
-def test_a_snapshot_alone_leads_out(tmp_path: Path) -> None:
-    """Its files lie beside it; the sentence says which folder to choose."""
+def test_a_snapshot_may_lead_to_the_files_beside_it_and_no_further(tmp_path: Path) -> None:
+    """Its path is what huggingface_hub's snapshot_download returns."""
     model = cached(tmp_path, "one")
+    snapshot = model / "snapshots" / "one"
+    assert list(read_contents(snapshot, LOCAL_LIMITS).files[0].tensors) == ["w"]
+    (snapshot / "config.json").symlink_to(folder_with(tmp_path / "other", {"c": b"{}"}) / "c")
     with pytest.raises(CheckpointError, match=r"leads out of the folder.*models--"):
-        read_contents(model / "snapshots" / "one", LOCAL_LIMITS)
+        read_contents(snapshot, LOCAL_LIMITS)
+
+
+def test_a_folder_called_snapshots_opens_nothing_else(tmp_path: Path) -> None:
+    folder_with(tmp_path / "snapshots", {})
+    folder = folder_with(tmp_path / "snapshots" / "one", {})
+    (folder / "model.safetensors").symlink_to(folder_with(tmp_path / "other", {"w": WEIGHTS}) / "w")
+    with pytest.raises(CheckpointError, match="leads out of the folder"):
+        read_contents(folder, LOCAL_LIMITS)
 
 
 def test_a_revision_that_is_a_link_is_none(tmp_path: Path) -> None:

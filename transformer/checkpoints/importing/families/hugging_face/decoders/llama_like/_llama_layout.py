@@ -95,7 +95,7 @@ class Usual:
         bases: of the rotation, each with what the user reads; first and single ones as for norm_eps.
         lengths: of the longest text; the first as for norm_eps.
         window: how far layers look back where they don't look back over all; 0 for all.
-        rotation_of: type of the layers that the base is about; empty for a family that has one rotation for all.
+        rotation_of: type of the layers that the base is about; empty where all have one rotation.
         rotated_part: the share of each head that is turned; 0 for a family that always turns whole heads.
     """
 
