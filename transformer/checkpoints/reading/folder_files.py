@@ -95,7 +95,7 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
 
 
 def _root(folder: Path) -> Path:
-    """What no file may lie outside of: the folder, or the one in Hugging Face's cache that it is a revision in."""
+    """What no file may lie outside of: the folder, or of a revision in Hugging Face's cache the model's."""
     repository = folder.resolve().parents[1] if folder.resolve().parent.name == "snapshots" else folder
     return repository.resolve() if (repository / "blobs").is_dir() else folder.resolve()
 
