@@ -66,7 +66,7 @@ def template(raw: RawCheckpoint) -> str:
                 "    to:",
                 *(f"      - {name}" for name in ours),
             ]
-    return "\n".join([*lines, _CONFIG])
+    return "\n".join([*lines, _CONFIG, ""])
 
 
 _Guess = tuple[str, tuple[str, ...] | None]
@@ -120,20 +120,23 @@ def _side(stack: Stack) -> str:
 
 def _outside(found: Found) -> Iterator[_Guess]:
     sides = {_side(stack) for stack in found.stacks}
+    embeddings: set[str] = set()
     for name, shape in found.outside.items():
         low, module = name.lower(), name.rpartition(".")[0] or name
+        has_bias = f"{module}.bias" in found.outside  # which no embedding has
         side = "decoder" if sides == {"decoder"} or _DECODER.search(low) else "encoder"
         embedding = "src_embedding" if side == "encoder" else "tgt_embedding"
         if is_norm(name, shape):
             yield module, (f"{side}.final_norm",)
         elif len(shape) == 1:
-            yield module, ("generator",) if _GENERATOR.search(low) else None
+            is_bias = name.endswith(".bias") and len(found.outside.get(f"{module}.weight", ())) == 2
+            yield module, ("generator",) if is_bias or _GENERATOR.search(low) else None
         elif found.d_model not in shape:
             yield name, None
         elif _POSITIONS.search(low):
             yield name, (f"{embedding}.positions.weight",)
-        elif _GENERATOR.search(low):
-            has_bias = f"{module}.bias" in found.outside
+        elif _GENERATOR.search(low) or has_bias or embedding in embeddings:
             yield (module, ("generator",)) if has_bias else (name, ("generator.weight",))
         else:
+            embeddings.add(embedding)
             yield name, (f"{embedding}.weight",)

@@ -128,6 +128,21 @@ def test_both_stacks_are_guessed(tmp_path: Path) -> None:
     assert config.has_generator
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_generator_is_the_matrix_with_a_bias_or_else_the_second(tmp_path: Path, bias: bool) -> None:
+    """Its name tells nothing; an embedding has no bias, and stands first."""
+    model = nn.ModuleDict(
+        {
+            "blocks": nn.ModuleList(Layer(crosses=False) for _ in range(2)),
+            "words": nn.Embedding(19, 8),
+            "top": nn.Linear(8, 19, bias=bias),
+        }
+    )
+    lines = template(raw_of(tmp_path, model.state_dict())).splitlines()
+    assert "  words.weight: tgt_embedding.weight" in lines
+    assert ("  top: generator" if bias else "  top.weight: generator.weight") in lines
+
+
 def test_names_that_no_mapping_file_can_hold_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="rename them"):
         template(raw_of(tmp_path, {"a: b.weight": torch.zeros(2, 3)}))
