@@ -29,9 +29,9 @@ def folder(tmp_path: Path) -> Path:
 def test_each_answer_has_its_figure_and_the_preferred_is_marked(folder: Path) -> None:
     app = opened(folder)
     shown = texts(app)
-    assert "✓ pre: " in shown
-    assert "✓ post" not in shown
-    assert "post: 10." in shown
+    assert "✓ before (norm_first=True): " in shown
+    assert "✓ after" not in shown
+    assert "after, as in the paper (norm_first=False): 10." in shown
     assert "1: changes nothing here" in shown
     assert "in bits per token" in shown
 
@@ -39,9 +39,9 @@ def test_each_answer_has_its_figure_and_the_preferred_is_marked(folder: Path) ->
 def test_a_large_model_is_tried_when_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz.pages.checkpoint.answers.SMALL", 1_000)
     app = opened(folder)
-    assert "✓ pre" not in texts(app)
+    assert "✓ before" not in texts(app)
     press(app, "Try every answer")
-    assert "✓ pre: " in texts(app)
+    assert "✓ before (norm_first=True): " in texts(app)
 
 
 def test_a_layout_of_ones_own_is_described_on_the_page(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer.analysis.doctor.answers import Weighing, weigh_answers
 from transformer.analysis.doctor.asked import about, figure
+from transformer.checkpoints.importing.report import Question
 from transformer.errors import SentenceError
 from viz.address import as_typed
 from viz.pages.checkpoint.session import TEXT, Subject, keep_answers, kept_answers
@@ -41,13 +42,17 @@ def measured(subject: Subject) -> Weighing | None:
     return kept
 
 
-def figures(weighing: Weighing | None, question: str) -> None:
-    """Draw what was measured with each answer to a question, one line per answer."""
-    asked = None if weighing is None else weighing.of(question)
+def figures(weighing: Weighing | None, question: Question) -> None:
+    """Draw what was measured with each answer to a question, one line per answer, as the picker calls it."""
+    asked = None if weighing is None else weighing.of(question.name)
     if asked is not None:
-        lines = [(weight.value, figure(weight, asked)) for weight in asked.weights]
-        marks = [PREFERRED if value in asked.preferred else "" for value, _ in lines]
-        literal("\n".join(f"{mark}{value}: {told}" for mark, (value, told) in zip(marks, lines, strict=True)))
+        labels = {option.value: option.label for option in question.options}
+        lines = [
+            f"{PREFERRED if weight.value in asked.preferred else ''}"
+            f"{labels.get(weight.value, weight.value)}: {figure(weight, asked)}"
+            for weight in asked.weights
+        ]
+        literal("\n".join(lines))
 
 
 def _weigh(subject: Subject, text: str) -> Weighing | None:

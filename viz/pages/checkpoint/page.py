@@ -2,11 +2,13 @@
 
 import streamlit as st
 
+from transformer.checkpoints.importing.families import FAMILIES
 from viz.pages.checkpoint.choose import choose
 from viz.pages.checkpoint.doctor import doctor
 from viz.pages.checkpoint.drawing import drawing
 from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is
 from viz.pages.shared.explain import prose
+from viz.pages.shared.literal_text import literal
 
 st.title("Checkpoint")
 prose(
@@ -16,11 +18,14 @@ prose(
 )
 subject = choose()
 if subject is None:
+    layouts = [family.label for family in FAMILIES if family.renames]
     st.caption(
-        "Headlight opens its own folders, state dicts of torch.nn.Transformer, of the Annotated Transformer, "
-        "of nanoGPT and of a widespread tutorial, and Hugging Face folders of Marian, BART, mBART, T5, BERT, "
-        "DistilBERT, RoBERTa, GPT-2 and Llama-like models, with their tokenizers."
+        "Headlight opens its own folders, files of weights from torch.nn.Transformer and from the code that "
+        "people learn from, toolkits' checkpoints, and Hugging Face's folders with their tokenizers. Any "
+        "other layout opens when a few lines say which tensor is which."
     )
+    with st.expander(f"The {len(layouts)} layouts that are known"):
+        literal(", ".join(layouts))
 else:
     imported = subject.imported
     st.header("Summary")

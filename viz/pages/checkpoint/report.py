@@ -93,7 +93,7 @@ def _answer(model: str, question: Question, weighing: Weighing | None) -> object
     options = list(labels)
     is_number = isinstance(question.value, int | float) and not isinstance(question.value, bool)
     literal(f"{question.text} {question.why}")
-    figures(weighing, question.name)
+    figures(weighing, question)
     return st.selectbox(
         escaped(question.name),
         options,
