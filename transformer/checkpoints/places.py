@@ -43,7 +43,7 @@ def place_of(name_or_path: str | Path) -> Path:
     if not path.exists():
         names = ", ".join(shipped_models()) or "none"
         raise CheckpointError(
-            f"There is no model {shown(str(name_or_path))}: name a shipped one ({names}), or the path of a "
+            f"There is no model {str(name_or_path)!r}: name a shipped one ({names}), or the path of a "
             "file of weights or of a model's folder."
         )
     return path
