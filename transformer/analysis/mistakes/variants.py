@@ -52,10 +52,10 @@ def altered(model: Transformer, change: Change, *, cached: bool = False) -> Tran
 
 def _tensors(model: Transformer) -> Iterator[Tensor]:
     """All that a model holds: parameters, buffers, and what its modules keep beside them."""
-    yield from model.parameters()
-    yield from model.buffers()
     for module in model.modules():
-        yield from (value for value in vars(module).values() if isinstance(value, Tensor))
+        for value in vars(module).values():
+            held = value.values() if isinstance(value, dict) else (value,)
+            yield from (one for one in held if isinstance(one, Tensor))
 
 
 def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:
