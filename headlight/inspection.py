@@ -70,7 +70,7 @@ def inspect(
     *,
     text: str = "",
     answers: Mapping[str, Any] | None = None,
-    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
+    mapping: str | Path | None = None,
     quick: bool = False,
 ) -> Report:
     """Say what a checkpoint is and what is wrong with it: ``headlight.inspect("model.pt")``.
@@ -79,17 +79,17 @@ def inspect(
         name_or_path: a shipped model, or a file of weights or a folder of anyone's. Nothing in it is run.
         text: what the model is to be looked at with, one sentence per line; plain English when blank.
         answers: to what the files don't tell; see `Report.questions`.
-        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
+        mapping: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         quick: look at names, shapes and configuration only: no weight is read.
 
     Raises:
         headlight.CheckpointError: when it can't be read, or is no model that ours computes.
     """
     path = MODELS / name_or_path if str(name_or_path) in shipped_models() else name_or_path
-    mapping = None if map is None else text_of(map)
+    described = None if mapping is None else text_of(mapping)
     if quick:
-        return Report(survey_checkpoint(path, answers=answers, mapping=mapping), None)
-    imported = open_checkpoint(path, answers=answers, mapping=mapping)
+        return Report(survey_checkpoint(path, answers=answers, mapping=described), None)
+    imported = open_checkpoint(path, answers=answers, mapping=described)
     return Report(imported, examine(imported, text, answers=weigh_answers(imported, text)))
 
 

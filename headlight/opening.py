@@ -17,7 +17,7 @@ def open(
     name_or_path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
-    map: str | Path | None = None,  # noqa: A002 - as the option of the command line is called
+    mapping: str | Path | None = None,
     device: str = "cpu",
 ) -> LoadedModel:
     """Open a model, ready to run: ``headlight.open("en-it")``.
@@ -27,7 +27,7 @@ def open(
     Args:
         name_or_path: a shipped model (en-it, toy-en-it), or a file of weights or a folder of anyone's.
         answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
-        map: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
+        mapping: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 
     Raises:
@@ -39,7 +39,7 @@ def open(
         name_or_path,
         choose_device(device),
         answers=answers,
-        mapping=None if map is None else text_of(map),
+        mapping=None if mapping is None else text_of(mapping),
         on_report=reports.append,
     )
     for report in reports:

@@ -21,61 +21,68 @@ from viz.stages.way import factor, numbered, per_token
 
 def scoring(head: Head) -> Iterator[Stage]:
     """Queries times keys, scaled and biased as the model does."""
-    way, config = head.way, head.way.config
-    q = way.record(f"{head.path}.q", 0, head.number)
-    k = way.record(f"{head.path}.k", 0, head.shared)
-    recorded = "scores_uncapped" if config.attention_soft_cap else "scores"
-    scores = way.record(f"{head.path}.{recorded}", 0, head.number)
+    config = head.way.config
+    q = head.way.record(f"{head.path}.q", 0, head.number)
     queries = per_token("Q", q, head.queries, f"{head.path}.q")
-    if config.attention_scale is True:
-        root = math.sqrt(config.d_head)
-        divided = replace(
-            queries, name="Q / √d_head", values=q / np.float32(root), path=f"{head.path}.queries"
-        )
-        size = factor("√d_head", root)
-        yield head.stage(
-            "scale",
-            "Divided by the square root of d_head",
-            "",
-            formula=rf"\frac{{Q}}{{\sqrt{{d_\text{{head}}}}}}, \quad \sqrt{{{config.d_head}}} = {root:.4g}",
-            operands=[Operand(queries), Operand(size, ALL, "÷")],
-            result=divided,
-            code=[assigning(scaled_dot_product_attention, "queries")],
-            notice=f"The paper divides the scores. Dividing the queries by {root:.4g} first gives the same "
-            f"scores with fewer divisions. Without it a score, a sum of {config.d_head} products, would grow "
-            "with the width of the head, and softmax would put nearly all weight on one key.",
-        )
-        queries = divided
-    elif config.attention_scale:
-        stage = _multiplied(head, queries)
+    if config.attention_scale:
+        stage = _divided(head, queries) if config.attention_scale is True else _multiplied(head, queries)
         yield stage
         queries = stage.result
-    bias = way.record(f"{head.path}.position_bias", 0, head.number) if head.records("position_bias") else None
-    products = scores if bias is None else queries.values @ k.T
-    at = _largest(scores)
+    recorded = "scores_uncapped" if config.attention_soft_cap else "scores"
+    scores = head.way.record(f"{head.path}.{recorded}", 0, head.number)
+    stage = _products(head, queries, scores, recorded)
+    yield stage
+    if head.records("position_bias"):
+        bias = head.way.record(f"{head.path}.position_bias", 0, head.number)
+        stage = _bias(head, stage.result, bias, scores, _highest(head, scores), recorded)
+        yield stage
+    if config.attention_soft_cap:
+        yield _capped(head, stage.result)
+
+
+def _divided(head: Head, queries: Matrix) -> Stage:
+    """Queries over the root of their width (paper, equation 1)."""
+    d_head = head.way.config.d_head
+    root = math.sqrt(d_head)
+    return head.stage(
+        "scale",
+        "Divided by the square root of d_head",
+        "",
+        formula=rf"\frac{{Q}}{{\sqrt{{d_\text{{head}}}}}}, \quad \sqrt{{{d_head}}} = {root:.4g}",
+        operands=[Operand(queries), Operand(factor("√d_head", root), ALL, "÷")],
+        result=replace(
+            queries,
+            name="Q / √d_head",
+            values=queries.values / np.float32(root),
+            path=f"{head.path}.queries",
+        ),
+        code=[assigning(scaled_dot_product_attention, "queries")],
+        notice=f"The paper divides the scores. Dividing the queries by {root:.4g} first gives the same "
+        f"scores with fewer divisions. Without it a score, a sum of {d_head} products, would grow "
+        "with the width of the head, and softmax would put nearly all weight on one key.",
+    )
+
+
+def _products(head: Head, queries: Matrix, scores: Array, recorded: str) -> Stage:
+    """Queries times keys: the scores, unless a bias of positions is still to be added."""
+    config, is_biased = head.way.config, head.records("position_bias")
+    k = head.way.record(f"{head.path}.k", 0, head.shared)
     transposed = Matrix("Kᵀ", k.T, numbered("dimension", config.d_head), head.keys, path=f"{head.path}.k")
     product = Matrix(
-        "scores S" if bias is None else "products",
-        products,
+        "products" if is_biased else "scores S",
+        queries.values @ k.T if is_biased else scores,
         head.queries,
         head.keys,
-        path=f"{head.path}.{recorded}" if bias is None else f"{head.path}.products",
+        path=f"{head.path}.{'products' if is_biased else recorded}",
     )
-    scaled = r"\frac{Q}{\sqrt{d_\text{head}}} K^\top" if config.attention_scale is True else r"Q K^\top"
-    if config.attention_scale not in (True, False):
-        scaled = rf"{config.attention_scale:g} \, Q K^\top"
     unscaled = "" if config.attention_scale else " This model was trained without dividing by √d_head."
-    most = (
-        f" The highest score is {number(float(scores[at]), 2)}, of query "
-        f"{quoted(head.queries.labels[at[0]])} and key {quoted(head.keys.labels[at[1]])}."
-    )
-    yield head.stage(
+    return head.stage(
         "scores",
         "Scores",
-        recorded if bias is None else "",
-        formula=r"S = " + scaled,
-        shape=("B", "H", "Q", "K") if bias is None else (),
-        part=(0, head.number) if bias is None else (),
+        "" if is_biased else recorded,
+        formula=r"S = " + _formula(config.attention_scale),
+        shape=() if is_biased else ("B", "H", "Q", "K"),
+        part=() if is_biased else (0, head.number),
         operands=[Operand(queries, ROW), Operand(transposed, COLUMN, "×")],
         result=product,
         code=[
@@ -84,14 +91,22 @@ def scoring(head: Head) -> Iterator[Stage]:
         ],
         notice="A score is the product of one query with one key, number by number, summed over the "
         f"{config.d_head} dimensions: how well the key answers. Rows are queries, columns are keys.{unscaled}"
-        + (most if bias is None else ""),
+        + ("" if is_biased else _highest(head, scores)),
     )
-    if bias is not None:
-        stage = _bias(head, product, bias, scores, most, recorded)
-        yield stage
-        product = stage.result
-    if config.attention_soft_cap:
-        yield _capped(head, product)
+
+
+def _formula(scale: bool | float) -> str:
+    if scale is True:
+        return r"\frac{Q}{\sqrt{d_\text{head}}} K^\top"
+    return rf"{scale:g} \, Q K^\top" if scale else r"Q K^\top"
+
+
+def _highest(head: Head, scores: Array) -> str:
+    at = _largest(scores)
+    return (
+        f" The highest score is {number(float(scores[at]), 2)}, of query "
+        f"{quoted(head.queries.labels[at[0]])} and key {quoted(head.keys.labels[at[1]])}."
+    )
 
 
 def _multiplied(head: Head, queries: Matrix) -> Stage:

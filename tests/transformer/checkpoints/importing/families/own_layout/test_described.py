@@ -104,7 +104,8 @@ def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_jso
         logits = theirs(ids)
     trace = trace_of(ours, None, ids)
     assert close(trace["logits"], logits)
-    for layer, block in enumerate(theirs.blocks):  # type: ignore[arg-type]
+    blocks: Any = theirs.blocks
+    for layer, block in enumerate(blocks):
         assert close(trace.attention("decoder", layer, "self_attn").weights, block.attn.weights)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,16 @@ class Model(nn.Module):
 
 SRC = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
 TGT = padded(random_ids(TGT_VOCAB, 2, T, seed=1), PAD, 3)
-OURS = {"encoder.transformer": "encoder.layers", "decoder.transformer_layers": "decoder.layers"}
+OURS = {
+    "encoder.transformer": "encoder.layers",
+    "decoder.transformer_layers": "decoder.layers",
+    "context_attn": "cross_attn",
+}
+
+
+def path_of(theirs: str) -> str:
+    """What our trace calls one of their attentions."""
+    return reduce(lambda path, name: path.replace(name, OURS[name]), OURS, theirs)
 
 
 def assert_same(ours: Transformer, theirs: Model, src: Tensor | None, tgt: Tensor) -> None:
@@ -205,11 +215,9 @@ def assert_same(ours: Transformer, theirs: Model, src: Tensor | None, tgt: Tenso
         expected = theirs(src, tgt)
     trace = trace_of(ours, src, tgt)
     assert close(trace["logits"].log_softmax(-1), expected)
-    for path, module in theirs.named_modules():
+    for name, module in theirs.named_modules():
         if isinstance(module, Attention):
-            for name, our_name in (*OURS.items(), ("context_attn", "cross_attn")):
-                path = path.replace(name, our_name)  # noqa: PLW2901
-            assert close(trace[f"{path}.weights"], module.weights)
+            assert close(trace[f"{path_of(name)}.weights"], module.weights)
 
 
 @pytest.mark.parametrize("concat", [False, True])

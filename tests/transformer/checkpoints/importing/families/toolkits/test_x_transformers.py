@@ -232,7 +232,7 @@ def attentions(layers: Layers) -> list[tuple[str, Tensor]]:
     ]
 
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "older": {"norm": "older"},
     "torch's norm": {"norm": "torch"},
@@ -248,7 +248,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_decoder(tmp_path: Path, variant: str) -> None:
-    layers = Layers(2, causal=True, **VARIANTS[variant])  # type: ignore[arg-type]
+    layers = Layers(2, causal=True, **VARIANTS[variant])
     theirs = Autoregressive(Wrapper(TGT_VOCAB, layers))
     randomized(theirs)
     answers = {"n_heads": HEADS, "activation": "silu" if variant == "gated" else "gelu"}

@@ -143,8 +143,11 @@ class Stack(nn.Module):
         return self.layer_norm(x) if self.layer_norm is not None and self.version.norm_first else x
 
 
+AS_PUBLISHED = Version()
+
+
 class Theirs(nn.Module):
-    def __init__(self, version: Version = Version()) -> None:  # noqa: B008 (it is immutable)
+    def __init__(self, version: Version = AS_PUBLISHED) -> None:
         super().__init__()
         self.scaled = version.scaled
         side = "tgt" if version.old else "trg"
