@@ -13,8 +13,8 @@ from viz.pages.checkpoint.session import TEXT, Subject, keep_answers, kept_answe
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import literal, refused
 
-PREFERRED = "✓ "
-"""Before an answer that the model prefers."""
+PREFERRED, OTHER = "✓ ", "· "
+"""Before an answer that the model prefers, and before others: where lines are short each takes several."""
 SMALL = 100_000_000
 """Bytes of weights up to which all answers are tried unasked: some seconds."""
 
@@ -48,7 +48,7 @@ def figures(weighing: Weighing | None, question: Question) -> None:
     if asked is not None:
         labels = {option.value: option.label for option in question.options}
         lines = [
-            f"{PREFERRED if weight.value in asked.preferred else ''}"
+            f"{PREFERRED if weight.value in asked.preferred else OTHER}"
             f"{labels.get(weight.value, weight.value)}: {figure(weight, asked)}"
             for weight in asked.weights
         ]
