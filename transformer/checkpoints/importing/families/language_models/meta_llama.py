@@ -7,13 +7,17 @@ ties the generator to the embedding; Meta's files have both. What neither tells 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.language_models._rotary import (
-    NORM_EPS,
+from transformer.checkpoints.importing.families._rotary_questions import (
     ask_base,
     ask_grouped_heads,
     ask_length,
-    ask_stretch,
     put_grouped_heads,
+)
+from transformer.checkpoints.importing.families.language_models._rotary import (
+    BASES,
+    LENGTHS,
+    NORM_EPS,
+    ask_stretch,
     put_stretched_range,
 )
 from transformer.checkpoints.importing.family import Family, Renames, inside
@@ -78,12 +82,16 @@ def read_config(draft: ConfigDraft) -> None:
     draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
     draft.number("norm_eps", "norm_eps", (1e-5, 1e-6), NORM_EPS)
     if told is None:
-        ask_grouped_heads(draft, _QUERIES, _KEYS)
+        ask_grouped_heads(draft, *_rows(draft))
         shared = draft["n_kv_heads"] < draft["n_heads"]
-        ask_base(draft, 500_000.0 if shared and not tied else 10_000.0)
-        ask_length(draft)
+        ask_base(draft, BASES, 500_000.0 if shared and not tied else 10_000.0)
+        ask_length(draft, *LENGTHS)
     else:
         _take(draft, told)
+
+
+def _rows(draft: ConfigDraft) -> tuple[int, int]:
+    return draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
 
 
 def _told(raw: RawCheckpoint) -> ForeignConfig | None:
@@ -96,7 +104,7 @@ def _told(raw: RawCheckpoint) -> ForeignConfig | None:
 
 def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     n_heads = draft.heads("n_heads")
-    put_grouped_heads(draft, n_heads, _QUERIES, _KEYS)
+    put_grouped_heads(draft, n_heads, *_rows(draft))
     draft.told("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
     if told.flag("use_scaled_rope", False):
         if "rope_scaling_factor" in told:
@@ -107,7 +115,7 @@ def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     if "max_seq_len" in told:
         draft.told("max_len", told.integer("max_seq_len"), "max_seq_len")
     else:
-        ask_length(draft)
+        ask_length(draft, *LENGTHS)
     if told.get("moe") or told.get("vision_chunk_size"):
         raise CheckpointError(
             f"{told.source} describes a model with experts or for pictures: Headlight's model has neither. "

@@ -11,13 +11,17 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
-from transformer.checkpoints.importing.families.language_models._rotary import (
-    NORM_EPS,
+from transformer.checkpoints.importing.families._rotary_questions import (
     ask_base,
     ask_grouped_heads,
     ask_length,
-    ask_stretch,
     put_grouped_heads,
+)
+from transformer.checkpoints.importing.families.language_models._rotary import (
+    BASES,
+    LENGTHS,
+    NORM_EPS,
+    ask_stretch,
 )
 from transformer.checkpoints.importing.family import (
     Family,
@@ -117,6 +121,10 @@ def read_gpt(draft: ConfigDraft) -> None:
     draft.layout(why, norm_eps=1e-5, positions="learned")
 
 
+def _rows(draft: ConfigDraft) -> tuple[int, int]:
+    return draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
+
+
 def read_rotary(draft: ConfigDraft) -> None:
     """From the shapes and answers."""
     why = "every Llama of the book"
@@ -127,15 +135,15 @@ def read_rotary(draft: ConfigDraft) -> None:
     if is_qwen:
         rows = draft.length(_QUERIES, 0) // max(1, draft.length(_Q_NORM, 0))
         draft.put("n_heads", rows, "shapes", "rows of queries over the length of their norm")
-        put_grouped_heads(draft, rows, _QUERIES, _KEYS)
+        put_grouped_heads(draft, rows, *_rows(draft))
     else:
-        ask_grouped_heads(draft, _QUERIES, _KEYS)
+        ask_grouped_heads(draft, *_rows(draft))
     is_third = draft["n_kv_heads"] < draft["n_heads"] and not is_qwen
-    ask_base(draft, 1_000_000.0 if is_qwen else 500_000.0 if is_third else 10_000.0)
+    ask_base(draft, BASES, 1_000_000.0 if is_qwen else 500_000.0 if is_third else 10_000.0)
     if is_third:
         ask_stretch(draft)
     draft.number("norm_eps", "norm_eps", (1e-6, 1e-5) if is_qwen else (1e-5, 1e-6), NORM_EPS)
-    ask_length(draft)
+    ask_length(draft, *LENGTHS)
 
 
 def _read_sizes(draft: ConfigDraft, into_feed_forward: str, why: str) -> None:

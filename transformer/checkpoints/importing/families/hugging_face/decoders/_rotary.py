@@ -94,16 +94,6 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
     )
 
 
-def ask_length(draft: ConfigDraft, *likely: int) -> None:
-    """Ask how long a text may be, the likely answer first."""
-    draft.ask(
-        "max_len",
-        "How many tokens may a text have?",
-        "Rotary positions have no table whose length could be read.",
-        {length: f"{length:,}" for length in likely},
-    )
-
-
 def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
     """Which wavelengths are stretched: told by how often they fit into the texts first trained on."""
     trained = rope.number("original_max_position_embeddings", max_positions)

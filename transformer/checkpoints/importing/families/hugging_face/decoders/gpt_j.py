@@ -7,10 +7,10 @@ is rotated, in neighbouring pairs, and the generator has a bias.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._rotary_questions import ask_length
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
-    ask_length,
     ask_rotary_dims,
 )
 from transformer.checkpoints.importing.families.hugging_face.decoders.phi import for_both

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._rotary_questions import ask_length
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
     Names,
-    ask_length,
     ask_rotary_dims,
     put_rotary,
 )

@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from transformer.checkpoints.importing.config_draft import ConfigDraft, likely_heads
+from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families._rotary_questions import (
+    ask_base,
+    ask_grouped_heads,
+    ask_length,
+    put_grouped_heads,
+)
 from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
 )
 from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
     Names,
-    ask_length,
     ask_rotary_dims,
     put_rotary,
 )
@@ -68,8 +73,6 @@ _OTHERS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weigh
 _FUSED = "layers.0.self_attn.qkv_proj.weight"
 _Q_NORM = "layers.0.self_attn.q_norm.weight"
 _WORDS = "embed_tokens.weight"
-_WIDEST = 2**28
-"""Rows of queries."""
 
 _HARMLESS = {
     "attention_bias",
@@ -193,12 +196,7 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
     if len(usual.bases) == 1:
         draft.layout(usual.of, position_base=next(iter(usual.bases)))
     else:
-        draft.ask(
-            "position_base",
-            "What is the base of the rotary positions (rope_theta)?",
-            "The angles are computed and not stored.",
-            usual.bases,
-        )
+        ask_base(draft, usual.bases)
     if usual.rotated_part:
         ask_rotary_dims(draft, round(1 / usual.rotated_part))
     ask_length(draft, *usual.lengths)
@@ -206,8 +204,6 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
 
 def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
     """How the rows of queries and keys are cut into heads: a norm inside each head tells, or it is asked for.
-
-    Heads of the family's usual width come first where it has one.
 
     Raises:
         CheckpointError: when they can't be cut so.
@@ -217,42 +213,9 @@ def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
         k_rows = (draft.length(_FUSED, 0) - q_rows) // 2
     else:
         k_rows = draft.length("layers.0.self_attn.k_proj.weight", 0)
-    possible = _possible_heads(q_rows, k_rows)
     if draft["query_key_norm"]:
         n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
         draft.put("n_heads", n_heads, "shapes", "width of all heads over the length of q_norm")
+        put_grouped_heads(draft, n_heads, q_rows, k_rows)
     else:
-        n_heads = draft.ask(
-            "n_heads",
-            "How many attention heads has each layer?",
-            f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
-            {n: f"{n} (each {q_rows // n} wide)" for n in possible},
-            likely=next((n for n in possible if n * usual_width == q_rows), None),
-        )
-    d_head = q_rows // n_heads if n_heads > 0 else 0
-    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
-        raise CheckpointError(
-            f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
-            f"cut into heads of one even width. Choose one of {', '.join(map(str, possible))}."
-        )
-    draft.put("d_head", d_head, "shapes", "width of all heads over their number")
-    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
-
-
-def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
-    """The numbers of heads of queries, likely ones first, that leave whole heads of keys, of an even width.
-
-    Raises:
-        CheckpointError: when there is none.
-    """
-
-    def fits(d_head: int) -> bool:
-        return d_head % 2 == 0 and k_rows % d_head == 0
-
-    possible = likely_heads(q_rows, fits) if q_rows <= _WIDEST else []
-    if not possible:
-        raise CheckpointError(
-            f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width: "
-            "this is no Llama. Open the whole folder with its config.json."
-        )
-    return possible
+        ask_grouped_heads(draft, q_rows, k_rows, usual_width)

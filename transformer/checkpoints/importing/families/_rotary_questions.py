@@ -1,0 +1,88 @@
+"""What weights with rotary positions and shared heads of keys and values do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
+from transformer.errors import CheckpointError, shown
+
+
+def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width: int = 0) -> None:
+    """Ask how the rows of queries and keys are cut into heads, and fill in what follows.
+
+    Args:
+        draft: to be filled in.
+        q_rows: of layer 0's matrix of queries.
+        k_rows: of its matrix of keys, which may have fewer heads.
+        usual_width: of a head, where the family has one: the likely answer.
+
+    Raises:
+        CheckpointError: when they can't be cut so.
+    """
+    possible = _possible_heads(q_rows, k_rows)
+    n_heads = draft.ask(
+        "n_heads",
+        "How many attention heads has each layer?",
+        f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
+        {n: f"{n} (each {q_rows // n} wide)" for n in possible},
+        likely=next((n for n in possible if n * usual_width == q_rows), None),
+    )
+    put_grouped_heads(draft, n_heads, q_rows, k_rows)
+
+
+def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int) -> None:
+    """Fill in the width of a head and the heads of keys, from the rows of both and the heads of queries.
+
+    Raises:
+        CheckpointError: when the rows can't be cut so.
+    """
+    d_head = q_rows // n_heads if n_heads > 0 else 0
+    if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
+        possible = ", ".join(map(str, _possible_heads(q_rows, k_rows)))
+        raise CheckpointError(
+            f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
+            f"cut into heads of one even width. Choose one of {possible}."
+        )
+    draft.put("d_head", d_head, "shapes", "rows of queries over heads")
+    draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
+
+
+def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
+    """The numbers of heads of queries, likely ones first, that leave whole heads of keys, of an even width.
+
+    Raises:
+        CheckpointError: when there is none.
+    """
+
+    def fits(d_head: int) -> bool:
+        return d_head % 2 == 0 and k_rows % d_head == 0
+
+    possible = likely_heads(q_rows, fits) if q_rows <= LARGEST_SIZE else []
+    if not possible:
+        raise CheckpointError(
+            f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width, "
+            "which rotary positions need: export the whole model again, with its configuration."
+        )
+    return possible
+
+
+def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | None = None) -> None:
+    """Ask for the base of the rotation; labels and the likely one as `ConfigDraft.ask` takes them."""
+    draft.ask(
+        "position_base",
+        "What is the base of the rotary positions (rope_theta)?",
+        "The angles are computed and not stored.",
+        labels,
+        likely=likely,
+    )
+
+
+def ask_length(draft: ConfigDraft, *likely: int) -> None:
+    """Ask how long a text may be, the likely answer first."""
+    draft.ask(
+        "max_len",
+        "How many tokens may a text have?",
+        "Rotary positions have no table whose length could be read.",
+        {length: f"{length:,}" for length in likely},
+    )
