@@ -23,6 +23,8 @@ TAP = """
   link.click();
 }
 """
+CLICK_AND_RELEASE = "(link) => { link.click(); setTimeout(() => dispatchEvent(new Event('keyup'))); }"
+"""The release of a key follows in the moment between what the click tells and the browser's sending it."""
 TOP_OF_STEPS = "document.querySelector('.st-key-step').getBoundingClientRect().top"
 
 
@@ -137,6 +139,15 @@ def test_a_term_leads_to_its_lesson_with_the_same_sentence(page: Page, app_url: 
     explained(page, "embedding").click()
     expect(heading(page, "1. Tokens, ids, embeddings")).to_be_visible()
     settle(page)
+
+
+def test_a_key_released_while_its_lesson_is_asked_for_does_not_lead_back(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/layer-norm")
+    explained(page, "residual stream").evaluate(CLICK_AND_RELEASE)
+    expect(heading(page, "7. The residual stream")).to_be_visible()
+    settle(page)
+    expect(page).to_have_url(re.compile("/learn"))
+    expect(heading(page, "7. The residual stream")).to_be_visible()
 
 
 def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app_url: str) -> None:

@@ -113,9 +113,19 @@ class Navigation {
   }
 }
 
+const navigation = new Navigation();
+
+/**
+ * What Python was told leads to a page, as a link would. Call in the moment in which it is told.
+ * @param {string} page its path, without what stands before all pages
+ */
+export function expectPage(page) {
+  const path = new URL(page, location.href).pathname;
+  if (path !== location.pathname) navigation.follow(path);
+}
+
 /** Take the history and the page links of the document in hand. */
 export function navigate() {
-  const navigation = new Navigation();
   history.pushState = (...change) => navigation.onPush(...change);
   for (const type of GESTURES)
     addEventListener(type, (event) => navigation.onGesture(event), { capture: true });

@@ -5,10 +5,11 @@ import { RUN_ALL } from "../shared/after_user.js";
 import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
-import { navigate } from "./navigation.js";
+import { expectPage, navigate } from "./navigation.js";
 import { explainTerms } from "./terms.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
+const LEARN = "learn";
 /** @type {(told: true) => void} */
 let runAll = () => {};
 /** @type {(lesson: string) => void} */
@@ -17,7 +18,11 @@ let openLesson = () => {};
 /** @param {import("../mount.js").Component} component */
 export default function ({ parentElement, setTriggerValue }) {
   runAll = teller(parentElement, (told) => setTriggerValue("run_all", told));
-  openLesson = teller(parentElement, (name) => setTriggerValue("lesson", name));
+  openLesson = teller(parentElement, (name) => {
+    setTriggerValue("lesson", name);
+    // The key that opened it is released in the next moment: what is told then would go back to the page that is left.
+    expectPage(LEARN);
+  });
   const { dataset } = document.documentElement;
   if ("headlight" in dataset) return;
   dataset.headlight = "";
