@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -25,16 +26,21 @@ def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int)
 
 
 def learn_coders(
-    pairs: Pairs, languages: tuple[str, str], *, vocab_size: int, lowercase: bool
+    pairs: Pairs, languages: tuple[str, str], *, vocab_size: int, shared: bool = False, lowercase: bool
 ) -> tuple[SubwordCoder, SubwordCoder]:
-    """Learn the sub-words of both sides; reads the corpus twice."""
-    coders = []
-    for side, language in enumerate(languages):
-        tokenizer = WordTokenizer(language, lowercase=lowercase)
-        sentences = (pair[side].lower() if lowercase else pair[side] for pair in pairs())
-        words = (word for sentence in sentences for word in tokenizer.spaced_words(sentence))
-        coders.append(SubwordCoder(tokenizer, learn_subwords(words, size=vocab_size)))
-    return coders[0], coders[1]
+    """Learn the sub-words of both sides, each for itself or `shared` ones; reads the corpus twice."""
+    tokenizers = [WordTokenizer(language, lowercase=lowercase) for language in languages]
+
+    def words(side: int) -> Iterator[tuple[str, bool]]:
+        for pair in pairs():
+            yield from tokenizers[side].spaced_words(pair[side].lower() if lowercase else pair[side])
+
+    if shared:
+        vocabularies = [learn_subwords(chain(words(0), words(1)), size=vocab_size)] * 2
+    else:
+        vocabularies = [learn_subwords(words(side), size=vocab_size) for side in range(2)]
+    source, target = map(SubwordCoder, tokenizers, vocabularies)
+    return source, target
 
 
 def encode_corpus(

@@ -44,6 +44,8 @@ class DataPlan:
         languages: codes of the two, as spaCy has them.
         lowercase: bring all sentences into lower case.
         vocab_size: sub-words of each side, at most.
+        shared_vocabulary: one vocabulary of that size for both sides, learnt of both, and one matrix of
+            embeddings (paper, section 3.4).
         longest: leave out pairs with more sub-words on a side.
         typing_noise: the share of pairs that come once more with the source as typed in a hurry.
     """
@@ -54,6 +56,7 @@ class DataPlan:
     languages: tuple[str, str] = ("en", "it")
     lowercase: bool = False
     vocab_size: int = 6000
+    shared_vocabulary: bool = False
     longest: int = 100
     typing_noise: Annotated[float, tyro.conf.arg(aliases=("--careless",))] = 0.0
 
@@ -91,7 +94,9 @@ class ModelPlan:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     mistake: Annotated[str, tyro.conf.Suppress] = ""
 
-    def config(self, *, src_vocab_size: int, tgt_vocab_size: int) -> TransformerConfig:
+    def config(
+        self, *, src_vocab_size: int, tgt_vocab_size: int, share_embeddings: bool = False
+    ) -> TransformerConfig:
         """The configuration for given vocabularies. Raises ConfigError when there is no such model."""
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
         del chosen["preset"], chosen["mistake"]
@@ -100,6 +105,7 @@ class ModelPlan:
             src_vocab_size=src_vocab_size,
             tgt_vocab_size=tgt_vocab_size,
             final_norm=self.norm_position != "post",
+            share_embeddings=share_embeddings,
             **chosen,
         )
 

@@ -104,7 +104,13 @@ def prepare(
         yield from with_typing_noise(kept, plan.data.typing_noise, plan.updates.seed)
 
     data = plan.data
-    coders = learn_coders(pairs, data.languages, vocab_size=data.vocab_size, lowercase=data.lowercase)
+    coders = learn_coders(
+        pairs,
+        data.languages,
+        vocab_size=data.vocab_size,
+        shared=data.shared_vocabulary,
+        lowercase=data.lowercase,
+    )
     if not report.kept:
         raise PlanError(f"No pair remains to learn from.\n{report}")
 
@@ -178,7 +184,11 @@ def new_model(
         PlanError: when there is no such mistake to train with.
     """
     source, target = coders
-    config = plan.model.config(src_vocab_size=len(source.vocabulary), tgt_vocab_size=len(target.vocabulary))
+    config = plan.model.config(
+        src_vocab_size=len(source.vocabulary),
+        tgt_vocab_size=len(target.vocabulary),
+        share_embeddings=plan.data.shared_vocabulary,
+    )
     model = Transformer(config, generator)
     if plan.model.mistake:
         model = mistaken(plan.model.mistake)(model)
@@ -244,6 +254,8 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     for name in ("task", "n_pairs", "pairs"):
         del choices[name]
     choices[OLD_NOISE_NAME] = choices.pop("typing_noise")
+    if not choices["shared_vocabulary"]:  # earlier versions had no such choice
+        del choices["shared_vocabulary"]
     return {
         "files": [digest(path) for files in plan.data.pairs for path in files],
         "data": choices,

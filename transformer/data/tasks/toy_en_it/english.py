@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 _AN = ("a", "e", "i", "o", "u")
-_A_ALTHOUGH_VOWEL = ("uni", "one")
+_A_ALTHOUGH_VOWEL = ("uni", "one", "eu", "use", "usa", "usu", "uti", "ura", "ute", "uku", "ubi")
+_AN_ALTHOUGH_CONSONANT = ("hour", "honest", "honor", "honour", "heir")
 _DOUBLING = {"run": "running", "swim": "swimming", "forget": "forgetting", "travel": "travelling"}
 _IRREGULAR_THIRD = {"have": "has"}
 
@@ -35,8 +36,9 @@ def ing(base: str) -> str:
 
 
 def indefinite_article(following: str) -> str:
-    """Choose a or an by the sound of the next word: an apple, a university."""
-    return "an" if following.startswith(_AN) and not following.startswith(_A_ALTHOUGH_VOWEL) else "a"
+    """Choose a or an by the sound of the next word: an apple, a university, an hour."""
+    is_vowel = following.startswith(_AN) and not following.startswith(_A_ALTHOUGH_VOWEL)
+    return "an" if is_vowel or following.startswith(_AN_ALTHOUGH_CONSONANT) else "a"
 
 
 _BE = {0: "am", 2: "is"}
