@@ -33,7 +33,7 @@ def begun(arguments: list[str], out: Path) -> tuple[list[str], Train]:
 
 
 def test_every_switch_may_be_given_again_and_turned_off(tmp_path: Path) -> None:
-    assert len(SWITCHES) == 6
+    assert len(SWITCHES) == 7
     command, given = begun(["--pairs", "a.tsv", *(f"--{name}" for name in SWITCHES)], tmp_path)
     assert all(switches(given).values())
     assert parse([*command, "--resume"]).plan == given.plan
@@ -55,7 +55,7 @@ def test_the_shipped_models_command_goes_on_with_resume_after_it(tmp_path: Path)
 def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     """None of them is given its usual value, so that one that is not read would be noticed."""
     options = """--task reverse --n-pairs 7 --pairs a.tsv --pairs b.en b.it --languages de fr
-    --lowercase --vocab-size 70 --longest 50
+    --lowercase --vocab-size 70 --shared-vocabulary --longest 50
     --typing-noise 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
     --preset toy --d-model 16 --n-heads 2 --n-encoder-layers 1 --n-decoder-layers 1 --d-ff 8 --max-len 60
     --dropout 0.3 --norm-position post --activation gelu --positions learned --steps 9 --batch-tokens 77
@@ -75,7 +75,8 @@ def test_choices_of_an_earlier_version_are_read(tmp_path: Path) -> None:
     assert given.plan.data.typing_noise == 0.2
     old = given.plan.to_dict()
     old["data"]["careless"] = old["data"].pop("typing_noise")
-    del old["data"]["task"], old["data"]["n_pairs"]
+    for later in ("task", "n_pairs", "shared_vocabulary"):
+        del old["data"][later]
     TrainingFolder(tmp_path).plan.write_text(json.dumps(old), encoding="utf-8")
     assert (
         parse([*command, "--resume"]).plan == parse(["--resume", "--out", str(tmp_path)]).plan == given.plan

@@ -1,5 +1,6 @@
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,29 +8,39 @@ from transformer.data.noise import add_typing_noise
 
 
 def ways(sentence: str) -> set[str]:
-    return {add_typing_noise(sentence, Random(seed)) for seed in range(100)}
+    return {add_typing_noise(sentence, Random(seed)) for seed in range(2000)}
 
 
-def test_every_way_of_a_sentence() -> None:
-    assert ways("I don't know Tom.") == {
-        "I don't know Tom",
-        "i don't know Tom.",
-        "i don't know tom.",
-        "i don't know tom",
-        "I don’t know Tom.",
-        "i don’t know Tom",
-    }
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "I don't know if you are there, Tom",
+        "i don't know if you are there, Tom.",
+        "i don't know if you are there, tom",
+        "I dont know if you are there, Tom.",
+        "I don’t know if you are there, Tom.",
+        "I don't know if you are there Tom.",
+        "idk if u r there, Tom.",
+        "I don't konw if you are there, Tom.",
+        "I don't know if you are thee, Tom.",
+        "I don't know if you are theere, Tom.",
+    ],
+)
+def test_ways_of_a_sentence(typed: str) -> None:
+    assert typed in ways("I don't know if you are there, Tom.")
+
+
+def test_slips_are_not_in_names() -> None:
+    assert all("tom" in typed.lower() and "anna" in typed.lower() for typed in ways("Tom sees Anna."))
 
 
 def test_where_there_is_nothing_to_do_worse_it_stays() -> None:
-    assert ways("ciao") == {"ciao"}
     assert ways("") == {""}
-    assert ways("...") == {"..."}, "nothing would be left of it"
+    assert ways("...") <= {"...", "....", "....."}, "something is left of it"
 
 
 @given(st.text(), st.integers(0, 1000))
-def test_letters_stay(sentence: str, seed: int) -> None:
-    """Whatever is typed: some letters may become small, an apostrophe curly, the end lost; no more."""
+def test_something_is_left(sentence: str, seed: int) -> None:
     worse = add_typing_noise(sentence, Random(seed))
     assert bool(worse.strip()) == bool(sentence.strip())
-    assert sentence.lower().replace("'", "’").startswith(worse.lower().replace("'", "’"))
+    assert worse == add_typing_noise(sentence, Random(seed)), "the same generator makes the same slips"
