@@ -1,4 +1,4 @@
-"""python -m transformer evaluate: a model's scores on sentence pairs."""
+"""python -m transformer evaluate: a model's scores on sentence pairs, or on a challenge set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -17,6 +18,13 @@ from transformer.cli.options import Evaluate
 from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.device import choose_device
 from transformer.errors import SentenceError
+from transformer.training.evaluation.challenge import (
+    CategoryScores,
+    Challenge,
+    challenge_scores,
+    in_all,
+    read_challenges,
+)
 from transformer.training.evaluation.translations import score, sentence_chrf, source_ids, translate_ids
 
 N_WORST = 20
@@ -58,6 +66,12 @@ class Evaluation:
 
 def run_evaluation(command: Evaluate) -> int:
     """Translate, score, print."""
+    if command.challenge is not None:
+        if command.pairs:
+            raise CommandError("Give either --pairs or --challenge: they are scored in different ways.")
+        return _run_challenge(command, command.challenge)
+    if not command.pairs:
+        raise CommandError("There is nothing to translate: give --pairs, or --challenge.")
     try:
         data = list(read_references(*command.pairs))
         loaded = opened(command.model, command.answers, choose_device(command.device))
@@ -87,6 +101,65 @@ def run_evaluation(command: Evaluate) -> int:
     return 0
 
 
+def _run_challenge(command: Evaluate, path: Path) -> int:
+    try:
+        challenges = read_challenges(path)
+        loaded = opened(command.model, command.answers, choose_device(command.device))
+        sources = [source_ids(loaded, one.source, f"sentence in {path}") for one in challenges]
+    except (CorpusError, SentenceError) as error:
+        raise CommandError(str(error)) from error
+    translated = _translate(loaded, sources, command)
+    scores = challenge_scores(challenges, translated)
+    if command.json:
+        missed = _missed(challenges, translated)
+        print(
+            json.dumps(
+                {"model": loaded.name, "beam": command.beam, "length_penalty": command.length_penalty}
+                | {"categories": list(map(asdict, scores)), "all": asdict(in_all(scores)), "missed": missed},
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
+    else:
+        print(_challenge_text(loaded.name, command, scores))
+    return 0
+
+
+def _challenge_text(name: str, command: Evaluate, scores: Sequence[CategoryScores]) -> str:
+    width = max(len(one.category) for one in scores)
+    lines = [
+        f"{name}, {_how(command.beam, command.length_penalty)}",
+        f"{'':{width}}  {'kept':>15}  chrF  loops",
+    ]
+    for one in [*scores, in_all(scores)]:
+        share = f"{one.kept} of {one.pieces} {one.kept / one.pieces:4.0%}"
+        lines.append(f"{one.category:{width}}  {share:>15}  {one.chrf:4.1f}  {one.loops:5}")
+    return "\n".join(lines)
+
+
+def _missed(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[dict[str, object]]:
+    """The translations in which something is missing."""
+    return [
+        {
+            "category": challenge.category,
+            "source": challenge.source,
+            "translation": translation,
+            "references": challenge.references,
+            "missing": [
+                words
+                for words, held in zip(challenge.kept, challenge.held(translation), strict=True)
+                if not held
+            ],
+        }
+        for challenge, translation in zip(challenges, translated, strict=True)
+        if not all(challenge.held(translation))
+    ]
+
+
+def _how(beam: int, length_penalty: float) -> str:
+    return "greedy" if beam == 1 else f"beam {beam}, length penalty {length_penalty:g}"
+
+
 def _translate(loaded: LoadedModel, sources: Sequence[Sequence[int]], command: Evaluate) -> list[str]:
     translated = [""] * len(sources)
     steps = translate_ids(loaded, sources, beam_size=command.beam, alpha=command.length_penalty)
@@ -104,7 +177,7 @@ def _composed(text: str) -> str:
 
 
 def _text(found: Evaluation) -> str:
-    how = "greedy" if found.beam == 1 else f"beam {found.beam}, length penalty {found.length_penalty:g}"
+    how = _how(found.beam, found.length_penalty)
     sentences, references = _counted(found.sentences, "sentence"), _counted(found.references, "reference")
     are = "is one of its references" if found.exact == 1 else "are one of their references"
     lines = [

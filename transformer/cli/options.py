@@ -46,9 +46,13 @@ class Translate:
 class Evaluate:
     """Translate the sources of a file and score the translations: BLEU, chrF, exact matches.
 
+    Or, with --challenge, whether what matters in each sentence of a challenge set came through, by category.
+
     Attributes:
         pairs: a TSV file of source, tab, translation, or two aligned files; plain or gzipped. Several
             translations of a source stand on neighbouring lines, or in further columns.
+        challenge: in their place, a TSV file with the columns category, source, kept (what every right
+            translation holds: pieces separated by "; ", alternatives by "/") and references (by " | ").
         model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         answers: to what its files don't tell, such as n_heads=8 norm_position=pre.
         beam: hypotheses that are followed at a time; 1 is greedy decoding.
@@ -57,7 +61,8 @@ class Evaluate:
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
-    pairs: tuple[Path, ...]
+    pairs: tuple[Path, ...] = ()
+    challenge: Path | None = None
     model: str = field(default_factory=default_model)
     answers: Answers = ()
     beam: int = 1

@@ -8,7 +8,8 @@ from random import Random
 
 _SHORT = {
     "you": "u", "your": "ur", "you're": "ur", "are": "r", "please": "pls", "thanks": "thx", "because": "cuz",
-    "going to": "gonna", "want to": "wanna", "people": "ppl", "tomorrow": "tmrw", "and": "&", "I don't know": "idk",
+    "going to": "gonna", "want to": "wanna", "people": "ppl", "tomorrow": "tmrw", "and": "&",
+    "I don't know": "idk",
 }  # fmt: skip
 _SHORTENED = re.compile(rf"\b({'|'.join(sorted(_SHORT, key=len, reverse=True))})\b")
 _LONG_WORD = re.compile(r"\b[^\W\d_A-Z]{4,}\b")
