@@ -49,7 +49,7 @@ class Amounts:
     )
     everyday: int = 4
     unknown: int = 3000
-    joined: float = 0.1
+    joined: float = 0.06
 
 
 def normalized(sentence: str) -> str:
