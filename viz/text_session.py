@@ -21,7 +21,7 @@ from viz.address import as_typed
 from viz.session import current_model
 
 EXAMPLES = ASSETS / "examples.tsv"
-"""A line each, with tabs between: a shipped model, a sentence, its right translations."""
+"""A line each, with tabs between: a shipped model, what the example shows, a sentence, its right translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
 """What the box of digits and letters begins with."""
@@ -141,15 +141,18 @@ def current_batch() -> list[str]:
     return [as_typed(line) for line in lines if clean(line)]
 
 
-def examples_of(model: str) -> list[str]:
-    """Sentences to try with a shipped model, each with something to see: word order, agreement, elision."""
-    return list(right_answers_of(model))
+def examples_of(model: str) -> dict[str, str]:
+    """Sentences to try with a shipped model, and what there is to see in each: word order, agreement, a name."""
+    return {clean(sentence): shows for owner, shows, sentence, *_ in _examples() if owner == model}
 
 
 def right_answers_of(model: str) -> dict[str, list[str]]:
     """The right translations of each sentence that is an example of a shipped model."""
-    lines = (line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines())
-    return {clean(sentence): right for owner, sentence, *right in lines if owner == model}
+    return {clean(sentence): right for owner, _, sentence, *right in _examples() if owner == model}
+
+
+def _examples() -> list[list[str]]:
+    return [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
 
 
 def example_ids(loaded: LoadedModel, n: int) -> str:

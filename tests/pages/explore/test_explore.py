@@ -9,7 +9,8 @@ from tests.pages.app import open_app, texts
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
-from viz.text_session import DEFAULT_SENTENCE, EXAMPLES
+from viz.pages.shared.literal_text import escaped
+from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of
 
 
 def test_first_visit_shows_a_translation() -> None:
@@ -36,7 +37,7 @@ def test_a_typed_sentence_is_translated() -> None:
 def test_an_example_is_one_click_away() -> None:
     app = open_app()
     example = app.button_group(key="example")
-    chosen = example.options[1]
+    chosen = list(examples_of("toy-en-it"))[1]
     example.set_value(chosen).run()
     assert app.text_input(key="text").value == chosen
     assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
@@ -48,9 +49,10 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
     rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
     own = [row for row in rows if row[0] == model]
     assert len(own) >= 6
-    for _, source, *right in own:
+    for _, _, source, *right in own:
         assert run_sentence(loaded, source).translation in right
-    assert open_app(model=model).button_group(key="example").options == [source for _, source, *_ in own]
+    shown = [f":gray[{shows}:] {escaped(source)}" for _, shows, source, *_ in own]
+    assert open_app(model=model).button_group(key="example").options == shown
 
 
 def test_another_model_reads_the_same_sentence() -> None:

@@ -48,7 +48,7 @@ def forcing_section(free_run: Run) -> None:
         "the two part, the model sees the same and thinks the same; after it, it continues a sentence "
         "that it would not have written, or from one that is not the right one."
     )
-    forced_run = _forced_run()
+    forced_run = _forced_run(free_run.translation)
     if forced_run is None:
         return
     forced, free = (Scored(run, *target_scores(current_model(), run)) for run in (forced_run, free_run))
@@ -66,10 +66,14 @@ def forcing_section(free_run: Run) -> None:
     _attentions(forced.run, free.run)
 
 
-def _forced_run() -> Run | None:
-    """The run of the typed reference, or else of the example's own; None, with a word, without one."""
+def _forced_run(own: str) -> Run | None:
+    """The run of the typed reference, or else of the example's; None, with a word, without one.
+
+    Of the example's right translations one is taken that the model doesn't write itself: where both never
+    part there is nothing to see.
+    """
     text, _ = current_texts()
-    known = right_translations(text)
+    known = sorted(right_translations(text), key=lambda right: right == own)
     noun = target_noun(current_model())
     st.text_input(
         target_label(current_model(), "reference"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import streamlit as st
@@ -52,7 +52,8 @@ def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) ->
             _target_input(loaded)
     else:
         source_input(loaded)
-    example_pills(examples_of(current_choice().name) or kind_examples(loaded), boxes_of(loaded))
+    examples = examples_of(current_choice().name) or dict.fromkeys(kind_examples(loaded), "")
+    example_pills(examples, boxes_of(loaded))
     source, target = current_texts()
     run = _run(source, target if with_target else "")
     n = 0 if run is None else max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
@@ -97,16 +98,21 @@ def _target_input(loaded: LoadedModel) -> None:
     )
 
 
-def example_pills(sentences: Sequence[str], boxes: Boxes) -> None:
-    """Offer example sentences; a click puts one into the box."""
-    if sentences:
+def example_pills(examples: Mapping[str, str], boxes: Boxes) -> None:
+    """Offer example sentences, each with what it shows; a click puts one into the box."""
+
+    def label(sentence: str) -> str:
+        shows = examples[sentence]
+        return f":gray[{shows}:] {escaped(sentence)}" if shows else escaped(sentence)
+
+    if examples:
         st.pills(
             "Examples",
-            sentences,
+            list(examples),
             key=_EXAMPLE,
             on_change=_take_example,
             args=(boxes,),
-            format_func=escaped,
+            format_func=label,
             label_visibility="collapsed",
         )
 
