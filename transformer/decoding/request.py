@@ -89,9 +89,9 @@ class DecodingRequest:
             n_left: how many more its limit has room for.
             limit: of the target's row, as in `limits`.
         """
-        if token in self.end_ids and (n_left or self.forced_end_id is None):
+        if token in self.end_ids and (n_left > 0 or self.forced_end_id is None):
             return "end"
-        if n_left:
+        if n_left > 0:
             return None
         most = max_new_tokens(model, len(self.start_ids) + len(self.prefix))
         return "positions" if limit == most else "limit"
@@ -183,7 +183,7 @@ def decode_batch(
         chosen = choose(logits).tolist()
         for row, token in zip(unfinished, chosen, strict=True):
             endings[row] = request.ending(model, token, limits[row] - position - 1, limits[row])
-            if token not in request.end_ids:
+            if token not in request.end_ids and position < limits[row]:
                 targets[row].append(token)
         kept = [place for place, row in enumerate(unfinished) if endings[row] is None]
         if not kept:
