@@ -61,7 +61,7 @@ def measure_decoding(
 
     def decode_ours() -> list[list[int]]:
         if beam_size == 1:
-            return greedy_batch(model, src, request)
+            return [list(target.ids) for target in greedy_batch(model, src, request)]
         found = beam_search(model, src, request, beam_size=beam_size)
         return [list(best.ids) for best, *_ in found]
 

@@ -24,6 +24,7 @@ from transformer.analysis.attention_maps import (
 )
 from transformer.analysis.norms import norm_tokens
 from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.request import Ending
 from transformer.model.trace import Stack, Trace
 
 TOP_K = 8
@@ -132,6 +133,15 @@ class Run(Batch):
     def translation(self) -> str:
         """The target; of a model without an encoder, the prompt and how it continues."""
         return self.computed.translation
+
+    @property
+    def ending(self) -> Ending | None:
+        """Why the target ended: by its "end", or stopped at its "limit" or at the last of the "positions".
+
+        The limit is the most tokens that are generated for a source of its length. None of a target that was
+        given without an end, and of a model that has no decoder.
+        """
+        return self.computed.ending
 
     @property
     def steps(self) -> pd.DataFrame:

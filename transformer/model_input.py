@@ -11,12 +11,19 @@ from torch import Tensor
 from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.generation import GenerationSettings
 from transformer.data.batches import pad
-from transformer.decoding.request import DecodingRequest, max_new_tokens
+from transformer.decoding.request import DecodingRequest, Ending, max_new_tokens
 from transformer.errors import SentenceError
 from transformer.text.coder import Coder, EncodedSentence
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a language model may never end by itself."""
+USUAL_NO_REPEAT = 6
+"""Sub-words in a row that a translation does not have twice, where a model's makers say nothing of it.
+
+Few enough that a loop is left soon, and so many that right translations are not hit: of 414,769 Italian ones
+in en-it's sub-words, 3.8 in 1,000 have 3 in a row twice, 1.6 have 4, 0.63 have 5, 0.23 have 6, 0.10 have 7
+and 0.05 have 8. What is hit is mostly a rare name that comes twice.
+"""
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
         prompt = _framed(loaded.target, source)
         end = prompt.first + len(source.ids)
         prompt = replace(prompt, ids=prompt.ids[:end], tokens=prompt.tokens[:end])
-        return Beginning(None, prompt, min(max_new_tokens(loaded.model, len(prompt.ids)), MOST_CONTINUED))
+        return Beginning(None, prompt, target_limit(loaded, len(prompt.ids)))
     start = Input(
         sentence=loaded.target.of_ids([]),
         ids=loaded.start_ids,
@@ -158,9 +165,47 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
     return Beginning(encoder, start, target_limit(loaded, len(encoder.ids)))
 
 
-def target_limit(loaded: LoadedModel, n_source: int) -> int:
-    """The most target tokens that are generated for a source of so many: room for a wordier language."""
-    return min(loaded.model.config.max_len - len(loaded.start_ids), 2 * n_source + 10)
+def target_limit(loaded: LoadedModel, n_read: int) -> int:
+    """The most tokens that are generated for a source or a prompt of so many: every decoding's limit.
+
+    Args:
+        n_read: tokens that the encoder reads of a source or, without an encoder, the decoder of a prompt; the
+            special ones around it counted.
+    """
+    if loaded.model.config.kind == "decoder-only":
+        return min(max_new_tokens(loaded.model, n_read), MOST_CONTINUED)
+    wanted = 2 * n_read + 10  # room for a wordier language
+    return min(max_new_tokens(loaded.model, len(loaded.start_ids)), wanted)
+
+
+def no_repeat_ngram_size(loaded: LoadedModel) -> int:
+    """How many tokens in a row do not come twice in what the app decodes; 0 where they may.
+
+    What the model's makers say, else `USUAL_NO_REPEAT` for a model that translates in sub-words. One of whole
+    words, as those of the built-in tasks are, must be able to copy and sort; what a language model continues
+    may be a list or a refrain.
+    """
+    told = loaded.settings.no_repeat_ngram_size
+    if told is not None:
+        return told
+    translates = loaded.model.config.kind == "encoder-decoder" and loaded.target.unit == "sub-word"
+    return USUAL_NO_REPEAT if translates else 0
+
+
+def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:
+    """What to tell a user of a target of so many tokens that a limit ended; empty for any other."""
+    if ending == "positions":
+        return (
+            "It did not come to an end by itself: it was stopped at the last of the model's "
+            f"{loaded.model.config.max_len:,} positions."
+        )
+    if ending == "limit":
+        what = "prompt" if loaded.model.config.kind == "decoder-only" else "source of this length"
+        return (
+            f"It did not come to an end by itself: it was stopped after {n_tokens:,} {loaded.target.unit}s, "
+            f"the most for a {what}."
+        )
+    return ""
 
 
 def decoding_request(
@@ -169,17 +214,20 @@ def decoding_request(
     limit: int | Sequence[int],
     prefix: Sequence[int] = (),
     settings: GenerationSettings | None = None,
+    no_repeat: int | None = None,
 ) -> DecodingRequest:
     """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length.
 
-    With `settings`, such as the model's own, tokens are closed and ends forced by them, and the length
-    penalty has their form.
+    With `settings`, such as the model's own, tokens are closed and ends forced by them alone, and the length
+    penalty has their form. Without them `no_repeat` tokens in a row do not come twice: as many as
+    `no_repeat_ngram_size` says where that is None.
     """
     n_given = len(prefix)
-    rules: dict[str, Any] = {}
+    closing = no_repeat_ngram_size(loaded) if no_repeat is None else no_repeat
+    rules: dict[str, Any] = {"no_repeat_ngram_size": closing}
     if settings is not None:
         rules = {
-            "no_repeat_ngram_size": settings.no_repeat_ngram_size,
+            "no_repeat_ngram_size": settings.no_repeat_ngram_size or 0,
             "forced_end_id": settings.forced_end_id,
             "length_form": "power",
         }

@@ -19,6 +19,7 @@ from transformer.decoding.greedy import (
     greedy_batch,
     next_token_probabilities,
 )
+from transformer.decoding.request import Ending, Target
 from transformer.decoding.sampling import sample
 from transformer.errors import SentenceError
 from transformer.model.trace import Recorder, Trace
@@ -51,7 +52,7 @@ class Run:
             continues.
         target: the tokens that follow the decoder's first; empty without a decoder.
         generated: whether the model chose the steps' tokens itself (else they were given: teacher forcing).
-        finished: whether the target came to an end (a generated one may run into its limit).
+        ending: why the target ended; None of a given one without an end, and without a decoder.
         steps: of a decoder: after its first tokens and after each of the target's, the next token and the
             best k. Of a masked language model, which has no decoder: at each masked position the best ones;
             without a mask, at each position the token that stands there. None without a generator.
@@ -65,12 +66,17 @@ class Run:
     source: EncodedSentence
     target: EncodedSentence
     generated: bool
-    finished: bool
+    ending: Ending | None
     steps: tuple[DecodingStep, ...]
     translation: str
     encoder_input: Input | None
     decoder_input: Input | None
     trace: Trace
+
+    @property
+    def finished(self) -> bool:
+        """Whether the target came to an end."""
+        return self.ending == "end"
 
     @property
     def target_ids(self) -> tuple[int, ...]:
@@ -141,7 +147,7 @@ def generate(
         steps.append(step)
         if on_step is not None:
             on_step(step, begin.limit)
-    finished = steps[-1].token_id in loaded.end_ids
+    ending = steps[-1].ending
     chosen = [step.token_id for step in steps]
     target = loaded.target.of_ids(chosen[:-1])
     whole = begin.decoder.followed_by(target)
@@ -149,10 +155,10 @@ def generate(
         source=source,
         target=target,
         generated=True,
-        finished=finished,
+        ending=ending,
         steps=tuple(steps),
         translation=loaded.target.decode(
-            (*begin.decoder.sentence.ids, *(chosen[:-1] if finished else chosen))
+            (*begin.decoder.sentence.ids, *(chosen[:-1] if ending == "end" else chosen))
         ),
         encoder_input=begin.encoder,
         decoder_input=whole,
@@ -188,7 +194,7 @@ def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5, whole:
         source=source,
         target=loaded.source.of_ids([]),
         generated=has_masks,
-        finished=True,
+        ending=None,
         steps=steps,
         translation=loaded.source.decode(filled),
         encoder_input=whole,
@@ -235,7 +241,7 @@ def force(
         source=source,
         target=fed,
         generated=False,
-        finished=ends and not is_cut,
+        ending="end" if ends and not is_cut else None,
         steps=tuple(steps),
         translation=loaded.target.decode((*begin.decoder.sentence.ids, *target.ids)),
         encoder_input=begin.encoder,
@@ -259,6 +265,7 @@ def search(
     alpha: float,
     prefix: Sequence[int] = (),
     settings: GenerationSettings | None = None,
+    no_repeat: int | None = None,
 ) -> BeamTree:
     """Search for the best `beam_size` targets of a source or prompt, with every step written down.
 
@@ -267,9 +274,10 @@ def search(
         alpha: of the length penalty.
         prefix: ids that the targets begin with, fewer than the limit of `beginning`.
         settings: such as the model's own, whose rules are kept: see `decoding_request`.
+        no_repeat: tokens in a row that do not come twice, where there are no settings: see there too.
     """
     begin = beginning(loaded, source)
-    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix, settings)
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix, settings, no_repeat)
     return beam_tree(loaded.model, _source_ids(loaded, begin), request, beam_size=beam_size, alpha=alpha)
 
 
@@ -282,23 +290,23 @@ def draw_target(
     top_k: int = 0,
     top_p: float = 1.0,
     prefix: Sequence[int] = (),
-) -> tuple[list[int], bool]:
-    """Draw a target of a source at random: its ids, the prefix included, and whether it came to an end.
+) -> Target:
+    """Draw a target of a source at random; the prefix is part of it.
 
-    The same seed draws the same target. The other arguments are those of
+    The same seed draws the same target, and tokens in a row may come twice. The other arguments are those of
     `transformer.decoding.sampling.sample`.
     """
     begin = beginning(loaded, source)
-    (ids,) = sample(
+    (target,) = sample(
         loaded.model,
         _source_ids(loaded, begin),
-        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix),
+        decoding_request(loaded, begin.decoder.ids, begin.limit, prefix, no_repeat=0),
         generator=torch.Generator().manual_seed(seed),
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
     )
-    return ids, len(ids) < begin.limit
+    return target
 
 
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:
@@ -329,8 +337,8 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     targets = greedy_batch(loaded.model, src, decoding_request(loaded, loaded.start_ids, limits))
     # At its limit the last token is chosen and not read, as in a run of one sentence.
     decoder_inputs = [
-        begin.decoder.followed_by(loaded.target.of_ids(ids[: begin.limit - 1]))
-        for begin, ids in zip(begins, targets, strict=True)
+        begin.decoder.followed_by(loaded.target.of_ids(target.ids[: begin.limit - 1]))
+        for begin, target in zip(begins, targets, strict=True)
     ]
     return trace_inputs(loaded, inputs, decoder_inputs)
 

@@ -202,11 +202,11 @@ def test_a_search_goes_on_after_a_prefix_and_keeps_to_the_limit() -> None:
 def test_a_drawn_target_is_the_seed_s_and_nearly_cold_it_is_the_greedy_one() -> None:
     loaded = tiny_model(3)
     run = run_sentence(loaded, "i see the dog.")
-    drawn = [draw_target(loaded, run.source, seed=seed)[0] for seed in (1, 1, 2, 3, 4)]
+    drawn = [draw_target(loaded, run.source, seed=seed).ids for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1]
     assert len(set(map(tuple, drawn))) > 1
-    cold, ended = draw_target(loaded, run.source, seed=5, temperature=1e-4)
-    assert ended == run.finished
-    assert cold[: len(run.target.ids)] == list(run.target.ids)
+    cold = draw_target(loaded, run.source, seed=5, temperature=1e-4)
+    assert cold.ending == run.ending
+    assert cold.ids[: len(run.target.ids)] == tuple(run.target.ids)
     prefix = (5, 6)
-    assert draw_target(loaded, run.source, seed=1, prefix=prefix)[0][:2] == [5, 6]
+    assert draw_target(loaded, run.source, seed=1, prefix=prefix).ids[:2] == prefix

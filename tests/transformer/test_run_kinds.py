@@ -162,8 +162,8 @@ def test_searching_and_drawing_begin_after_the_prompt(name: str) -> None:
     tree = search(loaded, run.source, beam_size=1, alpha=0.0)
     assert tree.hypotheses[0].ids[: len(run.target.ids)] == tuple(run.target.ids)
     assert tree.nodes[0].token_id == beginning(loaded, run.source).decoder.ids[-1]
-    cold, _ = draw_target(loaded, run.source, seed=5, temperature=1e-4)
-    assert cold[: len(run.target.ids)] == run.target.ids
+    cold = draw_target(loaded, run.source, seed=5, temperature=1e-4).ids
+    assert cold[: len(run.target.ids)] == tuple(run.target.ids)
     after = search(loaded, run.source, beam_size=2, alpha=0.0, prefix=(9, 10))
     logits = forward(loaded, run, (*beginning(loaded, run.source).decoder.ids, 9, 10))
     logits[:, list(loaded.target.special_tokens.suppressed)] = -torch.inf

@@ -44,14 +44,15 @@ class GenerationSettings:
         beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
         length_penalty: the exponent of a hypothesis's length, by which its log-probability is divided: in
             `beam.length_penalty` the form "power".
-        no_repeat_ngram_size, forced_end_id: as of `DecodingRequest`.
+        no_repeat_ngram_size: as of `DecodingRequest`; None where they say nothing of it.
+        forced_end_id: as of `DecodingRequest`.
         not_applied: what else they say, as a user reads it ("repetition_penalty 1.2"), and Headlight leaves
             out.
     """
 
     beam_size: int = 1
     length_penalty: float = 1.0
-    no_repeat_ngram_size: int = 0
+    no_repeat_ngram_size: int | None = None
     forced_end_id: int | None = None
     not_applied: tuple[str, ...] = ()
 
@@ -100,7 +101,7 @@ def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
     """
     values, left_out = generation_values(texts), []
 
-    def number(name: str, default: float, least: float, most: float, kind: type) -> Any:
+    def number(name: str, default: float | None, least: float, most: float, kind: type) -> Any:
         value = values.get(name)
         if value is None:
             return default
@@ -118,7 +119,7 @@ def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
     return GenerationSettings(
         beam_size=number("num_beams", 1, 1, _LARGEST, int),
         length_penalty=number("length_penalty", 1.0, -_LARGEST_EXPONENT, _LARGEST_EXPONENT, float),
-        no_repeat_ngram_size=number("no_repeat_ngram_size", 0, 0, _LARGEST, int),
+        no_repeat_ngram_size=number("no_repeat_ngram_size", None, 0, _LARGEST, int),
         forced_end_id=forced,
         not_applied=(*left_out, *_not_applied(values)),
     )

@@ -67,7 +67,9 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         from transformer.cli.inspect import run_inspection
 
         return run_inspection(command)
-    if not isinstance(command, WriteTrace):
+    if isinstance(command, Translate):
+        check_search(command.beam, command.length_penalty, command.no_repeat)
+    elif isinstance(command, Evaluate):
         check_search(command.beam, command.length_penalty)
     check_checkpoint(command.model, answered(command.answers))
     if isinstance(command, Translate):

@@ -16,6 +16,7 @@ from transformer.cli.command import CommandError
 from transformer.cli.given import opened
 from transformer.cli.options import Evaluate
 from transformer.data.corpus import CorpusError, Referenced, read_references
+from transformer.decoding.request import Target
 from transformer.device import choose_device
 from transformer.errors import SentenceError
 from transformer.training.evaluation.challenge import (
@@ -45,6 +46,7 @@ class Evaluation:
         references: how many translations they are compared with.
         beam: 1 for greedy decoding.
         bleu, chrf, bleu_signature, chrf_signature, four_grams: as of `TranslationScores`.
+        stopped: translations that did not come to an end by themselves: a limit stopped them.
         exact: sources whose translation is one of its references, letter for letter, capitals and punctuation
             marks included; only how much white space there is, and how accents are composed, doesn't matter.
         seconds: that translating took.
@@ -60,6 +62,7 @@ class Evaluation:
     bleu_signature: str
     chrf_signature: str
     four_grams: int
+    stopped: int
     exact: int
     seconds: float
 
@@ -79,8 +82,9 @@ def run_evaluation(command: Evaluate) -> int:
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
     started = time.perf_counter()
-    translated = _translate(loaded, sources, command)
+    targets = _translate(loaded, sources, command)
     seconds = time.perf_counter() - started
+    translated = [loaded.target.decode(target.ids) for target in targets]
     references = [one.references for one in data]
     exact = [_is_exact(*pair) for pair in zip(translated, references, strict=True)]
     found = Evaluation(
@@ -90,6 +94,7 @@ def run_evaluation(command: Evaluate) -> int:
         beam=command.beam,
         length_penalty=command.length_penalty,
         **asdict(score(translated, references)),
+        stopped=sum(target.ending != "end" for target in targets),
         exact=sum(exact),
         seconds=seconds,
     )
@@ -108,7 +113,7 @@ def _run_challenge(command: Evaluate, path: Path) -> int:
         sources = [source_ids(loaded, one.source, f"sentence in {path}") for one in challenges]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
-    translated = _translate(loaded, sources, command)
+    translated = [loaded.target.decode(target.ids) for target in _translate(loaded, sources, command)]
     scores = challenge_scores(challenges, translated)
     if command.json:
         missed = _missed(challenges, translated)
@@ -160,12 +165,12 @@ def _how(beam: int, length_penalty: float) -> str:
     return "greedy" if beam == 1 else f"beam {beam}, length penalty {length_penalty:g}"
 
 
-def _translate(loaded: LoadedModel, sources: Sequence[Sequence[int]], command: Evaluate) -> list[str]:
-    translated = [""] * len(sources)
+def _translate(loaded: LoadedModel, sources: Sequence[Sequence[int]], command: Evaluate) -> list[Target]:
+    found: dict[int, Target] = {}
     steps = translate_ids(loaded, sources, beam_size=command.beam, alpha=command.length_penalty)
-    for index, text in tqdm(steps, "translating", total=len(sources), unit=" sentences", disable=None):
-        translated[index] = text
-    return translated
+    for index, target in tqdm(steps, "translating", total=len(sources), unit=" sentences", disable=None):
+        found[index] = target
+    return [found[index] for index in range(len(sources))]
 
 
 def _is_exact(translation: str, references: Sequence[str]) -> bool:
@@ -187,6 +192,10 @@ def _text(found: Evaluation) -> str:
         f"exact  {found.exact / found.sentences:5.1%}  {found.exact:,} {are}",
         f"time   {found.seconds:5.1f} s {found.sentences / found.seconds:.0f} sentences/s",
     ]
+    if found.stopped:
+        lines.insert(
+            -1, f"limit  {found.stopped / found.sentences:5.1%}  {found.stopped:,} stopped by a limit"
+        )
     return "\n".join(lines if found.four_grams else [*lines, _NO_FOUR_GRAMS])
 
 

@@ -28,9 +28,11 @@ class Translate:
         sentences: to translate; when there are none, each line of standard input is one.
         model: the name of a folder in assets/models, or the path of anyone's checkpoint.
         answers: to what its files don't tell, such as n_heads=8 norm_position=pre.
-        beam: hypotheses that are followed at a time; 1 is greedy decoding. Without it and --length-penalty
-            the model's own settings are taken, where it came with any, else 1.
+        beam: hypotheses that are followed at a time; 1 is greedy decoding. Without it, --length-penalty and
+            --no-repeat the model's own settings are taken, where it came with any, else 1.
         length_penalty: alpha of the beam search, 0 to 10, 1 when left out: more favours longer translations.
+        no_repeat: so many tokens in a row do not come twice, 0 for no such rule. When left out it is 6 for a
+            model that translates in sub-words, unless its makers say otherwise, and 0 for any other.
         device: cpu, cuda or mps; the fastest there is when left out.
     """
 
@@ -39,6 +41,7 @@ class Translate:
     answers: Answers = ()
     beam: int | None = None
     length_penalty: float | None = None
+    no_repeat: int | None = None
     device: str | None = None
 
 

@@ -72,6 +72,7 @@ def _texts(loaded: LoadedModel, run: Run, source: str) -> dict[str, str | list[s
         "model": loaded.name,
         "text": source,
         "translation": run.translation,
+        "ending": run.ending or "",
         "src_tokens": [token for tokens in run.trace.src_tokens for token in tokens],
         "tgt_tokens": [token for tokens in run.trace.tgt_tokens for token in tokens],
         "paths": list(run.trace),

@@ -14,9 +14,10 @@ from transformer.cli.options import Translate
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
 from transformer.errors import SentenceError
+from transformer.model_input import why_stopped
 from transformer.run import encode_sentence, run_sentence, search
 from transformer.text.words import clean
-from transformer.training.evaluation.translations import translate_all
+from transformer.training.evaluation.translations import source_ids, translate_ids
 
 
 def run_translation(command: Translate) -> int:
@@ -33,7 +34,10 @@ def run_translation(command: Translate) -> int:
     status = 0
     for number, sentence in enumerate(_sentences(command.sentences), start=1):
         try:
-            print(_translated(loaded, sentence, way) if clean(sentence) else "", flush=True)
+            text, stopped = _translated(loaded, sentence, way) if clean(sentence) else ("", "")
+            print(text, flush=True)
+            if stopped:
+                print(f"Sentence {number}: {stopped}", file=sys.stderr)
         except SentenceError as error:
             print(f"Sentence {number}: {error}", file=sys.stderr)
             print(flush=True)
@@ -43,36 +47,40 @@ def run_translation(command: Translate) -> int:
 
 @dataclass(frozen=True)
 class _Way:
-    """How targets are searched for; `settings` are the model's own, where they count."""
+    """How targets are searched for: as of `run.search`; `settings` are the model's own, where they count."""
 
     beam_size: int
     alpha: float
+    no_repeat: int | None = None
     settings: GenerationSettings | None = None
 
 
 def _way(loaded: LoadedModel, command: Translate) -> _Way:
     own = loaded.settings
-    if command.beam is None and command.length_penalty is None and not own.are_greedy:
+    asked = (command.beam, command.length_penalty, command.no_repeat)
+    if asked == (None, None, None) and not own.are_greedy:
         print(
             f"By the model's own settings: {own}. For others give --beam, such as --beam 1.", file=sys.stderr
         )
-        return _Way(own.beam_size, own.length_penalty, own)
-    return _Way(command.beam or 1, 1.0 if command.length_penalty is None else command.length_penalty)
+        return _Way(own.beam_size, own.length_penalty, settings=own)
+    alpha = 1.0 if command.length_penalty is None else command.length_penalty
+    return _Way(command.beam or 1, alpha, command.no_repeat)
 
 
-def _translated(loaded: LoadedModel, sentence: str, way: _Way) -> str:
+def _translated(loaded: LoadedModel, sentence: str, way: _Way) -> tuple[str, str]:
+    """The translation, and what there is to say of it if a limit ended it."""
     kind = loaded.model.config.kind
     if kind == "encoder-decoder":
-        (text,) = translate_all(loaded, [sentence], **vars(way))
-        return text
+        ((_, target),) = translate_ids(loaded, [source_ids(loaded, sentence)], **vars(way))
+        return loaded.target.decode(target.ids), why_stopped(loaded, target.ending, len(target.ids))
     if kind == "encoder-only" or way == _Way(1, way.alpha):
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
             raise SentenceError(NOT_FINITE)
-        return run.translation
+        return run.translation, ""  # that a continuation is stopped is what is expected of one
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
     tree = search(loaded, prompt, **vars(way))
-    return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids])
+    return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids]), ""
 
 
 def _sentences(given: Sequence[str]) -> Iterator[str]:

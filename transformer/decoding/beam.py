@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.decoding.request import DecodingRequest, LengthForm, check_finite
+from transformer.decoding.request import DecodingRequest, Ending, LengthForm, check_finite
 from transformer.model.transformer import Transformer
 
 
@@ -22,18 +22,15 @@ class Hypothesis:
         ids: without what begins and ends it; a given prefix is part of it.
         log_probability: of all tokens, those of a given prefix and the end included, in nats.
         score: log_probability over the length penalty.
-        end_id: what ended it; None if it ran into the limit.
+        end_id: the token that it ends with; None if it ran into the limit.
+        ending: why it ended.
     """
 
     ids: tuple[int, ...]
     log_probability: float
     score: float
     end_id: int | None
-
-    @property
-    def finished(self) -> bool:
-        """Whether it came to an end; else it ran into the limit."""
-        return self.end_id is not None
+    ending: Ending
 
 
 def length_penalty(n_tokens: int, alpha: float, form: LengthForm = "wu") -> float:
@@ -128,7 +125,8 @@ class BeamSearch:
         self.n_listed = beam_size * (1 + max(1, len(request.end_ids)))  # a hypothesis ends in so many ways
         self._model, self._src, self._request = model, src, request
         self._beam_size, self._alpha = beam_size, alpha
-        self._limits = [len(request.prefix) + limit for limit in request.limits(model, n_rows)]
+        self._new_limits = request.limits(model, n_rows)
+        self._limits = [len(request.prefix) + limit for limit in self._new_limits]
         device = model.generator.weight.device
         self._ends = torch.tensor(list(request.end_ids), dtype=torch.long, device=device)
         self._first_tokens = request.first_tokens(n_rows, device)
@@ -218,7 +216,17 @@ class BeamSearch:
             found = self.found[sentences[row]]
             if not found.holds_against(score):
                 ids = targets[row, step.parents[row, rank]].tolist()
-                found.add(Hypothesis(tuple(ids), total, score, int(step.tokens[row, rank])))
+                end = int(step.tokens[row, rank])
+                found.add(
+                    Hypothesis(tuple(ids), total, score, end, self._ending(sentences[row], end, length))
+                )
+
+    def _ending(self, sentence: int, token: int, length: int) -> Ending:
+        """Why a hypothesis ended with this token, of so many with the prefix."""
+        n_left = self._limits[sentence] - length
+        ending = self._request.ending(self._model, token, n_left, self._new_limits[sentence])
+        assert ending is not None  # it ends with an end, or stands at its limit
+        return ending
 
     def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
         """Rows of the sentences that are still searched."""
@@ -239,7 +247,8 @@ class BeamSearch:
             found = self.found[sentences[row]]
             for total, ids in zip(totals[row].tolist(), targets[row].tolist(), strict=True):
                 if len(found.hypotheses) < found.size and total > -math.inf:
-                    found.add(Hypothesis(tuple(ids), total, total / penalty, end_id=None))
+                    ending = self._ending(sentences[row], ids[-1], len(ids))
+                    found.add(Hypothesis(tuple(ids), total, total / penalty, None, ending))
 
 
 def beam_search(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from transformer.decoding.request import DecodingRequest, check_finite, decode_batch, suppress
+from transformer.decoding.request import (
+    DecodingRequest,
+    Ending,
+    Target,
+    check_finite,
+    decode_batch,
+    suppress,
+)
 from transformer.model.transformer import Transformer
 
 
@@ -24,6 +31,9 @@ class DecodingStep:
             several can be equally probable.
         top_ids: the k most probable tokens, best first.
         top_probabilities: theirs.
+        closed: ids that could not be chosen, for tokens in a row would have been there a second time. Their
+            probability is told as the model gave it.
+        ending: why the target ends with this token; None where it goes on, and of a token that was given.
     """
 
     position: int
@@ -32,6 +42,8 @@ class DecodingStep:
     rank: int
     top_ids: tuple[int, ...]
     top_probabilities: tuple[float, ...]
+    closed: tuple[int, ...] = ()
+    ending: Ending | None = None
 
 
 def next_token_probabilities(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
@@ -73,18 +85,20 @@ def greedy(
     target = list(request.prefix)
     last = len(request.prefix) + limit - 1
     for position in range(len(request.prefix), last + 1):
-        logits = request.close_repeating(model.step(tokens, state)[:, -1], [target])
-        logits = request.force_end(logits, [position == last])
+        logits = request.force_end(model.step(tokens, state)[:, -1], [position == last])
         probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
-        token = int(probabilities.argmax())
-        yield decoding_step(position, token, probabilities, top_k)
-        if token in request.end_ids:
+        closed = [] if position == last and request.forced_end_id is not None else request.repeating(target)
+        token = int(probabilities.index_fill(0, probabilities.new_tensor([*closed]).long(), -1).argmax())
+        ending = request.ending(model, token, last - position, limit)
+        step = decoding_step(position, token, probabilities, top_k)
+        yield replace(step, closed=tuple(sorted(closed)), ending=ending)
+        if ending is not None:
             return
         target.append(token)
         tokens = tokens.new_tensor([[token]])
 
 
-def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> list[list[int]]:
+def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> list[Target]:
     """Greedy targets of many sources at once: see `decode_batch`.
 
     Raises:

@@ -22,6 +22,18 @@ NOT_FINITE = (
 LengthForm = Literal["wu", "power"]
 """How a length penalty grows with the length: see `beam.length_penalty`."""
 
+Ending = Literal["end", "limit", "positions"]
+"""Why a target ended: by a token that ends it; at the most new tokens that were asked for, where an end may
+have been forced; at the model's last position."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target that was decoded, without start and end; a given prefix is part of it."""
+
+    ids: tuple[int, ...]
+    ending: Ending
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingRequest:
@@ -68,6 +80,21 @@ class DecodingRequest:
             raise ValueError(f"There are {n_rows} rows, but limits for {len(asked)}.")
         most = max_new_tokens(model, len(self.start_ids) + len(self.prefix))
         return [min(limit, most) for limit in asked]
+
+    def ending(self, model: Transformer, token: int, n_left: int, limit: int) -> Ending | None:
+        """Why a target ends with its newest token; None for one that goes on.
+
+        Args:
+            token: the newest.
+            n_left: how many more its limit has room for.
+            limit: of the target's row, as in `limits`.
+        """
+        if token in self.end_ids and (n_left > 0 or self.forced_end_id is None):
+            return "end"
+        if n_left > 0:
+            return None
+        most = max_new_tokens(model, len(self.start_ids) + len(self.prefix))
+        return "positions" if limit == most else "limit"
 
     def suppress(self, logits: Tensor) -> Tensor:
         """A copy of logits (..., V) in which the suppressed ids can't be chosen."""
@@ -127,7 +154,7 @@ def check_finite(best: Tensor) -> None:
 @torch.inference_mode()
 def decode_batch(
     model: Transformer, src: Tensor | None, request: DecodingRequest, choose: Callable[[Tensor], Tensor]
-) -> list[list[int]]:
+) -> list[Target]:
     """Targets of many sources at once, token by token, with their keys and values kept.
 
     A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
@@ -138,11 +165,12 @@ def decode_batch(
         choose: takes logits (B, V), and returns the next token of each row, (B,).
 
     Returns:
-        ids of each target: the prefix and what follows, without start and end.
+        each target: the prefix and what follows, and why it ended.
     """
     device = model.generator.weight.device
     n_rows = 1 if src is None else len(src)
     targets = [list(request.prefix) for _ in range(n_rows)]
+    endings: list[Ending | None] = [None] * n_rows
     unfinished = list(range(n_rows))
     state = model.start(src)
     tokens = request.first_tokens(n_rows, device)  # (B, T_new)
@@ -153,13 +181,11 @@ def decode_batch(
         )
         logits = request.force_end(logits, [position + 1 == limits[row] for row in unfinished])
         chosen = choose(logits).tolist()
-        kept = [
-            row
-            for row, token in enumerate(chosen)
-            if token not in request.end_ids and position < limits[unfinished[row]]
-        ]
-        for row in kept:
-            targets[unfinished[row]].append(chosen[row])
+        for row, token in zip(unfinished, chosen, strict=True):
+            endings[row] = request.ending(model, token, limits[row] - position - 1, limits[row])
+            if token not in request.end_ids and position < limits[row]:
+                targets[row].append(token)
+        kept = [place for place, row in enumerate(unfinished) if endings[row] is None]
         if not kept:
             break
         if len(kept) < len(chosen):
@@ -167,4 +193,5 @@ def decode_batch(
             rows = torch.tensor(kept, device=device)
             state.select(rows, rows)
         tokens = torch.tensor([[chosen[row]] for row in kept], device=device)  # (B, 1)
-    return targets
+    # Without room for a single token there was no step.
+    return [Target(tuple(ids), ending or "limit") for ids, ending in zip(targets, endings, strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from transformer.decoding.request import DecodingRequest, check_finite, decode_batch, suppress
+from transformer.decoding.request import DecodingRequest, Target, check_finite, decode_batch, suppress
 from transformer.model.transformer import Transformer
 
 
@@ -68,7 +68,7 @@ def sample(
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
-) -> list[list[int]]:
+) -> list[Target]:
     """Draw a target for each source: see `decode_batch`. Repeat a source for several targets.
 
     Args:

@@ -182,7 +182,7 @@ def _drawn(subject: Subject, temperature: float) -> Shown:
         return [
             _written(
                 subject,
-                draw_target(subject.loaded, subject.run.source, seed=seed, temperature=temperature)[0],
+                draw_target(subject.loaded, subject.run.source, seed=seed, temperature=temperature).ids,
             )
             for seed in range(N_DRAWN)
         ]

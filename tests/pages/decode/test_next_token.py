@@ -41,11 +41,11 @@ def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
     assert settings == ["2.0", "50", "0.95"]
     loaded = open_model("toy-en-it")
     source = encode_sentence(loaded, "source", SENTENCE, "sentence")
-    ids, _ = draw_target(loaded, source, seed=3, temperature=2.0, top_k=50, top_p=0.95)
+    ids = draw_target(loaded, source, seed=3, temperature=2.0, top_k=50, top_p=0.95).ids
     assert loaded.target.decode(ids) in [text.value for text in app.text]
     app.button(key="sample_again").click().run()
     assert app.number_input(key="sample_seed").value == 4
-    ids, _ = draw_target(loaded, source, seed=4, temperature=2.0, top_k=50, top_p=0.95)
+    ids = draw_target(loaded, source, seed=4, temperature=2.0, top_k=50, top_p=0.95).ids
     assert loaded.target.decode(ids) in [text.value for text in app.text]
 
 

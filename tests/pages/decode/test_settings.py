@@ -32,3 +32,11 @@ def test_a_models_own_settings_come_first(monkeypatch: pytest.MonkeyPatch, views
 def test_a_model_without_any_has_no_such_choice() -> None:
     app = open_app("decode", text=SENTENCE, model="toy-en-it")
     assert "beam_settings" not in [radio.key for radio in app.radio]
+
+
+def test_repeats_are_blocked_as_the_user_chooses_and_a_word_model_begins_without() -> None:
+    app = open_app("decode", text=SENTENCE, model="toy-en-it")
+    assert app.select_slider(key="beam_no_repeat").value == 0
+    app.select_slider(key="beam_no_repeat").set_value(3).run()
+    assert not app.exception
+    assert app.select_slider(key="beam_no_repeat").value == 3

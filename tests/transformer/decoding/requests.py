@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID
-from transformer.decoding.request import DecodingRequest
+from transformer.decoding.request import DecodingRequest, Target
 
 SUPPRESSED = (PAD_ID, BOS_ID)
 ENDLESS = -1
@@ -20,3 +20,8 @@ def request(limit: int | Sequence[int], end_id: int = EOS_ID, **changes: Any) ->
         start_ids=(BOS_ID,), end_ids=(end_id,), max_new_tokens=limit, suppressed_ids=SUPPRESSED
     )
     return replace(asked, **changes)
+
+
+def ids_of(targets: Sequence[Target]) -> list[list[int]]:
+    """What was decoded, without why it ended."""
+    return [list(target.ids) for target in targets]

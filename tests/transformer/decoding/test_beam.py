@@ -75,7 +75,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alp
         assert hypothesis.log_probability == pytest.approx(
             score * length_penalty(len(hypothesis.ids) + 1, alpha), abs=1e-5
         )
-        assert hypothesis.finished
+        assert hypothesis.ending == "end"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -97,7 +97,7 @@ def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
     if finished:
         assert (*found.ids, EOS_ID) == max(finished)[1]
     else:
-        assert not found.finished
+        assert found.ending == "limit"
         assert found.ids == followed[0]
 
 
@@ -137,7 +137,8 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model, src = sharp(seed), random_ids(11, 3, 5, seed=seed)
     greedy = greedy_batch(model, src, request(9))
     found = search(model, src, beam_size=1, max_new_tokens=9)
-    assert [list(best.ids) for best, *_ in found] == greedy
+    assert [best.ids for best, *_ in found] == [target.ids for target in greedy]
+    assert [best.ending for best, *_ in found] == [target.ending for target in greedy]
 
 
 def test_it_continues_a_prefix() -> None:
@@ -177,7 +178,7 @@ def test_at_the_limit_unfinished_ones_fill_up() -> None:
     model, src = sharp(0), random_ids(11, 1, 5)
     (found,) = beam_search(model, src, request(5, end_ids=()), beam_size=3, n_best=3)
     assert [len(one.ids) for one in found] == [5, 5, 5]
-    assert not any(one.finished for one in found)
+    assert not any(one.ending == "end" for one in found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 

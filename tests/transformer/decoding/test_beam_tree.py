@@ -51,7 +51,7 @@ def test_it_ends_in_the_hypotheses_of_the_search(seed: int) -> None:
     assert found.hypotheses == tuple(expected)
     for leaf, hypothesis in zip(found.leaves, found.hypotheses, strict=True):
         path = tuple(node.token_id for node in found.path(leaf))[1:]
-        assert path == (*hypothesis.ids, *([EOS_ID] if hypothesis.finished else []))
+        assert path == (*hypothesis.ids, *([EOS_ID] if hypothesis.ending == "end" else []))
         assert found.nodes[leaf].score == pytest.approx(hypothesis.score)
 
 

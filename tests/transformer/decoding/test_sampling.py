@@ -94,7 +94,7 @@ def test_a_seed_gives_the_same_targets_again() -> None:
         for seed in (5, 5, 6)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert not {PAD_ID, BOS_ID, EOS_ID} & {token for ids in drawn[0] for token in ids}
+    assert not {PAD_ID, BOS_ID, EOS_ID} & {token for target in drawn[0] for token in target.ids}
 
 
 def test_with_one_token_left_it_is_greedy() -> None:
@@ -124,8 +124,8 @@ def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
         temperature=0.8,
         top_k=6,
     )
-    assert all(ids[0] == 9 for ids in drawn)
-    counts = torch.bincount(torch.tensor([ids[1] for ids in drawn]), minlength=len(expected))
+    assert all(target.ids[0] == 9 for target in drawn)
+    counts = torch.bincount(torch.tensor([target.ids[1] for target in drawn]), minlength=len(expected))
     assert (counts[expected == 0] == 0).all()
     drawable = expected > 0
     chi_squared = ((counts - n * expected) ** 2 / (n * expected))[drawable].sum()

@@ -85,7 +85,7 @@ def test_greedy_by_a_models_own_settings(tmp_path: Path, bart: Any, ngram: int) 
     assert loaded is not None
     request = decoding_request(loaded, loaded.start_ids, LIMIT, settings=loaded.settings)
     expected = bart.generate(SOURCES, max_length=2 + LIMIT, do_sample=False).tolist()
-    ours = greedy_batch(loaded.model, SOURCES, request)
+    ours = [target.ids for target in greedy_batch(loaded.model, SOURCES, request)]
     assert_same(ours, expected)
     steps = list(greedy(loaded.model, SOURCES[:1], request))
     assert [step.token_id for step in steps] == [*ours[0], EOS]
@@ -97,10 +97,11 @@ def test_without_rules_tokens_come_again_and_nothing_is_forced(tmp_path: Path, b
     loaded = open_checkpoint(saved(bart, tmp_path, told)).loaded
     assert loaded is not None
     plain, ruled = (
-        greedy_batch(
-            loaded.model, SOURCES, decoding_request(loaded, loaded.start_ids, LIMIT, settings=settings)
+        [target.ids for target in greedy_batch(loaded.model, SOURCES, request)]
+        for request in (
+            decoding_request(loaded, loaded.start_ids, LIMIT, no_repeat=0),
+            decoding_request(loaded, loaded.start_ids, LIMIT, settings=loaded.settings),
         )
-        for settings in (None, loaded.settings)
     )
     assert plain != ruled
 

@@ -13,12 +13,11 @@ from transformer.data.tasks import SentencePair
 from transformer.decoding.greedy import greedy_batch
 from transformer.errors import TextError
 from transformer.model.trace import Recorder
-from transformer.model_input import decoding_request
+from transformer.model_input import decoding_request, target_limit
 from transformer.text.coder import Coder, SentenceCoder
 from transformer.text.vocabulary import EOS_ID
 
 BATCH_SIZE = 200
-LONGEST_TRANSLATION = 60
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,12 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
     source = word_coder(loaded.source).vocabulary
     for start in range(0, len(pairs), BATCH_SIZE):
         batch = pairs[start : start + BATCH_SIZE]
-        src = pad([(*source.encode(pair.source), EOS_ID) for pair in batch]).to(device)
-        request = decoding_request(loaded, loaded.start_ids, LONGEST_TRANSLATION)
-        decoded = greedy_batch(loaded.model, src, request)
-        for pair, ids in zip(batch, decoded, strict=True):
-            yield Translation(pair, tuple(map(loaded.target.token, ids)))
+        sources = [(*source.encode(pair.source), EOS_ID) for pair in batch]
+        limits = [target_limit(loaded, len(ids)) for ids in sources]
+        request = decoding_request(loaded, loaded.start_ids, limits)
+        decoded = greedy_batch(loaded.model, pad(sources).to(device), request)
+        for pair, target in zip(batch, decoded, strict=True):
+            yield Translation(pair, tuple(map(loaded.target.token, target.ids)))
 
 
 @torch.inference_mode()

@@ -10,6 +10,7 @@ from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.request import DecodingRequest, Target
 from transformer.model_input import decoding_request, encode_sentence, padded, target_limit
 
 BATCH_SIZE = 200
@@ -42,6 +43,7 @@ def translate_all(
     beam_size: int = 1,
     alpha: float = 1.0,
     settings: GenerationSettings | None = None,
+    no_repeat: int | None = None,
 ) -> list[str]:
     """Translate typed sentences with an encoder-decoder; the answer is in their order.
 
@@ -49,12 +51,16 @@ def translate_all(
         beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
         alpha: of the beam search's length penalty.
         settings: such as the model's own, whose rules are kept: see `decoding_request`.
+        no_repeat: tokens in a row that do not come twice, where there are no settings: see there too.
 
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
     sources = [source_ids(loaded, text) for text in sentences]
-    translated = dict(translate_ids(loaded, sources, beam_size=beam_size, alpha=alpha, settings=settings))
+    found = translate_ids(
+        loaded, sources, beam_size=beam_size, alpha=alpha, settings=settings, no_repeat=no_repeat
+    )
+    translated = {index: loaded.target.decode(target.ids) for index, target in found}
     return [translated[index] for index in range(len(sources))]
 
 
@@ -74,37 +80,37 @@ def translate_ids(
     beam_size: int = 1,
     alpha: float = 1.0,
     settings: GenerationSettings | None = None,
-) -> Iterator[tuple[int, str]]:
-    """Translate sources in batches of similar length, the shortest first: each one's index and translation.
+    no_repeat: int | None = None,
+) -> Iterator[tuple[int, Target]]:
+    """Translate sources in batches of similar length, the shortest first: each one's index and target.
 
     Args:
         sources: as `source_ids` gives them.
-        loaded, beam_size, alpha, settings: as of `translate_all`.
+        loaded, beam_size, alpha, settings, no_repeat: as of `translate_all`.
     """
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     n_rows = max(1, BATCH_SIZE // beam_size)
     for start in range(0, len(order), n_rows):
         batch = order[start : start + n_rows]
-        targets = _targets(loaded, [sources[index] for index in batch], beam_size, alpha, settings)
-        for index, ids in zip(batch, targets, strict=True):
-            yield index, loaded.target.decode(ids)
+        ids = [sources[index] for index in batch]
+        limits = [target_limit(loaded, len(one)) for one in ids]
+        request = decoding_request(loaded, loaded.start_ids, limits, settings=settings, no_repeat=no_repeat)
+        yield from zip(batch, _targets(loaded, ids, request, beam_size, alpha), strict=True)
 
 
 def _targets(
     loaded: LoadedModel,
     sources: Sequence[Sequence[int]],
+    request: DecodingRequest,
     beam_size: int,
     alpha: float,
-    settings: GenerationSettings | None,
-) -> list[Sequence[int]]:
+) -> list[Target]:
     """The best target of each source, the same that it has alone."""
     src = padded(loaded, sources)
-    limits = [target_limit(loaded, len(ids)) for ids in sources]
-    request = decoding_request(loaded, loaded.start_ids, limits, settings=settings)
     if beam_size == 1:
-        return list(greedy_batch(loaded.model, src, request))
+        return greedy_batch(loaded.model, src, request)
     found = beam_search(loaded.model, src, request, beam_size=beam_size, alpha=alpha)
-    return [best.ids for best, *_ in found]
+    return [Target(best.ids, best.ending) for best, *_ in found]
 
 
 def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> TranslationScores:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from transformer.decoding.beam_tree import BeamNode
 from transformer.decoding.sampling import sampling_distribution
+from transformer.model_input import why_stopped
 from transformer.run import Run
 from viz.address import remembered
 from viz.components.next_tokens import (
@@ -126,16 +127,15 @@ def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
     drawn = run_or_warn(lambda: drawn_target(choice, text, prefix, settings, seed))
     if drawn is None:
         return
-    ids, ended = drawn
-    run = run_of_ids(choice, text, ids, ends=ended)
+    run = run_of_ids(choice, text, drawn.ids, ends=drawn.ending == "end")
     with st.container(border=True):
         show_text(run.translation)
     total = sum(math.log(max(step.probability, 1e-45)) for step in run.steps)
     n_best = sum(step.rank == 1 for step in run.steps)
+    stopped = why_stopped(current_model(), drawn.ending, len(drawn.ids))
     st.caption(
         f"{n_best} of its {len(run.steps)} tokens are the ones that the model holds most probable; its "
-        f"log-probability as trained is {number(total)}."
-        + ("" if ended else " It did not come to an end by itself: it ran into the limit.")
+        f"log-probability as trained is {number(total)}." + (f" {stopped}" if stopped else "")
     )
     show_steps(
         run,

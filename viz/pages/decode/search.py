@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamNode, BeamTree
 from transformer.decoding.beam_tree import beam_tree as search_step_by_step
+from transformer.model_input import no_repeat_ngram_size
 from viz.address import remembered, whole_numbers
 from viz.components.beam_tree import Place, TreeSelection, beam_tree
 from viz.figures.labels import visible_in_full
@@ -27,10 +29,11 @@ from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model, current_theme, token_unit
 from viz.text_session import current_texts
-from viz.widgets import pick, set_choice
+from viz.widgets import follow_default, pick, set_choice
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
-_NODE, _STEP = "beam_node", "beam_step"
+NO_REPEAT_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+_NODE, _STEP, _NO_REPEAT = "beam_node", "beam_step", "beam_no_repeat"
 _OWN, _YOURS = "The model's own", "Yours"
 
 
@@ -40,10 +43,10 @@ def search_section() -> None:
     st.header("The search")
     own = current_model().settings
     if not own.are_greedy and _by_own_settings(own):
-        searched = run_or_warn(lambda: _search(own.beam_size, own.length_penalty, own), "Searching …")
+        searched = run_or_warn(lambda: _search(own.beam_size, own.length_penalty, 0, own), "Searching …")
     else:
-        beam_size, alpha = _chosen_settings()
-        searched = run_or_warn(lambda: _search(beam_size, alpha), "Searching …")
+        beam_size, alpha, no_repeat = _chosen_settings()
+        searched = run_or_warn(lambda: _search(beam_size, alpha, no_repeat), "Searching …")
     if searched is None:
         return
     search, limit, tree = searched
@@ -64,17 +67,17 @@ def _by_own_settings(own: GenerationSettings) -> bool:
         key="beam_settings",
         bind="query-params",
         horizontal=True,
-        help="The makers of this model saved how they write with it. Choose yours to change the beam and the "
-        "length penalty; tokens may then repeat, and no end is forced.",
+        help="The makers of this model saved how they write with it. Choose yours to change the beam, the "
+        "length penalty and which repeats are blocked; no end is then forced.",
     )
     if whose == _OWN:
         st.text(f"{str(own)[0].upper()}{str(own)[1:]}.")
     return whose == _OWN
 
 
-def _chosen_settings() -> tuple[int, float]:
-    """Beam size and alpha, by the user."""
-    left, right = st.columns(2)
+def _chosen_settings() -> tuple[int, float, int]:
+    """Beam size, alpha, and how many tokens in a row do not come twice, by the user."""
+    left, middle, right = st.columns(3)
     beam_size = pick(
         left.select_slider,
         "Beam size",
@@ -83,7 +86,7 @@ def _chosen_settings() -> tuple[int, float]:
         key="beam_size",
         help="How many sentences are followed side by side. 1 is greedy decoding.",
     )
-    alpha = right.slider(
+    alpha = middle.slider(
         "Length penalty α",
         0.0,
         2.0,
@@ -94,16 +97,34 @@ def _chosen_settings() -> tuple[int, float]:
         help="A score is the sum of the log-probabilities over ((5 + length) / 6)^α: the larger α, the less "
         "a long sentence loses by its length. 0 compares the sums themselves.",
     )
-    return beam_size, alpha
+    return beam_size, alpha, _chosen_no_repeat(right)
+
+
+def _chosen_no_repeat(column: DeltaGenerator) -> int:
+    """How many tokens in a row do not come twice, by the user; at first what the app has for the model."""
+    unit, usual = token_unit(), no_repeat_ngram_size(current_model())
+    follow_default(_NO_REPEAT, usual)
+    chosen: int = pick(
+        column.select_slider,
+        "Repeats blocked from",
+        sorted({*NO_REPEAT_SIZES, usual}),
+        value=usual,
+        key=_NO_REPEAT,
+        format_func=lambda n: f"{n} {unit}s" if n > 1 else f"1 {unit}" if n else "off",
+        help=f"So many {unit}s in a row never come a second time, which ends loops. Few of them block right "
+        f"translations too, such as those with a name twice. The app begins with {usual or 'none'} for this "
+        "model.",
+    )
+    return chosen
 
 
 def _search(
-    beam_size: int, alpha: float, settings: GenerationSettings | None = None
+    beam_size: int, alpha: float, no_repeat: int, settings: GenerationSettings | None = None
 ) -> tuple[Search, int, BeamTree]:
     """The search of the typed sentence, the most tokens that one can start after, and its tree."""
     choice, (text, _) = current_choice(), current_texts()
     limit = longest_prefix(choice, text)
-    search = Search(choice, text, current_prefix(choice, text, limit), beam_size, alpha, settings)
+    search = Search(choice, text, current_prefix(choice, text, limit), beam_size, alpha, no_repeat, settings)
     return search, limit, tree_of(search)
 
 

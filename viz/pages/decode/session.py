@@ -13,6 +13,7 @@ import streamlit as st
 
 from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree
+from transformer.decoding.request import Target
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
 from transformer.text.coder import EncodedSentence
@@ -36,6 +37,7 @@ class Search:
         prefix: ids that the targets begin with.
         beam_size: hypotheses that are followed at a time.
         alpha: of the length penalty.
+        no_repeat: tokens in a row that do not come twice, where there are no settings.
         settings: the model's own, where its rules are kept.
     """
 
@@ -44,6 +46,7 @@ class Search:
     prefix: tuple[int, ...]
     beam_size: int
     alpha: float
+    no_repeat: int = 0
     settings: GenerationSettings | None = None
 
 
@@ -61,19 +64,20 @@ def tree_of(asked: Search) -> BeamTree:
         alpha=asked.alpha,
         prefix=asked.prefix,
         settings=asked.settings,
+        no_repeat=asked.no_repeat,
     )
 
 
 @st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
 def drawn_target(
     choice: ModelChoice, text: str, prefix: tuple[int, ...], settings: Reshaping, seed: int
-) -> tuple[tuple[int, ...], bool]:
-    """A target drawn at random, beginning with a prefix: its ids, and whether it came to an end.
+) -> Target:
+    """A target drawn at random, beginning with a prefix.
 
     Raises:
         SentenceError: for a sentence that can't be run.
     """
-    ids, ended = draw_target(
+    return draw_target(
         load_model(choice),
         _source(choice, text),
         seed=seed,
@@ -82,7 +86,6 @@ def drawn_target(
         top_p=settings.top_p,
         prefix=prefix,
     )
-    return tuple(ids), ended
 
 
 def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bool = True) -> Run:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from transformer.decoding.beam_tree import BeamNode, BeamTree, Fate
+from transformer.decoding.request import Ending
 from transformer.text.coder import Coder
 from viz.components.beam_tree import NodeKind, ReturnedHypothesis, TreeNode
 from viz.figures.labels import visible_in_full
@@ -13,8 +14,12 @@ from viz.figures.numbers import number
 from viz.pages.decode.verdicts import Verdicts, percent
 
 KINDS: dict[Fate, NodeKind] = {"given": "given", "kept": "kept", "pruned": "pruned", "finished": "ended"}
-UNFINISHED = " …"
-"""After a sentence that ran into the limit."""
+STOPPED: dict[Ending, str] = {
+    "end": "",
+    "limit": " … (stopped at the limit)",
+    "positions": " … (stopped at the model's last position)",
+}
+"""After a sentence, by why it ended."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> Dr
         hypotheses=[
             ReturnedHypothesis(
                 node=leaf,
-                text=_text(coder.decode(hypothesis.ids), finished=hypothesis.finished),
+                text=visible_in_full(coder.decode(hypothesis.ids)) + STOPPED[hypothesis.ending],
                 score=hypothesis.score,
             )
             for leaf, hypothesis in zip(tree.leaves, tree.hypotheses, strict=True)
@@ -48,10 +53,6 @@ def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> Dr
             for nodes in by_depth
         ],
     )
-
-
-def _text(sentence: str, *, finished: bool) -> str:
-    return visible_in_full(sentence) + ("" if finished else UNFINISHED)
 
 
 def _cut(nodes: list[BeamNode], verdicts: Verdicts) -> float | None:

@@ -100,7 +100,8 @@ class Verdicts:
     def _kept(self, node: BeamNode) -> str:
         rank = f"Kept: number {node.rank} of {self.n_candidates(node):,} continuations"
         if returned := self._returned.get(node.index):
-            return f"{rank}. {_sentences(returned)} through it."
+            stopped = " There the search reached its limit." if node.index in self._tree.leaves else ""
+            return f"{rank}. {_sentences(returned)} through it.{stopped}"
         last = max(n.position for n in self._descendants(node))
         if last == self._tree.nodes[-1].position:
             return f"{rank}. {self._left_over(node, last)}"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import NOT_FINITE
+from transformer.model_input import no_repeat_ngram_size, why_stopped
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
@@ -81,11 +82,27 @@ def _translation(run: Run, loaded: LoadedModel) -> None:
     if run.decoder_input is None and not run.generated:
         st.caption(how)
         return
-    if run.generated and not run.finished:
-        how += " It did not come to an end by itself and was stopped at the most tokens that are generated."
+    how = " ".join(filter(None, (how, _passed_over(run, loaded), _stopped(run, loaded))))
     with st.container(horizontal=True, vertical_alignment="bottom", key="output"):
         st.text(visible_in_full(run.translation) if run.translation else "(nothing)", width="content")
         st.caption(how, width="stretch")
+
+
+def _stopped(run: Run, loaded: LoadedModel) -> str:
+    return why_stopped(loaded, run.ending, len(run.steps))
+
+
+def _passed_over(run: Run, loaded: LoadedModel) -> str:
+    """Where the most probable token could not be chosen, for tokens in a row would have come twice."""
+    places = [str(step.position) for step in run.steps if {*step.top_ids[:1]} & {*step.closed}]
+    if not places:
+        return ""
+    n, unit = no_repeat_ngram_size(loaded), loaded.target.unit
+    listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
+    return (
+        f"At step {listed} the most probable {unit} was passed over: with it {n} {unit}s in a row would have "
+        "come twice."
+    )
 
 
 def _what_came_out(run: Run, loaded: LoadedModel) -> str:

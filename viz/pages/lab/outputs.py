@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.model_input import why_stopped
 from transformer.run import Run
 from viz.pages.lab.session import Broke
 from viz.pages.shared.literal_text import show_text
@@ -50,8 +51,8 @@ def _written(run: Run) -> None:
         st.warning(NO_NUMBERS)
     else:
         show_text(run.translation)
-        if run.generated and not run.finished and run.decoder_input is not None:
-            st.caption("It did not come to an end by itself.")
+        if stopped := why_stopped(loaded, run.ending, len(run.steps)):
+            st.caption(stopped)
 
 
 def _steps(run: Run, *, key: str, title: str) -> None:

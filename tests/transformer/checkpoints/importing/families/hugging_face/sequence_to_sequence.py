@@ -82,7 +82,7 @@ def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int
         request = DecodingRequest(
             start_ids=start_ids, end_ids=end_ids, max_new_tokens=n, suppressed_ids=(pad_id,)
         )
-        return greedy_batch(ours, src, request)
+        return [list(target.ids) for target in greedy_batch(ours, src, request)]
 
     endless = [target for start_ids in beginnings for target in targets(start_ids, [])]
     (end_id, _), *others = Counter(token for target in endless for token in target).most_common()
