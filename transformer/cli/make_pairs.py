@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from transformer.data.making.joined import Pair
 from transformer.data.making.libraries import Libraries, MissingLibraryError, load_libraries
 from transformer.data.making.made import KINDS, Amounts, Kind, make, normalized
 from transformer.files import check_place, write_bytes
+
+USUAL = Amounts()
 
 
 @dataclass
@@ -34,15 +36,22 @@ class _Made:
         self.words[kind] += len(pair[1].split())
 
 
-def run_making(command: MakePairs) -> int:
+def run_making(
+    command: MakePairs, *, load: Callable[[], Libraries] = load_libraries, amounts: Amounts = USUAL
+) -> int:
     """Make the files, and print what they consist of.
+
+    Args:
+        command: what is asked for.
+        load: imports the libraries.
+        amounts: how much is made.
 
     Raises:
         CommandError: for a library that is not installed, and files that can't be read or written.
     """
     _check_places(command)
     try:
-        made, held_out, words = make_pairs(command, load_libraries())
+        made, held_out, words = _made(command, load(), amounts)
     except (CorpusError, DictionaryError, MissingLibraryError) as error:
         raise CommandError(str(error)) from error
     try:
@@ -72,21 +81,13 @@ def _check_places(command: MakePairs) -> None:
         read.append((option, path))
 
 
-def make_pairs(command: MakePairs, libraries: Libraries) -> tuple[_Made, _Made, Words]:
-    """What is to be trained on, what is held out, and the words of the dictionary.
-
-    Args:
-        command: what is asked for.
-        libraries: for frequencies and English forms.
-
-    Raises:
-        CorpusError, DictionaryError: for a file that can't be read.
-    """
+def _made(command: MakePairs, libraries: Libraries, amounts: Amounts) -> tuple[_Made, _Made, Words]:
+    """What is to be trained on, what is held out, and the words of the dictionary."""
     corpus = list(_pairs(command.pairs))
     sources = {normalized(pair.source) for path in command.held_out for pair in read_pairs(path)}
     words = read_words(command.dictionary, count_words(source for source, _ in corpus), libraries)
     _check_enough(words, command.dictionary)
-    making = make(corpus, words, amounts=Amounts(), held_out=frozenset(sources), seed=command.seed)
+    making = make(corpus, words, amounts=amounts, held_out=frozenset(sources), seed=command.seed)
     made, held_out = _Made(), _Made()
     for kind, pair in tqdm(making, "making", unit=" pairs", disable=None):
         (held_out if kind == "held out" else made).add(kind, pair)

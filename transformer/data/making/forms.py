@@ -86,7 +86,7 @@ def is_inflected_by_rule(adjective: str) -> bool:
 
 
 def is_regular(infinitive: str) -> bool:
-    """Whether a verb is conjugated by rule: those in -are but for a few, and those in -ire with -isc-."""
+    """Whether a verb is surely conjugated by rule: with -isc-, or in -are unlike fare, dare, inviare."""
     if infinitive.endswith("are"):
         return not _IRREGULAR_IN_ARE.search(infinitive)
     return infinitive.endswith("ire") and not infinitive.endswith(_WITHOUT_ISC)
