@@ -38,6 +38,8 @@ IMPORTED_BY = {
     ),
     "torch": ("transformer", "viz.lessons", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
     "spacy": ("transformer",),
+    "lemminflect": ("transformer.data.making.libraries",),
+    "wordfreq": ("transformer.data.making.libraries",),
     "anywidget": ("headlight.widget",),
     "traitlets": ("headlight.widget",),
 }

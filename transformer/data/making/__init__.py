@@ -1,1 +1,6 @@
-"""Sentence pairs that are made, for what a corpus of everyday sentences lacks: names, numbers, rare words, length."""
+"""Sentence pairs made for what a corpus of everyday sentences lacks: names, numbers, rare words, length.
+
+`made` puts together what the others make: `renaming` the corpus's sentences with other names, `filling` the
+frames of `frames` with words of `dictionary`, `names`, `tables` and `quantities` (said in each language by
+`english_slots` and `italian_slots`), and `joined` longer texts. tables/README.md says what the tables hold.
+"""

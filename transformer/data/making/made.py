@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Literal, TypeAlias, TypeVar, get_args
 
-from transformer.data.making import tables
 from transformer.data.making.dictionary import Adjective, Verb, Words
-from transformer.data.making.frames import FOLDER, Filler, Frame, read_frames
-from transformer.data.making.joined import join
-from transformer.data.making.names import replace_names
+from transformer.data.making.filling import Filler
+from transformer.data.making.frames import FOLDER, Frame, read_frames
+from transformer.data.making.joined import Pair, join
+from transformer.data.making.names import spliced
+from transformer.data.making.renaming import replace_names
+from transformer.data.making.tables import read_table
 from transformer.data.tasks.pairs import drawn_for_evaluation
 from transformer.data.tasks.toy_en_it.lexicon import Noun
 
-Pair = tuple[str, str]
+Kind: TypeAlias = Literal[
+    "corpus", "renamed", "dictionary", "unknown", "people", "quantities", "food", "long", "everyday",
+    "joined", "held out",
+]  # fmt: skip
+"""The corpus as it stands, or how a pair was made; what is held out is never to be trained on."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FrameKind: TypeAlias = Literal["people", "quantities", "food", "long"]
 
 MOST_TRANSLATIONS = 4
 _INTERNATIONAL = re.compile(
     "(ion|ity|ty|gy|my|phy|ment|ism|ist|ics?|ure|age|al|ar|ant|ent|ance|ence|ancy|ency|ive|or|er|ory|ary|ade|y)$"
 )
+_Word = TypeVar("_Word", Noun, Adjective, Verb)
 _PRONOUN = re.compile(r"(Io|Tu|Noi|Voi|Lui|Lei|Loro|Egli|Ella|Essi|Esse) (?=.)")
 
 
@@ -32,8 +39,8 @@ class Amounts:
     """How much is made.
 
     Attributes:
-        renamed: the share of the corpus's sentences about Tom, Mary or Boston that get other names, in their place.
-        per_noun, per_adjective, per_verb: sentences about each word of the dictionary, for a word of usual weight.
+        renamed: the share of the corpus's sentences about Tom, Mary or Boston that get other names instead.
+        per_noun, per_adjective, per_verb: sentences about each word of the dictionary, for one of weight 1.
         per_frame: sentences of each frame of people, quantities, food and long ones.
         everyday: how often each whole sentence of the tables stands.
         unknown: sentences about things that do not exist, whose names are copied.
@@ -44,7 +51,7 @@ class Amounts:
     per_noun: float = 2.0
     per_adjective: float = 1.5
     per_verb: float = 2.5
-    per_frame: Mapping[str, int] = field(
+    per_frame: Mapping[FrameKind, int] = field(
         default_factory=lambda: {"people": 80, "quantities": 110, "food": 40, "long": 100}
     )
     everyday: int = 4
@@ -58,16 +65,15 @@ def normalized(sentence: str) -> str:
 
 
 def make(
-    corpus: Sequence[Pair], words: Words, *, amounts: Amounts, held_out: frozenset[str], seed: int
-) -> Iterator[tuple[str, Pair]]:
-    """Make a training corpus of one, pair by pair, each with its kind.
+    corpus: Iterable[Pair], words: Words, *, amounts: Amounts, held_out: frozenset[str], seed: int
+) -> Iterator[tuple[Kind, Pair]]:
+    """Make what is to be trained on of a corpus, pair by pair, each with its kind.
 
-    Kinds: "corpus" (as it stands), "renamed", "dictionary", "unknown", "people", "quantities", "food", "long",
-    "everyday", "joined"; and "held out" for one in forty of those that are made of frames, never to be trained on.
+    One in forty of the pairs that are made of frames is held out.
 
     Args:
         corpus: source and target.
-        words: of the dictionary.
+        words: of the dictionary; two nouns or more, and an adjective and a verb of each kind.
         amounts: how much.
         held_out: sources, `normalized`, that must not be among what is made.
         seed: of all that is drawn.
@@ -97,8 +103,8 @@ def usual(corpus: Iterable[Pair]) -> Iterator[Pair]:
     """Pass a corpus on without translations that say no more than others of the same sentence.
 
     Of two that differ only in the subject pronoun at the beginning, the one without it stays, as Italians say
-    it; and of what remains, the first `MOST_TRANSLATIONS`: volunteers wrote out all of tu, voi and Lei, in the
-    masculine and the feminine, for some sentences and not for others.
+    it; and of what remains, the first `MOST_TRANSLATIONS`: volunteers wrote out all of tu, voi and Lei, in
+    the masculine and the feminine, for some sentences and not for others.
     """
     translations: dict[str, dict[str, None]] = {}
     for source, target in corpus:
@@ -113,27 +119,27 @@ def _without_pronoun(sentence: str) -> str | None:
     return sentence[found.end()].upper() + sentence[found.end() + 1 :] if found else None
 
 
-def _made(words: Words, amounts: Amounts, rng: Random) -> Iterator[tuple[str, Pair]]:
+def _made(words: Words, amounts: Amounts, rng: Random) -> Iterator[tuple[Kind, Pair]]:
+    """All that is made without the corpus, in the order in which it is drawn."""
     filler = Filler(words, rng)
-    yield from _of_words(words.nouns, "n", amounts.per_noun, read_frames(FOLDER / "nouns.tsv"), filler, rng)
-    yield from _of_words(
-        words.adjectives, "a", amounts.per_adjective, read_frames(FOLDER / "adjectives.tsv"), filler, rng
-    )
-    about_things = [frame for frame in read_frames(FOLDER / "nouns.tsv") if "n" in frame.variables]
+    nouns, adjectives, verbs = (_frames(name) for name in ("nouns", "adjectives", "verbs"))
+    transitive, intransitive = words.verbs_by(transitive=True), words.verbs_by(transitive=False)
+    yield from _of_words(words.nouns, "n", amounts.per_noun, nouns, filler, rng)
+    yield from _of_words(words.adjectives, "a", amounts.per_adjective, adjectives, filler, rng)
+    about_things = _naming("n", nouns)
     for _ in range(amounts.unknown):
-        if pair := filler.fill(rng.choice(about_things), n=_unknown(words, rng)):
+        if pair := filler.fill(rng.choice(about_things), {"n": _unknown(words, rng)}):
             yield "unknown", pair
-    frames = read_frames(FOLDER / "verbs.tsv")
-    for name in "vi":
-        verbs = {verb: weight for verb, weight in words.verbs.items() if verb.transitive == (name == "v")}
-        yield from _of_words(verbs, name, amounts.per_verb, frames, filler, rng)
+    yield from _of_words(transitive, "v", amounts.per_verb, verbs, filler, rng)
+    yield from _of_words(intransitive, "i", amounts.per_verb, verbs, filler, rng)
     for kind, count in amounts.per_frame.items():
-        for frame in read_frames(FOLDER / f"{kind}.tsv"):
+        for frame in _frames(kind):
             for _ in range(count):
                 if pair := filler.fill(frame):
                     yield kind, pair
     for pair in everyday():
-        yield from [("everyday", pair)] * amounts.everyday
+        for _ in range(amounts.everyday):
+            yield "everyday", pair
 
 
 def _unknown(words: Words, rng: Random) -> Noun:
@@ -141,24 +147,34 @@ def _unknown(words: Words, rng: Random) -> Noun:
     word = ""
     while len(word) < 3 or _INTERNATIONAL.search(word):
         first, last = (noun.english for noun in rng.sample(list(words.nouns), 2))
-        word = tables.spliced(first, last, rng).replace(" ", "").replace("-", "")
+        word = spliced(first, last, rng).replace(" ", "").replace("-", "")
     return Noun(word, f"{word}s", word, word, "m", frozenset())
 
 
 def everyday() -> list[Pair]:
     """Whole sentences that were written for this: greetings, the classroom, idioms."""
-    with (FOLDER / "everyday.tsv").open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        next(rows)
-        return [(source, target) for source, target in rows]
+    return [(source, target) for source, target in read_table(FOLDER / "everyday.tsv")]
+
+
+def _frames(name: str) -> list[Frame]:
+    return read_frames(FOLDER / f"{name}.tsv")
+
+
+def _naming(variable: str, frames: Iterable[Frame]) -> list[Frame]:
+    return [frame for frame in frames if variable in frame.variables]
 
 
 def _of_words(
-    words: Mapping[Any, float], name: str, count: float, frames: Iterable[Frame], filler: Filler, rng: Random
-) -> Iterator[tuple[str, Pair]]:
-    """Sentences about each word, the more the more usual it is."""
-    fitting = [frame for frame in frames if name in frame.variables]
+    words: Mapping[_Word, float],
+    variable: str,
+    count: float,
+    frames: Iterable[Frame],
+    filler: Filler,
+    rng: Random,
+) -> Iterator[tuple[Kind, Pair]]:
+    """Sentences about each word, the more the more usual it is, each of another frame."""
+    fitting = _naming(variable, frames)
     for word, weight in words.items():
         for frame in rng.sample(fitting, min(len(fitting), round(count * weight))):
-            if pair := filler.fill(frame, **{name: word}):
+            if pair := filler.fill(frame, {variable: word}):
                 yield "dictionary", pair

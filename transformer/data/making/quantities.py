@@ -1,4 +1,4 @@
-"""Numbers, times, dates and prices, said in both languages: digits are copied, with the marks of each language."""
+"""Numbers, times, dates and prices, said in both languages: digits are copied, with each language's marks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _UNITS = (
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _UNITÀ = (
-    "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici "
-    "diciassette diciotto diciannove"
+    "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici "
+    "sedici diciassette diciotto diciannove"
 ).split()
 _DECINE = "venti trenta quaranta cinquanta sessanta settanta ottanta novanta".split()
 _ORDINALS = (
@@ -43,7 +43,7 @@ _CURRENCIES = (
 
 @dataclass(frozen=True)
 class Quantity:
-    """One value as each form of a slot says it, by the form's name."""
+    """One value in the forms that a slot can ask for, by their names; the plain one is called ""."""
 
     english: Mapping[str, str]
     italian: Mapping[str, str]
@@ -91,35 +91,35 @@ def grouped(number: int, mark: str) -> str:
     return f"{number:,}".replace(",", mark)
 
 
-def _plain(english: str, italian: str, name: str) -> Quantity:
-    return Quantity({name: english}, {name: italian})
+def _plain(english: str, italian: str) -> Quantity:
+    return Quantity({"": english}, {"": italian})
 
 
-def _number(rng: Random, least: int, most: int, name: str) -> Quantity:
+def _number(rng: Random, least: int, most: int) -> Quantity:
     scale = rng.choice([20, 100, 100, 1000, 10_000])
     number = rng.randint(least, max(least, min(most, scale)))
     if number < 100 and rng.random() < 0.5:
-        return _plain(number_word(number), numerale(number), name)
+        return _plain(number_word(number), numerale(number))
     if number >= 1000 and rng.random() < 0.6:
-        return _plain(grouped(number, ","), grouped(number, "."), name)
-    return _plain(str(number), str(number), name)
+        return _plain(grouped(number, ","), grouped(number, "."))
+    return _plain(str(number), str(number))
 
 
 def number(rng: Random) -> Quantity:
     """From 2 to 9,999."""
-    return _number(rng, 2, 9999, "num")
+    return _number(rng, 2, 9999)
 
 
 def small(rng: Random) -> Quantity:
     """From 2 to 20."""
-    return _number(rng, 2, 20, "small")
+    return _number(rng, 2, 20)
 
 
 def decimal(rng: Random) -> Quantity:
     """A number with one or two decimals: 3.5, 3,5."""
     digits = rng.choice([1, 1, 2])
     said = f"{rng.uniform(0.1, rng.choice([10, 100])):.{digits}f}"
-    return _plain(said, said.replace(".", ","), "decimal")
+    return _plain(said, said.replace(".", ","))
 
 
 def time(rng: Random) -> Quantity:
@@ -173,8 +173,8 @@ def _time(english: str, italian: str) -> Quantity:
     elif italian.startswith("l'"):
         at = f"al{italian}"
     return Quantity(
-        {"time": english, "at time": f"at {english}"},
-        {"time": italian, "alle time": at, "sono time": being},
+        {"": english, "at": f"at {english}"},
+        {"": italian, "alle": at, "sono": being},
     )
 
 
@@ -197,12 +197,12 @@ def date(rng: Random) -> Quantity:
         written += f", {year}" if written.startswith(name) else f" {year}"
         data += f" {year}"
     return Quantity(
-        {"date": written, "on date": f"on {written}"},
+        {"": written, "on": f"on {written}"},
         {
-            "date": data,
-            "il date": preposed("", data),
-            "di+il date": preposed("di", data),
-            "a+il date": preposed("a", data),
+            "": data,
+            "il": preposed("", data),
+            "di+il": preposed("di", data),
+            "a+il": preposed("a", data),
         },
     )
 
@@ -211,12 +211,12 @@ def year(rng: Random) -> Quantity:
     """A year of the last nine centuries."""
     said = str(rng.choice([rng.randint(1100, 2035), rng.randint(1900, 2030)]))
     return Quantity(
-        {"year": said},
+        {"": said},
         {
-            "year": said,
-            "nel year": preposed("in", said),
-            "il year": preposed("", said),
-            "di+il year": preposed("di", said),
+            "": said,
+            "nel": preposed("in", said),
+            "il": preposed("", said),
+            "di+il": preposed("di", said),
         },
     )
 
@@ -226,25 +226,23 @@ def price(rng: Random) -> Quantity:
     sign, english, italian = rng.choice(_CURRENCIES)
     if sign != "¥" and rng.random() < 0.35:
         cents = f"{rng.randint(1, 99)}.{rng.choice([10, 20, 25, 49, 50, 75, 80, 95, 99])}"
-        return _plain(f"{sign}{cents}", f"{cents.replace('.', ',')} {italian}", "price")
+        return _plain(f"{sign}{cents}", f"{cents.replace('.', ',')} {italian}")
     value = rng.choice([rng.randint(2, 99), rng.randrange(100, 1000, 5), rng.randrange(1000, 100_000, 50)])
     if rng.random() < 0.5:
         return _plain(
-            f"{sign}{grouped(value, ',')}",
-            f"{grouped(value, '.') if value >= 1000 else value} {italian}",
-            "price",
+            f"{sign}{grouped(value, ',')}", f"{grouped(value, '.') if value >= 1000 else value} {italian}"
         )
     if value < 100 and rng.random() < 0.4:
-        return _plain(f"{number_word(value)} {english}", f"{numerale(value)} {italian}", "price")
-    return _plain(f"{grouped(value, ',')} {english}", f"{grouped(value, '.')} {italian}", "price")
+        return _plain(f"{number_word(value)} {english}", f"{numerale(value)} {italian}")
+    return _plain(f"{grouped(value, ',')} {english}", f"{grouped(value, '.')} {italian}")
 
 
 def age(rng: Random) -> Quantity:
     """An age from 2 to 99."""
     years = rng.randint(2, 99)
     if rng.random() < 0.5:
-        return _plain(number_word(years), before_noun(numerale(years)), "age")
-    return _plain(str(years), str(years), "age")
+        return _plain(number_word(years), before_noun(numerale(years)))
+    return _plain(str(years), str(years))
 
 
 def percent(rng: Random) -> Quantity:
@@ -256,12 +254,12 @@ def percent(rng: Random) -> Quantity:
         english = italian = f"{share}%" if rng.random() < 0.8 else f"{share}.5%"
         italian = italian.replace(".", ",")
     return Quantity(
-        {"percent": english},
+        {"": english},
         {
-            "percent": italian,
-            "il percent": preposed("", italian),
-            "di+il percent": preposed("di", italian),
-            "a+il percent": preposed("a", italian),
+            "": italian,
+            "il": preposed("", italian),
+            "di+il": preposed("di", italian),
+            "a+il": preposed("a", italian),
         },
     )
 
@@ -269,33 +267,36 @@ def percent(rng: Random) -> Quantity:
 def code(rng: Random) -> Quantity:
     """A number that names something: of a room, a flight, a telephone."""
     ways = [
-        str(rng.randint(1, 999)), f"{rng.choice('ABCDEFGHKMRTX')}{rng.randint(1, 99)}",
-        f"{rng.randint(100, 999)}-{rng.randint(1000, 9999)}", f"{rng.randint(100, 999)} {rng.randint(1000000, 9999999)}",
-    ]  # fmt: skip
+        str(rng.randint(1, 999)),
+        f"{rng.choice('ABCDEFGHKMRTX')}{rng.randint(1, 99)}",
+        f"{rng.randint(100, 999)}-{rng.randint(1000, 9999)}",
+        f"{rng.randint(100, 999)} {rng.randint(1000000, 9999999)}",
+    ]
     said = rng.choice(ways)
-    return _plain(said, said, "code")
+    return _plain(said, said)
 
 
 def ordinal(rng: Random) -> Quantity:
     """From the second to the twentieth, mostly up to the tenth; Italian in the masculine."""
     place = rng.randint(1, rng.choice([9, 9, 9, 19]))
-    return _plain(_ORDINALS[place], _ORDINALI[place], "ordinal")
+    return _plain(_ORDINALS[place], _ORDINALI[place])
 
 
 def weekday(rng: Random) -> Quantity:
     """A day of the week."""
     place = rng.randrange(7)
-    return _plain(_WEEKDAYS[0][place], _WEEKDAYS[1][place], "weekday")
+    return _plain(_WEEKDAYS[0][place], _WEEKDAYS[1][place])
 
 
 def month(rng: Random) -> Quantity:
     """A month."""
     place = rng.randrange(12)
-    return _plain(_MONTHS[0][place], _MONTHS[1][place], "month")
+    return _plain(_MONTHS[0][place], _MONTHS[1][place])
 
 
 QUANTITIES: Mapping[str, Callable[[Random], Quantity]] = {
-    "num": number, "small": small, "decimal": decimal, "time": time, "date": date, "year": year, "price": price,
-    "age": age, "percent": percent, "code": code, "ordinal": ordinal, "weekday": weekday, "month": month,
+    "num": number, "small": small, "decimal": decimal, "time": time, "date": date, "year": year,
+    "price": price, "age": age, "percent": percent, "code": code, "ordinal": ordinal, "weekday": weekday,
+    "month": month,
 }  # fmt: skip
 """What makes a value, by the name of a slot."""

@@ -1,16 +1,16 @@
-"""Names of people, places, companies, jobs and dishes in both languages, as the tables beside this file have them."""
+"""People, places, companies, jobs and dishes in both languages: tables/README.md says what each has."""
 
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import Random
 
 from transformer.data.tasks.toy_en_it.italian import Gender
 from transformer.data.tasks.toy_en_it.lexicon import Noun
+
+FOLDER = Path(__file__).parent / "tables"
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,23 @@ class Job:
     femminile: str
 
 
-def _rows(name: str) -> list[list[str]]:
-    with (Path(__file__).parent / "tables" / f"{name}.tsv").open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file, delimiter="\t")
+@dataclass(frozen=True)
+class Company:
+    """A company, an organisation or a product, the same in both languages."""
+
+    name: str
+
+
+def read_table(path: Path) -> list[list[str]]:
+    """Read the rows of a table but for its header; "-" is an empty cell."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         next(rows)
         return [["" if cell == "-" else cell for cell in row] for row in rows]
+
+
+def _rows(name: str) -> list[list[str]]:
+    return read_table(FOLDER / f"{name}.tsv")
 
 
 @cache
@@ -71,38 +83,10 @@ def surnames() -> tuple[str, ...]:
     return tuple(name for name, _ in _rows("surnames"))
 
 
-INVENTED = 0.25
-"""The share of names that no table has: who learns a thousand names by heart copies no other."""
-
-
-def draw_first_name(rng: Random, gender: Gender | None = None) -> FirstName:
-    """Draw a first name of the table, or one spliced of two of them."""
-    names = [name for name in first_names() if gender in (None, name.gender)]
-    name = rng.choice(names)
-    if rng.random() >= INVENTED:
-        return name
-    return FirstName(spliced(rng.choice(names).name, name.name, rng), name.gender)
-
-
-def draw_surname(rng: Random) -> str:
-    """Draw a surname of the table, or one spliced of two of them."""
-    surname = rng.choice(surnames())
-    return spliced(rng.choice(surnames()), surname, rng) if rng.random() < INVENTED else surname
-
-
-def spliced(first: str, last: str, rng: Random) -> str:
-    """Make a word that nobody knows: the beginning of one up to a vowel, and the end of another from one on."""
-    return first[: rng.choice(_inner_vowels(first))] + last[rng.choice(_inner_vowels(last)) :]
-
-
-def _inner_vowels(word: str) -> list[int]:
-    return [match.start() for match in re.finditer("(?<=.)[aeiou]", word)] or [len(word) // 2]
-
-
 @cache
-def companies() -> tuple[str, ...]:
+def companies() -> tuple[Company, ...]:
     """Companies, organisations and products."""
-    return tuple(name for (name,) in _rows("companies"))
+    return tuple(Company(name) for (name,) in _rows("companies"))
 
 
 @cache

@@ -10,6 +10,7 @@ _ENDINGS = {
     "ire": ("o", "i", "e", "iamo", "ite", "ono"),
 }
 _ISC = {"capire", "costruire", "pulire"}
+_ISC_ENDINGS = ("isco", "isci", "isce", "iamo", "ite", "iscono")
 _IRREGULAR_PRESENT = {
     "andare": ("vado", "vai", "va", "andiamo", "andate", "vanno"),
     "avere": ("ho", "hai", "ha", "abbiamo", "avete", "hanno"),
@@ -41,13 +42,18 @@ def present(infinitive: str, person: int) -> str:
     """Conjugate the present indicative: vedo, mangi (not mangii), cerchiamo (c stays hard), pulisce."""
     if infinitive in _IRREGULAR_PRESENT:
         return _IRREGULAR_PRESENT[infinitive][person]
+    if infinitive in _ISC:
+        return present_with_isc(infinitive, person)
     stem, conjugation = infinitive[:-3], infinitive[-3:]
     ending = _ENDINGS[conjugation][person]
-    if infinitive in _ISC and person in (0, 1, 2, 5):
-        return f"{stem}isc{ending}"
     if conjugation == "are" and ending.startswith("i"):
         return _soften(stem) + ending
     return stem + ending
+
+
+def present_with_isc(infinitive: str, person: int) -> str:
+    """Conjugate the present of a verb in -ire like most of them: pulisco, puliamo."""
+    return infinitive[:-3] + _ISC_ENDINGS[person]
 
 
 def _soften(stem: str) -> str:

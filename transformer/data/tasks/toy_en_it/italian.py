@@ -115,7 +115,11 @@ _IRREGULAR_POSSESSIVES = {"mio": "miei", "tuo": "tuoi", "suo": "suoi"}
 
 def possessive(english: str, gender: Gender, plural: bool) -> str:
     """Translate my, your, his, her, our or their, agreeing with what is possessed; loro never changes."""
-    base = POSSESSIVES[english]
+    return inflect_possessive(POSSESSIVES[english], gender, plural)
+
+
+def inflect_possessive(base: str, gender: Gender, plural: bool) -> str:
+    """Agree mio, tuo, suo, nostro or loro with what is possessed: mia, miei, mie."""
     if base == "loro":
         return base
     if plural and gender == "m":
