@@ -21,7 +21,7 @@ from viz.address import as_typed
 from viz.session import current_model
 
 EXAMPLES = ASSETS / "examples.tsv"
-"""A line each, with tabs between: a shipped model, what the example shows, a sentence, its right translations."""
+"""A line each, with tabs between: a shipped model, what is to be seen, a sentence, right translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
 """What the box of digits and letters begins with."""
@@ -142,7 +142,7 @@ def current_batch() -> list[str]:
 
 
 def examples_of(model: str) -> dict[str, str]:
-    """Sentences to try with a shipped model, and what there is to see in each: word order, agreement, a name."""
+    """Sentences to try with a shipped model, and what each of them shows: word order, agreement, a name."""
     return {clean(sentence): shows for owner, shows, sentence, *_ in _examples() if owner == model}
 
 

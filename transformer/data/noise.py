@@ -67,7 +67,9 @@ def _slip(sentence: str, rng: Random) -> str:
         return sentence
     word = rng.choice(words)
     place = word.start() + rng.randint(1, len(word[0]) - 2)
-    before, (here, following), after = sentence[:place], sentence[place : place + 2], sentence[place + 2 :]
+    before, here, following, after = (
+        sentence[:place], sentence[place], sentence[place + 1], sentence[place + 2 :]
+    )  # fmt: skip
     return before + rng.choice([following + here, following, here + here + following]) + after
 
 
