@@ -174,7 +174,8 @@ def target_limit(loaded: LoadedModel, n_read: int) -> int:
     """
     if loaded.model.config.kind == "decoder-only":
         return min(max_new_tokens(loaded.model, n_read), MOST_CONTINUED)
-    wanted = 2 * n_read + 10  # room for a wordier language
+    seen = loaded.experience
+    wanted = 2 * n_read + 10 if seen is None else seen.most_tokens(n_read)
     return min(max_new_tokens(loaded.model, len(loaded.start_ids)), wanted)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from transformer.checkpoints.experience import EXPERIENCE, Experience, experience_from_plain
 from transformer.checkpoints.generation import NO_SETTINGS, GenerationSettings
 from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, place_of, shipped_models
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
@@ -34,6 +35,7 @@ class LoadedModel:
         start_ids: what a decoder that has a source begins its target with.
         end_ids: the ids that end a target; the first is the one that a given target ends with.
         settings: how its makers decode with it.
+        experience: what it has seen in training; None where that was not noted.
     """
 
     name: str
@@ -44,6 +46,7 @@ class LoadedModel:
     start_ids: tuple[int, ...] = (BOS_ID,)
     end_ids: tuple[int, ...] = (EOS_ID,)
     settings: GenerationSettings = NO_SETTINGS
+    experience: Experience | None = None
 
     def __repr__(self) -> str:
         config = self.model.config
@@ -109,6 +112,8 @@ def save_model(
     sides = {"source": to_plain(loaded.source), "target": to_plain(loaded.target)}
     write_text(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
     write_text(folder / CARD, loaded.card)
+    if loaded.experience is not None:
+        write_text(folder / EXPERIENCE, json.dumps(loaded.experience.to_plain(), separators=(",", ":")))
     write_text(folder / CONFIG, json.dumps(loaded.model.config.to_dict(), indent=2))
 
 
@@ -164,6 +169,7 @@ def open_saved(
         source=source,
         target=target,
         card=card.read_text(encoding="utf-8") if card.exists() else "",
+        experience=_open_experience(folder, target),
     )
 
 
@@ -239,6 +245,13 @@ def _open_coders(folder: Path, config: TransformerConfig) -> tuple[Coder, Coder]
             )
         coders.append(coder)
     return coders[0], coders[1]
+
+
+def _open_experience(folder: Path, target: Coder) -> Experience | None:
+    path = folder / EXPERIENCE
+    if not path.exists():
+        return None
+    return experience_from_plain(read_json(folder, EXPERIENCE), str(path), len(target.vocabulary))
 
 
 def _shapes(config: TransformerConfig) -> dict[str, list[int]]:

@@ -11,8 +11,10 @@ from tqdm import tqdm
 from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.data.tasks import TASKS
 from transformer.training.card import RunRecord, task_card, translator_card
+from transformer.training.data import CorpusData
 from transformer.training.evaluation.tasks import head_alignments, translations
 from transformer.training.evaluation.validation import Validation
+from transformer.training.experience import experience_of
 from transformer.training.finishing import LAST, finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import TrainingRun
@@ -48,7 +50,9 @@ def finish_run(
     else:
         card = _scored(loaded, record, updates)
     largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
-    finished = replace(loaded, card=card)
+    learnt = run.data
+    experience = experience_of(learnt.corpus, loaded.target) if isinstance(learnt, CorpusData) else None
+    finished = replace(loaded, card=card, experience=experience)
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
         if candidates[0].name != LAST:  # the last snapshot is another model than the finished one

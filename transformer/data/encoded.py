@@ -72,6 +72,10 @@ class EncodedCorpus:
         """Read pairs as one padded batch."""
         return make_batch([self.example(int(index)) for index in indices])
 
+    def targets(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The ids of all targets end to end, and where each begins; the last number is where they end."""
+        return self._target.ids, self._target.offsets
+
     def lengths(self) -> npt.NDArray[np.int64]:
         """Positions of each pair, <eos> or <bos> included: (2, pairs), the source side first."""
         return np.stack([np.diff(side.offsets) + 1 for side in (self._source, self._target)])

@@ -1,0 +1,79 @@
+"""What a model has seen in training, noted for those who use it: how long translations are, which pieces meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.errors import CheckpointError
+
+EXPERIENCE = "experience.json"
+"""The file beside a model's weights."""
+BEYOND = 1.5
+"""Tokens of a translation for each token by which a source is longer than all that were trained on."""
+_MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40
+"""Entries of a file that is believed, and what each may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Experience:
+    """What was seen of the targets that a model was trained on.
+
+    Attributes:
+        longest: the most tokens that a translation may have, by the tokens of its source, from 0: both as
+            `model_input.target_limit` counts them.
+        n_pieces: of the target's vocabulary.
+        joints: which pieces stood after which inside a word, (n,) sorted: before * n_pieces + after.
+    """
+
+    longest: tuple[int, ...]
+    n_pieces: int
+    joints: npt.NDArray[np.int64]
+
+    def most_tokens(self, n_source: int) -> int:
+        """The most tokens that a translation of a source of so many has, `<eos>` counted on both sides."""
+        last = len(self.longest) - 1
+        return self.longest[min(n_source, last)] + int(BEYOND * max(0, n_source - last))
+
+    def has_joined(self, before: int, after: int) -> bool:
+        """Whether a piece stood directly after another inside a word of training."""
+        code = before * self.n_pieces + after
+        place = int(np.searchsorted(self.joints, code))
+        return place < len(self.joints) and int(self.joints[place]) == code
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; of the sorted joints only the gaps between them, which are short."""
+        gaps = np.diff(self.joints, prepend=0)
+        return {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
+
+
+def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> Experience:
+    """The inverse of `Experience.to_plain`.
+
+    Args:
+        where: the file, for messages.
+        n_pieces: of the model's target vocabulary.
+
+    Raises:
+        CheckpointError: for anything else, or what is of another vocabulary.
+    """
+    longest = _whole_numbers(values, "longest", _MOST_SOURCE, where)
+    gaps = _whole_numbers(values, "joints", _MOST_JOINTS, where)
+    if not longest or values.get("n_pieces") != n_pieces or sum(gaps) >= n_pieces * n_pieces:
+        raise CheckpointError(f"{where} is of another vocabulary: save the model again, or remove the file.")
+    return Experience(tuple(longest), n_pieces, np.cumsum(np.array(gaps, dtype=np.int64)))
+
+
+def _whole_numbers(values: dict[str, Any], name: str, most: int, where: str) -> Sequence[int]:
+    found = values.get(name)
+    if isinstance(found, list) and len(found) <= most:
+        numbers = [number for number in found if type(number) is int and 0 <= number < _MOST_NUMBER]
+        if len(numbers) == len(found):
+            return numbers
+    raise CheckpointError(
+        f"{where}: {name} is no list of whole numbers: save the model again, or remove the file."
+    )

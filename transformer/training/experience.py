@@ -1,0 +1,44 @@
+"""What there is to note of the pairs that a model was trained on, to be kept with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer.checkpoints.experience import Experience
+from transformer.data.encoded import EncodedCorpus
+from transformer.text.coder import Coder
+from transformer.text.subwords import MARK
+
+SHARE = 0.999
+"""Of the translations of sources of one length, how many are within the limit: a corpus has its mistakes."""
+ROOM = 5
+"""Tokens more, for a sentence that is wordier than those of training."""
+
+
+def experience_of(corpus: EncodedCorpus, target: Coder) -> Experience:
+    """Go through all pairs of an encoded corpus once; seconds for millions of tokens."""
+    n_pieces = len(target.vocabulary)
+    return Experience(_longest(*corpus.lengths()), n_pieces, _joints(corpus, target, n_pieces))
+
+
+def _longest(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> tuple[int, ...]:
+    """By the length of a source the longest usual translation of one that is no longer."""
+    longest = np.zeros(int(source.max()) + 1, dtype=np.int64)
+    order = np.lexsort((target, source))
+    lengths, starts = np.unique(source[order], return_index=True)
+    for length, group in zip(lengths, np.split(target[order], starts[1:]), strict=True):
+        longest[length] = group[math.ceil(SHARE * (len(group) - 1))]
+    return tuple((np.maximum.accumulate(longest) + ROOM).tolist())
+
+
+def _joints(corpus: EncodedCorpus, target: Coder, n_pieces: int) -> npt.NDArray[np.int64]:
+    """Which pieces stood after which inside a word; after <eos> there is none."""
+    ids, offsets = corpus.targets()
+    begins_word = np.array([target.token(index).startswith(MARK) for index in range(n_pieces)])
+    is_joined = ~begins_word[ids]
+    is_joined[offsets[:-1][offsets[:-1] < len(ids)]] = False
+    places = np.flatnonzero(is_joined)
+    return np.unique(ids[places - 1].astype(np.int64) * n_pieces + ids[places])
