@@ -1,4 +1,4 @@
-"""What a model has seen in training, noted for those who use it: how long translations are, which pieces meet."""
+"""What a model has seen in training, for those who use it: lengths of translations, pieces that meet."""
 
 from __future__ import annotations
 
