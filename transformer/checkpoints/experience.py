@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,52 @@ _MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40
 """Entries of a file that is believed, and what each may be."""
 
 
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Some translations or words that a model was about equally sure of (Guo et al. 2017, section 2).
+
+    Attributes:
+        claimed: the mean probability of being right that was claimed for them.
+        right: the share that was right.
+        count: how many they are.
+    """
+
+    claimed: float
+    right: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How often what a model writes is right, by how sure it is: measured on the validation pairs.
+
+    Attributes:
+        weights: of a logistic regression on the features of `transformer.analysis.confidence`, the constant
+            last.
+        bins: as many in each, the least sure first; cross-validated.
+        brier: the mean squared difference between the claimed probability and 1 or 0, likewise.
+    """
+
+    weights: tuple[float, ...]
+    bins: tuple[ReliabilityBin, ...]
+    brier: float
+
+    @property
+    def count(self) -> int:
+        """How many were judged."""
+        return sum(one.count for one in self.bins)
+
+    @property
+    def right(self) -> float:
+        """The share of all that was right."""
+        return sum(one.right * one.count for one in self.bins) / self.count
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: how far claim and truth are apart, on average over the bins."""
+        return sum(abs(one.claimed - one.right) * one.count for one in self.bins) / self.count
+
+
 @dataclass(frozen=True, eq=False)
 class Experience:
     """What was seen of the targets that a model was trained on.
@@ -28,11 +75,13 @@ class Experience:
             `model_input.target_limit` counts them.
         n_pieces: of the target's vocabulary.
         joints: which pieces stood after which inside a word, (n,) sorted: before * n_pieces + after.
+        calibrations: of sentences and of words; None where it was not measured how often they are right.
     """
 
     longest: tuple[int, ...]
     n_pieces: int
     joints: npt.NDArray[np.int64]
+    calibrations: tuple[Calibration, Calibration] | None = None
 
     def most_tokens(self, n_source: int) -> int:
         """The most tokens that a translation of a source of so many has, `<eos>` counted on both sides."""
@@ -48,7 +97,10 @@ class Experience:
     def to_plain(self) -> dict[str, Any]:
         """Plain values, ready for JSON; of the sorted joints only the gaps between them, which are short."""
         gaps = np.diff(self.joints, prepend=0)
-        return {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
+        plain = {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
+        if self.calibrations is not None:
+            plain["calibrations"] = list(map(asdict, self.calibrations))
+        return plain
 
 
 def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> Experience:
@@ -65,7 +117,36 @@ def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> 
     gaps = _whole_numbers(values, "joints", _MOST_JOINTS, where)
     if not longest or values.get("n_pieces") != n_pieces or sum(gaps) >= n_pieces * n_pieces:
         raise CheckpointError(f"{where} is of another vocabulary: save the model again, or remove the file.")
-    return Experience(tuple(longest), n_pieces, np.cumsum(np.array(gaps, dtype=np.int64)))
+    joints = np.cumsum(np.array(gaps, dtype=np.int64))
+    try:
+        measured = values.get("calibrations")
+        calibrations = (
+            None if measured is None else (_calibration(measured[0], 3), _calibration(measured[1], 2))
+        )
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        raise CheckpointError(
+            f"{where}: its calibrations can't be read ({error}): save the model again, or remove the file."
+        ) from error
+    return Experience(tuple(longest), n_pieces, joints, calibrations)
+
+
+def _calibration(values: dict[str, Any], n_features: int) -> Calibration:
+    bins = tuple(
+        ReliabilityBin(_finite(one["claimed"]), _finite(one["right"]), int(one["count"]))
+        for one in values["bins"]
+    )
+    if not bins or any(one.count < 1 for one in bins):
+        raise ValueError("there are no bins, or empty ones")
+    weights = tuple(map(_finite, values["weights"]))
+    if len(weights) != n_features + 1:
+        raise ValueError(f"{len(weights)} weights")
+    return Calibration(weights, bins, _finite(values["brier"]))
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"{value} is no number")
+    return number
 
 
 def _whole_numbers(values: dict[str, Any], name: str, most: int, where: str) -> Sequence[int]:

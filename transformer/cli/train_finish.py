@@ -8,8 +8,10 @@ from statistics import fmean
 
 from tqdm import tqdm
 
+from transformer.checkpoints.experience import Experience
 from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.data.tasks import TASKS
+from transformer.training.calibration import calibrated
 from transformer.training.card import RunRecord, task_card, translator_card
 from transformer.training.data import CorpusData
 from transformer.training.evaluation.tasks import head_alignments, translations
@@ -50,15 +52,21 @@ def finish_run(
     else:
         card = _scored(loaded, record, updates)
     largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
-    learnt = run.data
-    experience = experience_of(learnt.corpus, loaded.target) if isinstance(learnt, CorpusData) else None
-    finished = replace(loaded, card=card, experience=experience)
+    finished = replace(loaded, card=card, experience=_experience(loaded, run, validation))
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
         if candidates[0].name != LAST:  # the last snapshot is another model than the finished one
             save_snapshot(folder.out, run.progress.step, open_saved(str(folder.last)).model)
         save_history(folder.out, updates)
     return f"Saved {candidates[0].name} in {folder.out}."
+
+
+def _experience(loaded: LoadedModel, run: TrainingRun, validation: Validation | None) -> Experience | None:
+    """What the model has seen, and with validation pairs how often it is right; None for a built-in task."""
+    if not isinstance(run.data, CorpusData):
+        return None
+    seen = experience_of(run.data.corpus, loaded.target)
+    return seen if validation is None else calibrated(seen, loaded, validation.sources)
 
 
 def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:

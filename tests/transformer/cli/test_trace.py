@@ -59,7 +59,7 @@ def test_npz_has_every_tensor_to_the_last_bit(
 ) -> None:
     run = traced(MODELS[kind](), tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
-        texts = {"model", "text", "translation", "src_tokens", "tgt_tokens", "paths"}
+        texts = {"model", "text", "translation", "ending", "src_tokens", "tgt_tokens", "paths"}
         assert set(file) == {*run.trace, *texts}
         for path, tensor in run.trace.items():
             assert file[path].dtype == tensor.numpy().dtype, path
@@ -69,6 +69,7 @@ def test_npz_has_every_tensor_to_the_last_bit(
         assert file["src_tokens"].tolist() == [token for tokens in run.trace.src_tokens for token in tokens]
         assert file["tgt_tokens"].tolist() == [token for tokens in run.trace.tgt_tokens for token in tokens]
         assert (file["text"].item(), file["translation"].item()) == (SOURCE, run.translation)
+        assert file["ending"].item() == (run.ending or "")
 
 
 def test_a_target_is_read_and_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

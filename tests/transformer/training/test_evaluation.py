@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ def some_end() -> LoadedModel:
     """Random weights, with which some targets come to an end and others reach their limit."""
     loaded = tiny_subword_model(1)
     loaded.model.generator.bias[EOS_ID] = 2
-    return loaded
+    return replace(loaded, settings=replace(loaded.settings, no_repeat_ngram_size=0))
 
 
 def test_sentences_come_back_in_their_order() -> None:

@@ -65,16 +65,19 @@ class Validation:
             lines.
         loaded: the model that will be scored, as yet untrained.
 
+    Attributes:
+        sources: with their references.
+
     Raises:
         CorpusError: for files that can't be read, or hold no pairs.
         SentenceError: for a sentence without words, or with more than the model has positions for.
     """
 
     def __init__(self, paths: Sequence[Path], loaded: LoadedModel) -> None:
-        self._sources = list(read_references(*paths))
+        self.sources = list(read_references(*paths))
         self._examples = [
             _example(loaded, one.source, reference, one.place)
-            for one in self._sources
+            for one in self.sources
             for reference in one.references
         ]
         self._examples.sort(key=lambda example: example.length)
@@ -91,10 +94,10 @@ class Validation:
 
     def translate(self, loaded: LoadedModel) -> list[Translated]:
         """Translate every source greedily. The model is in eval mode."""
-        translations = translate_all(loaded, [one.source for one in self._sources])
+        translations = translate_all(loaded, [one.source for one in self.sources])
         return [
             Translated(one.source, translation, one.references)
-            for one, translation in zip(self._sources, translations, strict=True)
+            for one, translation in zip(self.sources, translations, strict=True)
         ]
 
     @torch.inference_mode()

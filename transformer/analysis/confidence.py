@@ -1,0 +1,101 @@
+"""How sure one may be of what a model wrote: its tokens' probabilities, calibrated on other translations.
+
+A network's own probabilities say how likely it was to write something, not how often such things are right
+(Guo et al. 2017, arXiv:1706.04599). What was noted at the end of training turns one into the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformer.checkpoints.experience import Calibration, Experience
+from transformer.text.coder import EncodedSentence
+
+USUALLY_WRONG = 0.5
+"""Below this share of right ones a reader is warned."""
+
+
+@dataclass(frozen=True)
+class WordConfidence:
+    """A word of a translation.
+
+    Attributes:
+        text: as it is written.
+        probability: that it is right.
+        is_new: whether two of its pieces never stood together inside a word of training.
+    """
+
+    text: str
+    probability: float
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure one may be of a translation.
+
+    Attributes:
+        probability: that it is right as a whole.
+        words: each of its words.
+    """
+
+    probability: float
+    words: tuple[WordConfidence, ...]
+
+    @property
+    def is_usually_wrong(self) -> bool:
+        """Whether most translations that were as uncertain as this one were wrong."""
+        return self.probability < USUALLY_WRONG
+
+
+def confidence(
+    experience: Experience, written: EncodedSentence, log_probabilities: Sequence[float]
+) -> Confidence | None:
+    """Say how sure one may be of a translation; None where nothing was measured, or nothing was written.
+
+    Args:
+        experience: of the model that wrote it.
+        written: its pieces, without the end.
+        log_probabilities: of each piece given those before it; of the end too, where it came to one.
+    """
+    measured = experience.calibrations
+    if measured is None or not written.ids:
+        return None
+    sentences, words = measured
+    return Confidence(
+        calibrated(sentences, sentence_features(log_probabilities)),
+        tuple(
+            WordConfidence(text, calibrated(words, features), is_new=bool(features[-1]))
+            for text, features in zip(
+                written.words, word_features(experience, written, log_probabilities), strict=True
+            )
+        ),
+    )
+
+
+def calibrated(calibration: Calibration, features: Sequence[float]) -> float:
+    """The share of right ones among what has such features."""
+    *slopes, constant = calibration.weights
+    score = constant + sum(slope * feature for slope, feature in zip(slopes, features, strict=True))
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+
+
+def sentence_features(log_probabilities: Sequence[float]) -> list[float]:
+    """What tells a right translation: its tokens' mean and least log-probability, and their sum."""
+    total = float(sum(log_probabilities))
+    return [total / len(log_probabilities), float(min(log_probabilities)), total]
+
+
+def word_features(
+    experience: Experience, written: EncodedSentence, log_probabilities: Sequence[float]
+) -> list[list[float]]:
+    """What tells a right word: its pieces' log-probability together, and whether two of them never met."""
+    found = [[0.0, 0.0] for _ in written.words]
+    for place, (index, word) in enumerate(zip(written.ids, written.word_of, strict=True)):
+        found[word][0] += float(log_probabilities[place])
+        is_inside = place > 0 and written.word_of[place - 1] == word
+        if is_inside and not experience.has_joined(written.ids[place - 1], index):
+            found[word][1] = 1.0
+    return found

@@ -1,0 +1,135 @@
+"""Measures how often a model's translations are right, by how sure it was of them.
+
+A translation counts as right if it is much like one of its references (`LIKE`); a word, if one of the
+references has it. The diagram is cross-validated: each tenth of the sentences is judged by a regression on
+the other nine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from transformer.analysis.confidence import sentence_features, word_features
+from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
+from transformer.checkpoints.folder import LoadedModel
+from transformer.data.corpus import Referenced
+from transformer.decoding.request import Target
+from transformer.model_input import padded
+from transformer.training.evaluation.translations import sentence_chrf, source_ids, translate_ids
+
+LIKE = 75.0
+"""chrF against the nearest reference."""
+FOLDS = BINS = 10
+_RIDGE = 1e-2
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Features of sentences or words, whether each was right, and of which sentence it is."""
+
+    features: Numbers
+    right: npt.NDArray[np.bool_]
+    sentence: npt.NDArray[np.int64]
+
+
+def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Referenced]) -> Experience:
+    """Add to what a model has seen how often it is right, measured on pairs that it was not trained on.
+
+    Args:
+        loaded: in eval mode.
+        data: sources with references; a few hundred at least, or the figures are noise.
+    """
+    sources = [source_ids(loaded, one.source) for one in data]
+    targets = dict(translate_ids(loaded, sources))
+    texts = [loaded.target.decode(targets[index].ids) for index in range(len(data))]
+    chrf = sentence_chrf(texts, [one.references for one in data])
+    sentences: list[tuple[list[float], bool, int]] = []
+    words: list[tuple[list[float], bool, int]] = []
+    for index, one in enumerate(data):
+        target = targets[index]
+        if not target.ids:
+            continue
+        log_p = _log_probabilities(loaded, sources[index], target)
+        written = loaded.target.of_ids(target.ids)
+        sentences.append((sentence_features(log_p), chrf[index] >= LIKE, index))
+        known = {word for reference in one.references for word in _plain(reference).split()}
+        for text, features in zip(written.words, word_features(experience, written, log_p), strict=True):
+            if parts := _plain(text).split():
+                words.append((features, known.issuperset(parts), index))
+    return replace(experience, calibrations=(_calibration(sentences), _calibration(words)))
+
+
+@torch.inference_mode()
+def _log_probabilities(loaded: LoadedModel, source: Sequence[int], target: Target) -> list[float]:
+    """Of each token of a target given those before it, the end too, where it came to one."""
+    ids = [*target.ids, *loaded.end_ids[:1]] if target.ending == "end" else list(target.ids)
+    logits = loaded.model(padded(loaded, [source]), padded(loaded, [[*loaded.start_ids, *ids[:-1]]]))
+    log_p = logits[0, len(loaded.start_ids) - 1 :].double().log_softmax(-1)
+    found: list[float] = log_p.gather(-1, log_p.new_tensor(ids, dtype=torch.long)[:, None])[:, 0].tolist()
+    return found
+
+
+def _plain(text: str) -> str:
+    """Without capitals and punctuation."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _calibration(judged: Sequence[tuple[list[float], bool, int]]) -> Calibration:
+    features, right, sentence = zip(*judged, strict=True)
+    all_of_them = _Judged(np.array(features), np.array(right), np.array(sentence))
+    claimed = _cross_validated(all_of_them)
+    order = np.argsort(claimed, kind="stable")
+    bins = [
+        ReliabilityBin(float(claimed[part].mean()), float(all_of_them.right[part].mean()), len(part))
+        for part in np.array_split(order, BINS)
+        if len(part)
+    ]
+    brier = float(((claimed - all_of_them.right) ** 2).mean())
+    weights = fit_logistic(all_of_them.features, all_of_them.right)
+    return Calibration(tuple(map(float, weights)), tuple(bins), brier)
+
+
+def _cross_validated(judged: _Judged) -> Numbers:
+    """What a regression says of each that was fitted to the sentences of the other folds."""
+    claimed = np.empty(len(judged.right))
+    for fold in range(FOLDS):
+        own = judged.sentence % FOLDS == fold
+        weights = fit_logistic(judged.features[~own], judged.right[~own])
+        claimed[own] = _logistic(judged.features[own], weights)
+    return claimed
+
+
+def fit_logistic(features: Numbers, right: npt.NDArray[np.bool_]) -> Numbers:
+    """Fit a logistic regression by Newton's method, with a little ridge so that it always has an answer.
+
+    Args:
+        features: (n, k).
+        right: (n,).
+
+    Returns:
+        (k + 1,), the constant last.
+    """
+    inputs = np.column_stack([features, np.ones(len(features))])
+    ridge = _RIDGE * np.eye(inputs.shape[1])
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
+        slope = inputs.T @ (right - p) - ridge @ weights
+        step = np.linalg.solve(inputs.T @ (inputs * (p * (1 - p))[:, None]) + ridge, slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-9:
+            break
+    return weights
+
+
+def _logistic(features: Numbers, weights: Numbers) -> Numbers:
+    scores: Numbers = features @ weights[:-1] + weights[-1]
+    return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
