@@ -13,10 +13,8 @@ from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.data.tasks import TASKS
 from transformer.training.calibration import calibrated
 from transformer.training.card import RunRecord, task_card, translator_card
-from transformer.training.data import CorpusData
 from transformer.training.evaluation.tasks import head_alignments, translations
 from transformer.training.evaluation.validation import Validation
-from transformer.training.experience import experience_of
 from transformer.training.finishing import LAST, finish
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import TrainingRun
@@ -52,7 +50,7 @@ def finish_run(
     else:
         card = _scored(loaded, record, updates)
     largest = None if result.max_file_mib is None else result.max_file_mib * MEBIBYTE
-    finished = replace(loaded, card=card, experience=_experience(loaded, run, validation))
+    finished = replace(loaded, card=card, experience=_experience(loaded, validation))
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
         if candidates[0].name != LAST:  # the last snapshot is another model than the finished one
@@ -61,12 +59,10 @@ def finish_run(
     return f"Saved {candidates[0].name} in {folder.out}."
 
 
-def _experience(loaded: LoadedModel, run: TrainingRun, validation: Validation | None) -> Experience | None:
-    """What the model has seen, and with validation pairs how often it is right; None for a built-in task."""
-    if not isinstance(run.data, CorpusData):
-        return None
-    seen = experience_of(run.data.corpus, loaded.target)
-    return seen if validation is None else calibrated(seen, loaded, validation.sources)
+def _experience(loaded: LoadedModel, validation: Validation | None) -> Experience | None:
+    """What the model has seen, and with validation pairs how often it is right."""
+    seen = loaded.experience
+    return seen if seen is None or validation is None else calibrated(seen, loaded, validation.sources)
 
 
 def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:

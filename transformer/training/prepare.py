@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -27,6 +27,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 from transformer.training.data import CorpusData, TaskData, TrainingData
 from transformer.training.evaluation.tasks import word_coder
+from transformer.training.experience import experience_of
 from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
@@ -212,11 +213,15 @@ def first_model(
 ) -> LoadedModel:
     """Make the model with its first weights, and seed what its dropout draws from: in each process its own.
 
+    It knows from the beginning how long translations may be, so that all validations stop at the same place.
+
     For a process that does nothing but train: dropout reads torch's own generator.
     """
     loaded = new_model(plan, name, (prepared.source, prepared.target), prepared.generator)
     loaded.model.to(device)
     torch.manual_seed(plan.updates.seed + ranks.rank)
+    if isinstance(prepared.data, CorpusData):
+        return replace(loaded, experience=experience_of(prepared.data.corpus, loaded.target))
     return loaded
 
 

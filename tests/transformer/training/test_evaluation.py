@@ -12,7 +12,7 @@ import torch
 
 from tests.support.models import tiny_subword_model
 from transformer.__main__ import main
-from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
 from transformer.cli.evaluate import _is_exact
 from transformer.decoding.beam import beam_search
 from transformer.decoding.request import DecodingRequest
@@ -89,8 +89,8 @@ def test_scores_are_sacrebleus_with_all_references() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    loaded = some_end()
-    save_model(tmp_path / "model", loaded)
+    save_model(tmp_path / "model", some_end())
+    loaded = open_saved(str(tmp_path / "model"))
     right, wrong = translate_all(loaded, [SENTENCES[0], SENTENCES[1]])
     pairs = tmp_path / "test.tsv"
     pairs.write_text(
