@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from transformer.checkpoints.experience import Calibration
 from viz.figures._style import color_bar, finish
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
 from viz.theme import DASHES, SYMBOLS, Theme, color_scale
@@ -169,3 +170,34 @@ def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
         escape(target.tokens[position], 12) if position < len(target.tokens) else "–" for target in targets
     ]
     return tokens[0] if len(set(tokens)) == 1 else " | ".join(tokens)
+
+
+def reliability(calibrations: Mapping[str, Calibration], *, theme: Theme, title: str = "") -> go.Figure:
+    """Draw a reliability diagram (Guo et al. 2017, figure 1): what was claimed against what was right.
+
+    Args:
+        calibrations: name -> what was measured; each is a line of points, one a bin.
+    """
+    figure = go.Figure().add_scatter(
+        x=[0, 100],
+        y=[0, 100],
+        mode="lines",
+        name="claimed is right",
+        line={"color": theme.muted, "width": 2, "dash": "dot"},
+        hoverinfo="skip",
+    )
+    for index, (name, measured) in enumerate(calibrations.items()):
+        figure.add_scatter(
+            x=[100 * one.claimed for one in measured.bins],
+            y=[100 * one.right for one in measured.bins],
+            customdata=[one.count for one in measured.bins],
+            mode="lines+markers",
+            name=name,
+            marker={"symbol": SYMBOLS[index], "size": 11},
+            line={"color": theme.color(index), "width": 2, "dash": DASHES[index]},
+            hovertemplate=f"{name}: %{{customdata:,}} of them<br>claimed <b>%{{x:.1f}} %</b>, "
+            "right <b>%{y:.1f} %</b><extra></extra>",
+        )
+    figure.update_xaxes(title="probability of being right, as claimed (%)", range=[0, 102])
+    figure.update_yaxes(title="share that was right (%)", range=[0, 102])
+    return finish(figure, theme, title, 460, legend=True)
