@@ -172,6 +172,39 @@ def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
     return tokens[0] if len(set(tokens)) == 1 else " | ".join(tokens)
 
 
+def word_confidence(
+    words: Sequence[str],
+    probabilities: Sequence[float],
+    new: Sequence[bool],
+    *,
+    theme: Theme,
+    title: str = "",
+) -> go.Figure:
+    """Draw how probably each word of a translation is right, as columns.
+
+    Args:
+        words: in their order.
+        probabilities: of being right.
+        new: which are of pieces that never stood together; they have a star.
+    """
+    shares = 100 * np.asarray(probabilities, dtype=np.float32)
+    figure = go.Figure().add_bar(
+        x=np.arange(len(words), dtype=np.int32),
+        y=shares,
+        marker={"color": [theme.warning if share < 50 else theme.accent for share in shares]},
+        texttemplate="%{y:.0f} %",
+        textposition="outside",
+        cliponaxis=False,
+        name="words",
+        hovertemplate="<b>%{x}</b><br>right with a probability of <b>%{y:.1f} %</b><extra></extra>",
+    )
+    figure.add_hline(y=50, line={"color": theme.muted, "width": 2, "dash": "dot"})
+    labels = [f"{escape(word)}{' ✱' if is_new else ''}" for word, is_new in zip(words, new, strict=True)]
+    set_ticks(figure, "x", labels, title="word of the translation")
+    figure.update_yaxes(title="probability of being right (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
+    return finish(figure, theme, title, 320)
+
+
 def reliability(calibrations: Mapping[str, Calibration], *, theme: Theme, title: str = "") -> go.Figure:
     """Draw a reliability diagram (Guo et al. 2017, figure 1): what was claimed against what was right.
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer.decoding.request import NOT_FINITE
+from viz.pages.decode.confidence import confidence_section
 from viz.pages.decode.forcing import forcing_section
 from viz.pages.decode.search import search_section
 from viz.pages.shared.explain import prose
@@ -23,6 +24,7 @@ if why_not:
 else:
     run = sentence_box(with_target=False)
     if run is not None and run.has_numbers:
+        confidence_section(run)
         search_section()
         forcing_section(run)
     elif run is not None:
