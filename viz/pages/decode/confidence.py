@@ -23,7 +23,7 @@ NOT_MEASURED = (
 WHAT_IS_RIGHT = (
     "A translation counts as right here if it is much like one of the references (chrF of at least 75), a "
     "word if one of the references has it: so a good translation that nobody thought of counts as wrong. The "
-    "claims are made by a logistic regression on the probabilities of the tokens; each tenth of the sentences "
+    "claims are made by a logistic regression on the tokens' probabilities; each tenth of the sentences "
     "is judged by one that has not seen it. On the dotted line claim and truth are the same."
 )
 
