@@ -22,6 +22,7 @@ from transformer.analysis.attention_maps import (
     n_layers,
     stacks,
 )
+from transformer.analysis.confidence import Confidence, run_confidence
 from transformer.analysis.norms import norm_tokens
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import Ending
@@ -142,6 +143,14 @@ class Run(Batch):
         given without an end, and of a model that has no decoder.
         """
         return self.computed.ending
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """How probably what the model wrote is right, and each word of it; None where that was not measured.
+
+        See `transformer.analysis.confidence`. Only models that were trained with validation pairs know it.
+        """
+        return run_confidence(self.model, self.computed)
 
     @property
     def steps(self) -> pd.DataFrame:

@@ -10,7 +10,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from transformer.analysis.token_scores import target_scores
 from transformer.checkpoints.experience import Calibration, Experience
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import Run
 from transformer.text.coder import EncodedSentence
 
 USUALLY_WRONG = 0.5
@@ -49,6 +52,15 @@ class Confidence:
         """Whether most translations that were as uncertain as this one were wrong."""
         return self.probability < USUALLY_WRONG
 
+    @property
+    def warning(self) -> str:
+        """What to tell a reader of a translation that is probably wrong; empty for any other."""
+        if not self.is_usually_wrong:
+            return ""
+        share = round(10 * self.probability)
+        often = f"about {share} in 10 were" if share else "hardly any was"
+        return f"Don't rely on it: of translations that the model was as unsure of, {often} right."
+
 
 def confidence(
     experience: Experience, written: EncodedSentence, log_probabilities: Sequence[float]
@@ -73,6 +85,15 @@ def confidence(
             )
         ),
     )
+
+
+def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
+    """How sure one may be of what a run wrote; None where it was not measured, or the target was given."""
+    if loaded.experience is None or not run.generated or not run.steps:
+        return None
+    ids, scores = target_scores(loaded, run)
+    written = loaded.target.of_ids([index for index in ids if index not in loaded.end_ids])
+    return confidence(loaded.experience, written, scores.log_probabilities.tolist())
 
 
 def calibrated(calibration: Calibration, features: Sequence[float]) -> float:

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from transformer.checkpoints.experience import Calibration
 from viz.figures._style import color_bar, finish
 from viz.figures.labels import escape, numbered, pixels, set_ticks, tick_step
 from viz.theme import DASHES, SYMBOLS, Theme, color_scale
@@ -205,11 +204,11 @@ def word_confidence(
     return finish(figure, theme, title, 320)
 
 
-def reliability(calibrations: Mapping[str, Calibration], *, theme: Theme, title: str = "") -> go.Figure:
+def reliability(measured: Mapping[str, NDArray[np.floating]], *, theme: Theme, title: str = "") -> go.Figure:
     """Draw a reliability diagram (Guo et al. 2017, figure 1): what was claimed against what was right.
 
     Args:
-        calibrations: name -> what was measured; each is a line of points, one a bin.
+        measured: name -> (n, 3) a row a bin: claimed probability, share that was right, how many there were.
     """
     figure = go.Figure().add_scatter(
         x=[0, 100],
@@ -219,11 +218,11 @@ def reliability(calibrations: Mapping[str, Calibration], *, theme: Theme, title:
         line={"color": theme.muted, "width": 2, "dash": "dot"},
         hoverinfo="skip",
     )
-    for index, (name, measured) in enumerate(calibrations.items()):
+    for index, (name, bins) in enumerate(measured.items()):
         figure.add_scatter(
-            x=[100 * one.claimed for one in measured.bins],
-            y=[100 * one.right for one in measured.bins],
-            customdata=[one.count for one in measured.bins],
+            x=100 * bins[:, 0],
+            y=100 * bins[:, 1],
+            customdata=bins[:, 2],
             mode="lines+markers",
             name=name,
             marker={"symbol": SYMBOLS[index], "size": 11},

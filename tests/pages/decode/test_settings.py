@@ -12,6 +12,7 @@ from tests.pages.offered import offer
 from tests.pages.views import Views
 from transformer.checkpoints.generation import GenerationSettings
 from transformer.checkpoints.opening import open_model
+from transformer.model_input import USUAL_NO_REPEAT
 
 OWN = GenerationSettings(beam_size=2, length_penalty=0.6, no_repeat_ngram_size=2)
 
@@ -34,9 +35,27 @@ def test_a_model_without_any_has_no_such_choice() -> None:
     assert "beam_settings" not in [radio.key for radio in app.radio]
 
 
-def test_repeats_are_blocked_as_the_user_chooses_and_a_word_model_begins_without() -> None:
-    app = open_app("decode", text=SENTENCE, model="toy-en-it")
+def test_repeats_are_blocked_as_the_user_chooses_and_a_word_model_begins_without(views: Views) -> None:
+    text = "the small black cats do not like the cold water and the cat likes the water."
+    app = open_app("decode", text=text, model="toy-en-it")
     assert app.select_slider(key="beam_no_repeat").value == 0
-    app.select_slider(key="beam_no_repeat").set_value(3).run()
+    assert repeats(views)
+    app.select_slider(key="beam_no_repeat").set_value(1).run()
     assert not app.exception
-    assert app.select_slider(key="beam_no_repeat").value == 3
+    assert not repeats(views)
+
+
+def test_a_link_keeps_which_repeats_are_blocked(views: Views) -> None:
+    app = open_app("decode", text=SENTENCE, model="toy-en-it", beam_no_repeat="1")
+    assert app.select_slider(key="beam_no_repeat").value == 1
+    assert not repeats(views)
+    off = open_app("decode", text=SENTENCE, model="en-it", beam_no_repeat="off")
+    assert off.select_slider(key="beam_no_repeat").value == 0
+    usual = open_app("decode", text=SENTENCE, model="en-it")
+    assert usual.select_slider(key="beam_no_repeat").value == USUAL_NO_REPEAT
+
+
+def repeats(views: Views) -> bool:
+    """Whether a word comes twice in one of the search's hypotheses."""
+    found = [hypothesis["text"].split() for hypothesis in views.data("beam_tree")["hypotheses"]]
+    return any(len(set(words)) < len(words) for words in found)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
-from transformer.analysis.confidence import Confidence, confidence
-from transformer.analysis.token_scores import target_scores
+from transformer.analysis.confidence import Confidence, confidence, run_confidence
 from transformer.checkpoints.experience import Calibration
-from transformer.checkpoints.folder import LoadedModel
 from transformer.run import Run
 from viz.figures.decoding import reliability, word_confidence
 from viz.figures.labels import visible
@@ -28,29 +27,11 @@ WHAT_IS_RIGHT = (
 )
 
 
-def confidence_of(loaded: LoadedModel, run: Run) -> Confidence | None:
-    """How sure one may be of what a run wrote; None where nothing is known, or the target was given."""
-    if loaded.experience is None or not run.generated or not run.steps:
-        return None
-    ids, scores = target_scores(loaded, run)
-    written = loaded.target.of_ids([index for index in ids if index not in loaded.end_ids])
-    return confidence(loaded.experience, written, scores.log_probabilities.tolist())
-
-
-def warning_of(found: Confidence) -> str:
-    """What to tell a reader of a translation that is probably wrong; empty for any other."""
-    if not found.is_usually_wrong:
-        return ""
-    share = round(10 * found.probability)
-    often = f"about {share} in 10 were" if share else "hardly any was"
-    return f"Don't rely on it: of translations that the model was as unsure of, {often} right."
-
-
 def confidence_section(run: Run) -> None:
     """Draw the section for a run whose target is the model's own."""
     loaded = current_model()
     st.header("How sure is it?")
-    found = confidence_of(loaded, run)
+    found = run_confidence(loaded, run)
     if found is None:
         st.caption(NOT_MEASURED)
         return
@@ -80,15 +61,19 @@ def confidence_section(run: Run) -> None:
 
 
 def _verdict(found: Confidence) -> None:
-    if warning := warning_of(found):
-        st.warning(warning, icon=":material/warning:")
+    if found.warning:
+        st.warning(found.warning, icon=":material/warning:")
     else:
         st.markdown(f"**Right with a probability of {found.probability:.0%}**, as similar ones were.")
 
 
 def _diagram(sentences: Calibration, words: Calibration) -> None:
+    bins = {
+        name: np.array([(part.claimed, part.right, part.count) for part in one.bins])
+        for name, one in (("translations", sentences), ("words", words))
+    }
     show(
-        reliability({"translations": sentences, "words": words}, theme=current_theme()),
+        reliability(bins, theme=current_theme()),
         name="reliability",
         caption=WHAT_IS_RIGHT,
         key="confidence_reliability",

@@ -106,14 +106,14 @@ def _chosen_no_repeat(column: DeltaGenerator) -> int:
     follow_default(_NO_REPEAT, usual)
     chosen: int = pick(
         column.select_slider,
-        "Repeats blocked from",
+        "No repeats from",
         sorted({*NO_REPEAT_SIZES, usual}),
         value=usual,
         key=_NO_REPEAT,
-        format_func=lambda n: f"{n} {unit}s" if n > 1 else f"1 {unit}" if n else "off",
-        help=f"So many {unit}s in a row never come a second time, which ends loops. Few of them block right "
-        f"translations too, such as those with a name twice. The app begins with {usual or 'none'} for this "
-        "model.",
+        format_func=lambda n: str(n) if n else "off",
+        help=f"So many {unit}s in a row never come a second time, which ends loops. With few of them right "
+        "translations are blocked too, such as those with a name twice. The app begins with "
+        f"{usual or 'off'} for this model.",
     )
     return chosen
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from transformer.analysis.confidence import run_confidence
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import NOT_FINITE
 from transformer.model_input import no_repeat_ngram_size, why_stopped
@@ -86,6 +87,9 @@ def _translation(run: Run, loaded: LoadedModel) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="output"):
         st.text(visible_in_full(run.translation) if run.translation else "(nothing)", width="content")
         st.caption(how, width="stretch")
+    found = run_confidence(loaded, run)
+    if found is not None and found.is_usually_wrong:
+        st.warning(f"{found.warning} Decode shows which words.", icon=":material/warning:")
 
 
 def _stopped(run: Run, loaded: LoadedModel) -> str:

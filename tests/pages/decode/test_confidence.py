@@ -1,0 +1,85 @@
+"""How sure is it: on Decode with its diagram, on Explore as a warning, in Python, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import headlight
+from tests.pages.app import open_app, texts
+from tests.pages.figures import array, trace
+from tests.pages.offered import offer
+from tests.support.models import tiny_subword_model
+from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
+from transformer.checkpoints.folder import LoadedModel
+from transformer.run import run_sentence
+
+TEXT = "I see the dog."
+BINS = (ReliabilityBin(0.2, 0.25, 40), ReliabilityBin(0.9, 0.85, 60))
+
+
+def that_claims(constant: float) -> Callable[[], LoadedModel]:
+    """A model whose translations, and whose words, are right with the logistic of this, whatever they are."""
+    model = tiny_subword_model(1)
+    sentences = Calibration((0.0, 0.0, 0.0, constant), BINS, 0.12)
+    words = Calibration((0.0, 0.0, constant), BINS, 0.1)
+    n = len(model.target.vocabulary)
+    seen = Experience((9,) * 30, n, np.array([], dtype=np.int64), (sentences, words))
+    return lambda: replace(model, experience=seen)
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTest:
+    name = f"claims {constant}"  # opened models are kept by name
+    offer(monkeypatch.setattr, {name: that_claims(constant)})
+    app = open_app(page, model=name, text=TEXT)
+    assert not app.exception
+    return app
+
+
+def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch, "decode", 2.0)
+    assert "**Right with a probability of 88%**" in texts(app)
+    assert "Don't rely on it" not in texts(app)
+    words = trace(app, "confidence_words", "words")
+    written = run_sentence(that_claims(2.0)(), TEXT).target.words
+    assert array(words["y"]) == pytest.approx([88.08] * len(written), abs=0.01)
+
+
+def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch, "decode", -0.8)
+    warning = "Don't rely on it: of translations that the model was as unsure of, about 3 in 10 were right."
+    assert warning in [one.value for one in app.warning]
+    explored = opened(monkeypatch, "explore", -0.8)
+    assert f"{warning} Decode shows which words." in [one.value for one in explored.warning]
+    assert not opened(monkeypatch, "explore", 2.0).warning
+
+
+def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch, "decode", 2.0)
+    for name in ("translations", "words"):
+        drawn = trace(app, "confidence_reliability", name)
+        assert array(drawn["x"]) == pytest.approx([20, 90])
+        assert array(drawn["y"]) == pytest.approx([25, 85])
+    assert "100 translations of the validation sentences: 61% right." in texts(app)
+    assert "5.0% apart on average (expected calibration error); Brier score 0.120." in texts(app)
+
+
+def test_words_of_pieces_that_never_met_have_a_star(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This model has seen none together: each word of several pieces is new."""
+    opened(monkeypatch, "decode", 2.0)
+    run = headlight.run(that_claims(2.0)(), TEXT)
+    assert run.confidence is not None
+    pieces = [run.computed.target.word_of.count(number) for number in range(len(run.confidence.words))]
+    assert [word.is_new for word in run.confidence.words] == [count > 1 for count in pieces]
+    assert any(word.is_new for word in run.confidence.words)
+
+
+def test_a_model_that_was_not_measured_says_so() -> None:
+    app = open_app("decode", text="my dog sleeps.")
+    assert not app.exception
+    assert "was not measured when it was trained" in texts(app)
+    assert headlight.run(headlight.open("toy-en-it"), "my dog sleeps.").confidence is None
