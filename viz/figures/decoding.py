@@ -179,7 +179,7 @@ def word_confidence(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw how probably each word of a translation is right, as columns.
+    """Draw how probably each word of a translation is right, as bars, the first word on top.
 
     Args:
         words: in their order.
@@ -188,20 +188,21 @@ def word_confidence(
     """
     shares = 100 * np.asarray(probabilities, dtype=np.float32)
     figure = go.Figure().add_bar(
-        x=np.arange(len(words), dtype=np.int32),
-        y=shares,
+        x=shares,
+        y=np.arange(len(words), dtype=np.int32),
+        orientation="h",
         marker={"color": [theme.warning if share < 50 else theme.accent for share in shares]},
-        texttemplate="%{y:.0f} %",
+        texttemplate="%{x:.0f} %",
         textposition="outside",
         cliponaxis=False,
         name="words",
-        hovertemplate="<b>%{x}</b><br>right with a probability of <b>%{y:.1f} %</b><extra></extra>",
+        hovertemplate="<b>%{y}</b><br>right with a probability of <b>%{x:.1f} %</b><extra></extra>",
     )
-    figure.add_hline(y=50, line={"color": theme.muted, "width": 2, "dash": "dot"})
+    figure.add_vline(x=50, line={"color": theme.muted, "width": 2, "dash": "dot"})
     labels = [f"{escape(word)}{' ✱' if is_new else ''}" for word, is_new in zip(words, new, strict=True)]
-    set_ticks(figure, "x", labels, title="word of the translation")
-    figure.update_yaxes(title="probability of being right (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
-    return finish(figure, theme, title, 320)
+    set_ticks(figure, "y", labels, title="word of the translation")
+    figure.update_xaxes(title="probability of being right (%)", range=[0, 112], tickvals=[0, 25, 50, 75, 100])
+    return finish(figure, theme, title, pixels(len(words), per_row=30, least=220, around=110))
 
 
 def reliability(measured: Mapping[str, NDArray[np.floating]], *, theme: Theme, title: str = "") -> go.Figure:

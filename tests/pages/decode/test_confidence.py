@@ -46,7 +46,7 @@ def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -
     assert "Don't rely on it" not in texts(app)
     words = trace(app, "confidence_words", "words")
     written = run_sentence(that_claims(2.0)(), TEXT).target.words
-    assert array(words["y"]) == pytest.approx([88.08] * len(written), abs=0.01)
+    assert array(words["x"]) == pytest.approx([88.08] * len(written), abs=0.01)
 
 
 def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +68,8 @@ def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -
     assert "5.0% apart on average (expected calibration error); Brier score 0.120." in texts(app)
 
 
-def test_words_of_pieces_that_never_met_have_a_star(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_pieces_that_never_met_are_new() -> None:
     """This model has seen none together: each word of several pieces is new."""
-    opened(monkeypatch, "decode", 2.0)
     run = headlight.run(that_claims(2.0)(), TEXT)
     assert run.confidence is not None
     pieces = [run.computed.target.word_of.count(number) for number in range(len(run.confidence.words))]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz.figures.decoding import ScoredTokens, next_words, step_probabilities, token_by_token
+from viz.figures.decoding import (
+    ScoredTokens,
+    next_words,
+    reliability,
+    step_probabilities,
+    token_by_token,
+    word_confidence,
+)
 from viz.figures.export import number_table
 from viz.theme import PALETTES, Theme, palette
 
@@ -83,3 +90,22 @@ def test_steps_are_columns_and_ranks_are_rows() -> None:
     assert row["probability (%)"] == pytest.approx(30)
     assert row["rank (label)"] == "2"
     assert row["step, with the token that was taken (label)"] == "1 cane"
+
+
+def test_words_that_are_new_have_a_star_and_those_below_the_line_another_colour() -> None:
+    figure = word_confidence(["il", "<b>razzitto</b>"], [0.9, 0.2], [False, True], theme=DARK)
+    (bars,) = figure.data
+    assert bars.x.tolist() == pytest.approx([90, 20])
+    assert list(figure.layout.yaxis.ticktext) == ["il", "&lt;b&gt;razzitto&lt;/b&gt; ✱"]
+    assert bars.marker.color == (DARK.accent, DARK.warning)
+    assert figure.layout.xaxis.title.text == "probability of being right (%)"
+
+
+def test_a_reliability_diagram_has_its_diagonal_and_a_point_a_bin() -> None:
+    bins = np.array([[0.25, 0.3, 40], [0.9, 0.8, 60]])
+    figure = reliability({"words": bins, "translations": bins}, theme=DARK)
+    diagonal, words, translations = figure.data
+    assert list(diagonal.x) == list(diagonal.y) == [0, 100]
+    assert words.x.tolist() == pytest.approx([25, 90])
+    assert words.y.tolist() == pytest.approx([30, 80])
+    assert words.marker.symbol != translations.marker.symbol, "not by colour alone"

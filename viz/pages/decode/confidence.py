@@ -8,6 +8,7 @@ import streamlit as st
 from transformer.analysis.confidence import Confidence, confidence, run_confidence
 from transformer.checkpoints.experience import Calibration
 from transformer.run import Run
+from transformer.training.calibration import LIKE
 from viz.figures.decoding import reliability, word_confidence
 from viz.figures.labels import visible
 from viz.pages.shared.explain import computed_by, prose
@@ -20,8 +21,9 @@ NOT_MEASURED = (
     "Models that `python -m transformer train` makes with `--valid` know it."
 )
 WHAT_IS_RIGHT = (
-    "A translation counts as right here if it is much like one of the references (chrF of at least 75), a "
-    "word if one of the references has it: so a good translation that nobody thought of counts as wrong. The "
+    "A translation counts as right here if it is much like one of the references (chrF of at least "
+    f"{LIKE:.0f}), a word if one of the references has it: so a good translation that nobody thought of "
+    "counts as wrong. The "
     "claims are made by a logistic regression on the tokens' probabilities; each tenth of the sentences "
     "is judged by one that has not seen it. On the dotted line claim and truth are the same."
 )
@@ -30,6 +32,8 @@ WHAT_IS_RIGHT = (
 def confidence_section(run: Run) -> None:
     """Draw the section for a run whose target is the model's own."""
     loaded = current_model()
+    if run.encoder_input is None:
+        return  # what a language model continues is neither right nor wrong
     st.header("How sure is it?")
     found = run_confidence(loaded, run)
     if found is None:
