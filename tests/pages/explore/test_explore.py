@@ -49,6 +49,7 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
     rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
     own = [row for row in rows if row[0] == model]
     assert len(own) >= 6
+    assert all(shows.replace(" ", "").isalpha() for _, shows, *_ in own), "each says what it shows"
     for _, _, source, *right in own:
         assert run_sentence(loaded, source).translation in right
     shown = [f":gray[{shows}:] {escaped(source)}" for _, shows, source, *_ in own]

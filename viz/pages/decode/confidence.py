@@ -53,7 +53,7 @@ def confidence_section(run: Run) -> None:
             theme=current_theme(),
         ),
         name="how-sure",
-        caption="How probably each word is right. Those below the line are wrong more often than not. ✱ "
+        caption="How probably each word is right. Left of the line are those that are wrong more often than not. ✱ "
         "marks a word of pieces that never stood together in training: it was made up, or copied.",
         key="confidence_words",
     )
