@@ -53,8 +53,8 @@ def confidence_section(run: Run) -> None:
             theme=current_theme(),
         ),
         name="how-sure",
-        caption="How probably each word is right. Left of the line are those that are wrong more often than not. ✱ "
-        "marks a word of pieces that never stood together in training: it was made up, or copied.",
+        caption="How probably each word is right. Left of the line are those that are wrong more often than "
+        "not. ✱ marks a word of pieces that never stood together in training: it was made up, or copied.",
         key="confidence_words",
     )
     computed_by(confidence)
