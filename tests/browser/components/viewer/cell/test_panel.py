@@ -45,7 +45,7 @@ def test_keys_move_among_numbers_and_copy_them(page: Page, url: str) -> None:
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     expect(strips.locator("xpath=..").locator(".hl-tip")).to_contain_text("dimension 3")
-    expect(reading).to_contain_text("q [0, 1, 4, 3] of (1, 3, 18, 10) × ")
+    expect(reading).to_contain_text("q [0, 1, 4, 3] of (1, 3, 19, 10) × ")
     page.keyboard.press("Enter")
     expect(reading).to_contain_text("copied: ")
     terms = record.q[0, 1, 4] * record.k[0, 1, 6]
