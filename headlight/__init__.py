@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from headlight.plots.attention import plot_layer as plot_layer
     from headlight.plots.comparing import plot_changes as plot_changes
     from headlight.plots.comparing import plot_tensors as plot_tensors
+    from headlight.plots.decoding import plot_confidence as plot_confidence
     from headlight.plots.decoding import plot_next_tokens as plot_next_tokens
+    from headlight.plots.decoding import plot_reliability as plot_reliability
     from headlight.plots.decoding import plot_steps as plot_steps
     from headlight.plots.decoding import plot_targets as plot_targets
     from headlight.plots.masks import plot_batch as plot_batch
@@ -64,7 +66,13 @@ _HOMES = {
     "headlight.opening": ("open",),
     "headlight.plots.attention": ("plot_all_heads", "plot_attention", "plot_dot_product", "plot_layer"),
     "headlight.plots.comparing": ("plot_changes", "plot_tensors"),
-    "headlight.plots.decoding": ("plot_next_tokens", "plot_steps", "plot_targets"),
+    "headlight.plots.decoding": (
+        "plot_confidence",
+        "plot_next_tokens",
+        "plot_reliability",
+        "plot_steps",
+        "plot_targets",
+    ),
     "headlight.plots.masks": ("plot_batch", "plot_mask", "plot_softmax"),
     "headlight.plots.norms": ("plot_norm", "plot_norm_parameters", "plot_norm_values", "plot_residual"),
     "headlight.plots.positions": (

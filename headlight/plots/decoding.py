@@ -1,4 +1,4 @@
-"""Decoding: what a model says next at each step, and two targets of one source token by token."""
+"""Decoding: what a model says next at each step, two targets token by token, and how sure one may be."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from headlight.runs import Run, check_index
 from transformer.analysis.token_scores import parting, target_scores
+from transformer.checkpoints.folder import LoadedModel
 from viz.figures import decoding as figures
 from viz.theme import ThemeName, palette
 
@@ -56,6 +57,38 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
         tokens = [run.model.target.token(index) for index in own]
         drawn[name] = figures.ScoredTokens(tokens, scores.log_probabilities, scores.entropies)
     return figures.token_by_token(drawn, parting=parting(*ids), theme=palette(theme))
+
+
+def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
+    """How probably each word that the model wrote is right; a star marks pieces that never stood together.
+
+    Raises:
+        ValueError: for a model that was not measured when it was trained, and for a given target.
+    """
+    found = run.confidence
+    if found is None:
+        raise ValueError(f"How often {run.model.name} is right was not measured, or the target was given.")
+    return figures.word_confidence(
+        [word.text for word in found.words],
+        [word.probability for word in found.words],
+        [word.is_new for word in found.words],
+        theme=palette(theme),
+        title=f"Right with a probability of {found.probability:.0%}",
+    )
+
+
+def plot_reliability(model: LoadedModel, *, theme: ThemeName = "light") -> go.Figure:
+    """A reliability diagram: how often what the model claimed of its translations and words was right.
+
+    Raises:
+        ValueError: for a model that was not measured when it was trained.
+    """
+    measured = None if model.experience is None else model.experience.calibrations
+    if measured is None:
+        raise ValueError(f"How often {model.name} is right was not measured when it was trained.")
+    sentences, words = measured
+    points = {"translations": sentences.points, "words": words.points}
+    return figures.reliability(points, theme=palette(theme))
 
 
 def _check_steps(run: Run) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import headlight
 from tests.support.kinds import KINDS
-from tests.support.models import tiny_model
+from tests.support.models import measured, tiny_model, tiny_subword_model
 from transformer.errors import CheckpointError
 from transformer.model.positions import sinusoidal_encoding
 
@@ -41,6 +41,8 @@ CALLS: dict[str, Callable[[headlight.Run], go.Figure]] = {
     "plot_tensors": lambda run: headlight.plot_tensors(
         {"one": run, "other": run}, f"{stack_of(run)}.layers.1.resid_post"
     ),
+    "plot_confidence": headlight.plot_confidence,
+    "plot_reliability": lambda run: headlight.plot_reliability(run.model),
     "plot_batch": lambda run: headlight.plot_batch(run, stack_of(run)),
     "plot_mask": lambda run: headlight.plot_mask(run, run.attentions[0], "causal"),
     "plot_softmax": lambda run: headlight.plot_softmax(run, run.attentions[0], 1, 2, 3),
@@ -71,6 +73,7 @@ NEEDS = {
     "plot_rotary_products": ("rotary",),
 }
 OF_STEPS = ("plot_steps", "plot_next_tokens", "plot_targets")
+MEASURED = ("plot_confidence", "plot_reliability")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,8 +90,17 @@ def test_every_plot_is_drawn_for_every_kind_of_model_that_it_is_for(name: str, k
     elif name == "plot_targets" and config.kind == "encoder-only":
         with pytest.raises(ValueError, match="no decoder"):
             CALLS[name](run)
+    elif name in MEASURED:
+        with pytest.raises(ValueError, match=r"was not measured"):
+            CALLS[name](run)
     else:
         assert len(headlight.number_table(CALLS[name](run)))
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_how_sure_a_model_may_be_is_drawn_where_it_was_measured(name: str) -> None:
+    run = headlight.run(measured(tiny_subword_model(1)), TEXT)
+    assert len(headlight.number_table(CALLS[name](run)))
 
 
 def takes_a_figure(function: ast.FunctionDef) -> bool:

@@ -51,6 +51,11 @@ class Calibration:
     brier: float
 
     @property
+    def points(self) -> npt.NDArray[np.float64]:
+        """The bins as a table: (n, 3), one row per bin with claimed, right and count."""
+        return np.array([(one.claimed, one.right, one.count) for one in self.bins], dtype=np.float64)
+
+    @property
     def count(self) -> int:
         """How many were judged."""
         return sum(one.count for one in self.bins)
@@ -145,7 +150,7 @@ def _calibration(values: dict[str, Any], n_features: int) -> Calibration:
 
 def _finite(value: Any) -> float:
     if not math.isfinite(number := float(value)):
-        raise ValueError(f"{value} is no number")
+        raise ValueError(f"{value} is not finite")
     return number
 
 

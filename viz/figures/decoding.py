@@ -209,7 +209,7 @@ def reliability(measured: Mapping[str, NDArray[np.floating]], *, theme: Theme, t
     """Draw a reliability diagram (Guo et al. 2017, figure 1): what was claimed against what was right.
 
     Args:
-        measured: name -> (n, 3) a row a bin: claimed probability, share that was right, how many there were.
+        measured: name -> (n, 3), one row per bin: claimed probability, share that was right, how many.
     """
     figure = go.Figure().add_scatter(
         x=[0, 100],

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,23 +11,15 @@ import headlight
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
-from tests.support.models import tiny_subword_model
-from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
+from tests.support.models import measured, tiny_subword_model
 from transformer.checkpoints.folder import LoadedModel
 from transformer.run import run_sentence
 
 TEXT = "I see the dog."
-BINS = (ReliabilityBin(0.2, 0.25, 40), ReliabilityBin(0.9, 0.85, 60))
 
 
-def that_claims(constant: float) -> Callable[[], LoadedModel]:
-    """A model whose translations, and whose words, are right with the logistic of this, whatever they are."""
-    model = tiny_subword_model(1)
-    sentences = Calibration((0.0, 0.0, 0.0, constant), BINS, 0.12)
-    words = Calibration((0.0, 0.0, constant), BINS, 0.1)
-    n = len(model.target.vocabulary)
-    seen = Experience((9,) * 30, n, np.array([], dtype=np.int64), (sentences, words))
-    return lambda: replace(model, experience=seen)
+def that_claims(claim: float) -> Callable[[], LoadedModel]:
+    return lambda: measured(tiny_subword_model(1), claim)
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from transformer.analysis.confidence import Confidence, confidence, run_confidence
@@ -72,12 +71,9 @@ def _verdict(found: Confidence) -> None:
 
 
 def _diagram(sentences: Calibration, words: Calibration) -> None:
-    bins = {
-        name: np.array([(part.claimed, part.right, part.count) for part in one.bins])
-        for name, one in (("translations", sentences), ("words", words))
-    }
+    points = {"translations": sentences.points, "words": words.points}
     show(
-        reliability(bins, theme=current_theme()),
+        reliability(points, theme=current_theme()),
         name="reliability",
         caption=WHAT_IS_RIGHT,
         key="confidence_reliability",
