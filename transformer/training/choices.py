@@ -60,7 +60,7 @@ def option(name: str) -> str:
 
 def check_plan(plan: TrainingPlan) -> None:
     """Raise PlanError for a choice that can't be met, ConfigError for a model that can't be."""
-    _check_data(plan.data, plan.checks)
+    _check_data(plan.data, plan.checks, plan.model.start_from)
     longest = plan.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
     if plan.data.task is None and plan.data.longest > longest:
         raise PlanError(
@@ -97,9 +97,11 @@ def _check_numbers(plan: TrainingPlan) -> None:
             raise PlanError(f"{option(name)} is {values[name]}: it is a share, from 0 to below 1.")
 
 
-def _check_data(data: DataPlan, checks: CheckPlan) -> None:
+def _check_data(data: DataPlan, checks: CheckPlan, start_from: str) -> None:
     if data.task is not None and (data.pairs or checks.valid):
         raise PlanError("--task makes its own pairs: give either a --task, or --pairs and --valid.")
+    if data.task is not None and start_from:
+        raise PlanError("--start-from is for sentence pairs: a --task has vocabularies of whole words.")
     if data.task is None and not data.pairs:
         raise PlanError("There is nothing to learn from: give sentence pairs with --pairs, or a --task.")
     given = [*(("--pairs", files) for files in data.pairs), ("--valid", checks.valid)]

@@ -77,6 +77,8 @@ class ModelPlan:
         norm_position: "pre", which trains more easily and gets a final norm, or "post", the paper's.
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
+        start_from: begin with the weights of this model, a shipped one or a folder that was trained; it must
+            have the same sizes, its vocabularies may differ. Empty begins with random weights.
         mistake: the name of one of transformer.analysis.mistakes that the model is trained with; empty for
             none. Only live runs are offered it.
     """
@@ -92,6 +94,7 @@ class ModelPlan:
     norm_position: NormPosition = "pre"
     activation: Literal["relu", "gelu"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    start_from: str = ""
     mistake: Annotated[str, tyro.conf.Suppress] = ""
 
     def config(
@@ -99,7 +102,7 @@ class ModelPlan:
     ) -> TransformerConfig:
         """The configuration for given vocabularies. Raises ConfigError when there is no such model."""
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
-        del chosen["preset"], chosen["mistake"]
+        del chosen["preset"], chosen["mistake"], chosen["start_from"]
         return preset(
             self.preset,
             src_vocab_size=src_vocab_size,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from transformer.analysis.mistakes import MISTAKES
-from transformer.checkpoints.folder import LoadedModel, open_coders
+from transformer.checkpoints.folder import LoadedModel, open_coders, open_saved
 from transformer.data.batches import build_vocabulary
 from transformer.data.corpus import read_pairs
 from transformer.data.corpus_coding import encode_corpus, learn_coders, with_typing_noise
@@ -32,6 +32,7 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import OLD_NOISE_NAME, PlanError, TrainingPlan, UpdatePlan
+from transformer.training.starting import take_weights
 
 OTHER_PAIRS = (
     "The sentence pairs are not those that this run began with: put the old files back to resume it, or "
@@ -216,8 +217,14 @@ def first_model(
     It knows from the beginning how long translations may be, so that all validations stop at the same place.
 
     For a process that does nothing but train: dropout reads torch's own generator.
+
+    Raises:
+        ConfigError, PlanError: as `new_model`, and when the weights that it is to begin with do not fit it.
+        CheckpointError: when those can't be read.
     """
     loaded = new_model(plan, name, (prepared.source, prepared.target), prepared.generator)
+    if plan.model.start_from:
+        take_weights(loaded, open_saved(plan.model.start_from))
     loaded.model.to(device)
     torch.manual_seed(plan.updates.seed + ranks.rank)
     if isinstance(prepared.data, CorpusData):

@@ -58,7 +58,8 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     --lowercase --vocab-size 70 --shared-vocabulary --longest 50
     --typing-noise 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
     --preset toy --d-model 16 --n-heads 2 --n-encoder-layers 1 --n-decoder-layers 1 --d-ff 8 --max-len 60
-    --dropout 0.3 --norm-position post --activation gelu --positions learned --steps 9 --batch-tokens 77
+    --dropout 0.3 --norm-position post --activation gelu --positions learned --start-from en-it --steps 9
+    --batch-tokens 77
     --accumulate 2 --schedule cosine --peak 0.1 --warmup 3 --smoothing 0.2 --clip 2 --precision bfloat16
     --compile --seed 5 --valid v.en v.it --validate-every 4 --patience 3 --save-every 2 --average 2
     --snapshots 4 --log-every 6 --tensorboard --half --max-file-mib 3 --license MIT --source-note Mine"""
