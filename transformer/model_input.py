@@ -14,6 +14,8 @@ from transformer.data.batches import pad
 from transformer.decoding.request import DecodingRequest, Ending, max_new_tokens
 from transformer.errors import SentenceError
 from transformer.text.coder import Coder, EncodedSentence
+from transformer.text.copied import CopiedWords, looks_like_a_name, words_of
+from transformer.text.subwords import SubwordCoder
 
 MOST_CONTINUED = 30
 """Tokens that a prompt is continued by: a language model may never end by itself."""
@@ -70,6 +72,11 @@ class Beginning:
     def sources(self) -> list[Input]:
         """The encoder's batch: of one, or empty without an encoder."""
         return [] if self.encoder is None else [self.encoder]
+
+    @property
+    def source_ids(self) -> list[tuple[int, ...]]:
+        """What the encoder reads, likewise."""
+        return [one.ids for one in self.sources]
 
 
 def encode_sentence(
@@ -193,6 +200,20 @@ def no_repeat_ngram_size(loaded: LoadedModel) -> int:
     return USUAL_NO_REPEAT if translates else 0
 
 
+def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | None:
+    """The names and numbers of a source that this model's translation of it spells as they are.
+
+    Names are words with a capital that it did not learn to translate: it saw them copied, or never. None
+    where that was not noted, or the model is of whole words.
+    """
+    seen = loaded.experience
+    if seen is None or seen.translated is None or not isinstance(loaded.target, SubwordCoder):
+        return None
+    words = {word for word in words_of(loaded.source.decode(source)) if looks_like_a_name(word)}
+    copied = {word for word in words if word.casefold() not in seen.translated}
+    return CopiedWords(sorted(copied), sorted(words - copied), loaded.target.vocabulary)
+
+
 def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:
     """What to tell a user of a target of so many tokens that a limit ended; empty for any other."""
     if ending == "positions":
@@ -216,16 +237,19 @@ def decoding_request(
     prefix: Sequence[int] = (),
     settings: GenerationSettings | None = None,
     no_repeat: int | None = None,
+    sources: Sequence[Sequence[int]] = (),
 ) -> DecodingRequest:
     """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length.
 
     With `settings`, such as the model's own, tokens are closed and ends forced by them alone, and the length
     penalty has their form. Without them `no_repeat` tokens in a row do not come twice: as many as
-    `no_repeat_ngram_size` says where that is None.
+    `no_repeat_ngram_size` says where that is None; and of the `sources`, one per row as the encoder reads
+    them, `copied_words` are copied.
     """
     n_given = len(prefix)
     closing = no_repeat_ngram_size(loaded) if no_repeat is None else no_repeat
-    rules: dict[str, Any] = {"no_repeat_ngram_size": closing}
+    copied = [words for ids in sources if (words := copied_words(loaded, ids)) is not None]
+    rules: dict[str, Any] = {"no_repeat_ngram_size": closing, "copied": copied}
     if settings is not None:
         rules = {
             "no_repeat_ngram_size": settings.no_repeat_ngram_size or 0,

@@ -142,7 +142,7 @@ def generate(
     """
     begin = begin or beginning(loaded, source)
     steps = []
-    request = decoding_request(loaded, begin.decoder.ids, begin.limit)
+    request = decoding_request(loaded, begin.decoder.ids, begin.limit, sources=begin.source_ids)
     for step in greedy(loaded.model, _source_ids(loaded, begin), request, top_k=top_k):
         steps.append(step)
         if on_step is not None:
@@ -277,7 +277,9 @@ def search(
         no_repeat: tokens in a row that do not come twice, where there are no settings: see there too.
     """
     begin = beginning(loaded, source)
-    request = decoding_request(loaded, begin.decoder.ids, begin.limit, prefix, settings, no_repeat)
+    request = decoding_request(
+        loaded, begin.decoder.ids, begin.limit, prefix, settings, no_repeat, begin.source_ids
+    )
     return beam_tree(loaded.model, _source_ids(loaded, begin), request, beam_size=beam_size, alpha=alpha)
 
 
@@ -332,9 +334,10 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     begins = [beginning(loaded, source) for source in sources]
     if not config.has_generator:
         return trace_inputs(loaded, inputs, [begin.decoder for begin in begins])
-    src = padded(loaded, [one.ids for one in inputs])
+    ids = [one.ids for one in inputs]
     limits = [begin.limit for begin in begins]
-    targets = greedy_batch(loaded.model, src, decoding_request(loaded, loaded.start_ids, limits))
+    request = decoding_request(loaded, loaded.start_ids, limits, sources=ids)
+    targets = greedy_batch(loaded.model, padded(loaded, ids), request)
     # At its limit the last token is chosen and not read, as in a run of one sentence.
     decoder_inputs = [
         begin.decoder.followed_by(loaded.target.of_ids(target.ids[: begin.limit - 1]))

@@ -18,6 +18,8 @@ BEYOND = 1.5
 """Tokens of a translation for each token by which a source is longer than all that were trained on."""
 _MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40
 """Entries of a file that is believed, and what each may be."""
+_MOST_LETTERS = 100_000_000
+"""Of all its words together."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,15 @@ class Experience:
         n_pieces: of the target's vocabulary.
         joints: which pieces stood after which inside a word, (n,) sorted: before * n_pieces + after.
         calibrations: of sentences and of words; None where it was not measured how often they are right.
+        translated: words of its sources, case-folded, that most translations do not have as they are; None
+            where that was not noted. All other words of a source were copied, or never seen.
     """
 
     longest: tuple[int, ...]
     n_pieces: int
     joints: npt.NDArray[np.int64]
     calibrations: tuple[Calibration, Calibration] | None = None
+    translated: frozenset[str] | None = None
 
     def most_tokens(self, n_source: int) -> int:
         """The most tokens that a translation of a source of so many has, `<eos>` counted on both sides."""
@@ -105,6 +110,8 @@ class Experience:
         plain = {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
         if self.calibrations is not None:
             plain["calibrations"] = list(map(asdict, self.calibrations))
+        if self.translated is not None:
+            plain["translated"] = " ".join(sorted(self.translated))
         return plain
 
 
@@ -132,7 +139,18 @@ def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> 
         raise CheckpointError(
             f"{where}: its calibrations can't be read ({error}): save the model again, or remove the file."
         ) from error
-    return Experience(tuple(longest), n_pieces, joints, calibrations)
+    return Experience(tuple(longest), n_pieces, joints, calibrations, _words(values, "translated", where))
+
+
+def _words(values: dict[str, Any], name: str, where: str) -> frozenset[str] | None:
+    found = values.get(name)
+    if found is None:
+        return None
+    if not isinstance(found, str) or len(found) > _MOST_LETTERS:
+        raise CheckpointError(
+            f"{where}: {name} is no text of words: save the model again, or remove the file."
+        )
+    return frozenset(found.split())
 
 
 def _calibration(values: dict[str, Any], n_features: int) -> Calibration:

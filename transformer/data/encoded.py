@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -63,6 +63,10 @@ class EncodedCorpus:
 
     def __len__(self) -> int:
         return len(self._source.offsets) - 1
+
+    def pairs(self) -> Iterator[tuple[list[int], list[int]]]:
+        """All pairs in their order: the ids of source and target."""
+        return ((self._source.sentence(index), self._target.sentence(index)) for index in range(len(self)))
 
     def example(self, index: int) -> Example:
         """Read one pair."""

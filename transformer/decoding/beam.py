@@ -147,7 +147,7 @@ class BeamSearch:
         logits = logits[:, -1]  # (B, V), later (B * K, V)
         for length in range(1 + targets.shape[2], max(self._limits) + 1):
             at_limit = [length == self._limits[sentence] for sentence in sentences]
-            step = self._candidates(logits, totals, targets.flatten(0, 1).tolist(), at_limit)
+            step = self._candidates(logits, totals, targets.flatten(0, 1).tolist(), sentences, at_limit)
             self._finish(sentences, step, targets, length)
             yield step
             parents, tokens, totals = (
@@ -176,12 +176,18 @@ class BeamSearch:
         return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
     def _candidates(
-        self, logits: Tensor, totals: Tensor, targets: Sequence[Sequence[int]], at_limit: Sequence[bool]
+        self,
+        logits: Tensor,
+        totals: Tensor,
+        targets: Sequence[Sequence[int]],
+        sentences: Sequence[int],
+        at_limit: Sequence[bool],
     ) -> BeamStep:
         n, width = self.n_listed, totals.shape[1]
         logits = self._request.suppress(logits.float())
-        # What would repeat is closed, and its share of the probability is nobody's: as it is in transformers.
-        ranked = self._request.close_repeating(logits, targets)
+        # What is closed leaves its share of the probability to nobody: as it is in transformers.
+        rows = [sentence for sentence in sentences for _ in range(width)]
+        ranked = self._request.close(logits, targets, rows)
         forced = [last for last in at_limit for _ in range(width)]
         logits, ranked = (self._request.force_end(one, forced) for one in (logits, ranked))
         largest = logits.amax(dim=-1, keepdim=True)

@@ -58,8 +58,9 @@ class BeamTree:
         n_given: nodes of the root and the prefix, which come first.
         n_candidates: how many continuations each step had, from the first searched position on.
         n_listed: the most of them that are among the nodes.
-        closed: of a node that was continued, the tokens that could not, for tokens in a row would have been
-            there a second time; nodes without any are left out.
+        repeating: of a node that was continued, the tokens that could not follow it, for tokens in a row
+            would have been there a second time; nodes without any are left out.
+        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise.
         forced_at: the position at which nothing but the forced end could come; None without one.
     """
 
@@ -69,7 +70,8 @@ class BeamTree:
     n_given: int
     n_candidates: tuple[int, ...]
     n_listed: int
-    closed: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    repeating: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    misspelling: Mapping[int, frozenset[int]] = field(default_factory=dict)
     forced_at: int | None = None
 
     def path(self, index: int) -> tuple[BeamNode, ...]:
@@ -94,19 +96,22 @@ def beam_tree(
     search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=beam_size)
     nodes = _given(model, src, request, alpha)
     followed, n_given, n_candidates = [len(nodes) - 1], len(nodes), []
-    closed: dict[int, tuple[int, ...]] = {}
+    repeating: dict[int, tuple[int, ...]] = {}
+    misspelling: dict[int, frozenset[int]] = {}
     forced_at = None
     if request.forced_end_id is not None:
         forced_at = len(request.prefix) + request.limits(model, 1)[0]
-    open_words = model.config.tgt_vocab_size - len(set(request.suppressed_ids))
+    suppressed = frozenset(request.suppressed_ids)
     for step in search.steps():
         if nodes[followed[0]].position + 1 == forced_at:
             n_candidates.append(len(followed))
         else:
-            repeating = {at: request.repeating(_ids_through(nodes, at)) for at in followed}
-            repeating = {at: ids - set(request.suppressed_ids) for at, ids in repeating.items()}
-            closed |= {at: tuple(sorted(ids)) for at, ids in repeating.items() if ids}
-            n_candidates.append(len(followed) * open_words - sum(map(len, repeating.values())))
+            n_candidates.append(0)
+            for at in followed:
+                again, otherwise = (ids - suppressed for ids in request.closed(_ids_through(nodes, at)))
+                repeating |= {at: tuple(sorted(again))} if again else {}
+                misspelling |= {at: otherwise} if otherwise else {}
+                n_candidates[-1] += model.config.tgt_vocab_size - len(suppressed | again | otherwise)
         new = _nodes_of(step, followed, nodes, request, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
@@ -119,7 +124,8 @@ def beam_tree(
         n_given=n_given,
         n_candidates=tuple(n_candidates),
         n_listed=search.n_listed,
-        closed=closed,
+        repeating=repeating,
+        misspelling=misspelling,
         forced_at=forced_at,
     )
 

@@ -31,8 +31,9 @@ class DecodingStep:
             several can be equally probable.
         top_ids: the k most probable tokens, best first.
         top_probabilities: theirs.
-        closed: ids that could not be chosen, for tokens in a row would have been there a second time. Their
-            probability is told as the model gave it.
+        repeating: ids that could not be chosen, for tokens in a row would have been there a second time.
+            Their probability is told as the model gave it.
+        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise.
         ending: why the target ends with this token; None where it goes on, and of a token that was given.
     """
 
@@ -42,7 +43,8 @@ class DecodingStep:
     rank: int
     top_ids: tuple[int, ...]
     top_probabilities: tuple[float, ...]
-    closed: tuple[int, ...] = ()
+    repeating: frozenset[int] = frozenset()
+    misspelling: frozenset[int] = frozenset()
     ending: Ending | None = None
 
 
@@ -87,11 +89,13 @@ def greedy(
     for position in range(len(request.prefix), last + 1):
         logits = request.force_end(model.step(tokens, state)[:, -1], [position == last])
         probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
-        closed = [] if position == last and request.forced_end_id is not None else request.repeating(target)
-        token = int(probabilities.index_fill(0, probabilities.new_tensor([*closed]).long(), -1).argmax())
+        is_forced = position == last and request.forced_end_id is not None
+        repeating, misspelling = (frozenset[int](),) * 2 if is_forced else request.closed(target)
+        closed = torch.tensor([*repeating, *misspelling], dtype=torch.long, device=probabilities.device)
+        token = int(probabilities.index_fill(0, closed, -1).argmax())
         ending = request.ending(model, token, last - position, limit)
         step = decoding_step(position, token, probabilities, top_k)
-        yield replace(step, closed=tuple(sorted(closed)), ending=ending)
+        yield replace(step, repeating=repeating, misspelling=misspelling, ending=ending)
         if ending is not None:
             return
         target.append(token)

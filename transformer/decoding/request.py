@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.errors import SentenceError
 from transformer.model.transformer import Transformer
+from transformer.text.copied import CopiedWords
 
 NOT_FINITE = (
     "The model's scores for the next token are not finite (NaN or infinite), so no token can be chosen. The "
@@ -50,6 +51,8 @@ class DecodingRequest:
             chosen.
         no_repeat_ngram_size: n tokens in a row never come a second time, those of `start_ids` counted (Paulus
             et al. 2018, section 2.5, with n = 3); 0 where they may.
+        copied: of each row's source the words that its target spells to the end once it has begun them; empty
+            where nothing is copied.
         forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
             None where it is left without an end.
         length_form: of a beam search's length penalty.
@@ -61,6 +64,7 @@ class DecodingRequest:
     suppressed_ids: Sequence[int] = ()
     prefix: Sequence[int] = ()
     no_repeat_ngram_size: int = 0
+    copied: Sequence[CopiedWords] = ()
     forced_end_id: int | None = None
     length_form: LengthForm = "wu"
 
@@ -108,14 +112,31 @@ class DecodingRequest:
         last = ids[len(ids) - n + 1 :]
         return {ids[i + n - 1] for i in range(len(ids) - n + 1) if ids[i : i + n - 1] == last}
 
-    def close_repeating(self, logits: Tensor, targets: Sequence[Sequence[int]]) -> Tensor:
-        """Logits (N, V), those of `repeating` tokens minus infinity, given the N targets so far."""
-        if not self.no_repeat_ngram_size:
+    def closed(self, target: Sequence[int], row: int = 0) -> tuple[frozenset[int], frozenset[int]]:
+        """What may not follow a target: ids that would be `repeating`, and ids that would misspell a word.
+
+        A copied word is spelled to its end even where its pieces come a second time.
+
+        Args:
+            row: of the source, in a batch.
+        """
+        misspelling = self.copied[row].closed(target) if self.copied else frozenset()
+        return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
+
+    def close(self, logits: Tensor, targets: Sequence[Sequence[int]], rows: Sequence[int]) -> Tensor:
+        """Logits (N, V), those of `closed` ids minus infinity.
+
+        Args:
+            targets: the N so far.
+            rows: the row of the batch that each of them is of.
+        """
+        if not (self.no_repeat_ngram_size or self.copied):
             return logits
-        closed = torch.zeros(logits.shape, dtype=torch.bool)
-        for row, target in enumerate(targets):
-            closed[row, list(self.repeating(target))] = True
-        return logits.masked_fill(closed.to(logits.device), -math.inf)
+        mask = torch.zeros(logits.shape, dtype=torch.bool)
+        for place, (row, target) in enumerate(zip(rows, targets, strict=True)):
+            repeating, misspelling = self.closed(target, row)
+            mask[place, [*repeating, *misspelling]] = True
+        return logits.masked_fill(mask.to(logits.device), -math.inf)
 
     def force_end(self, logits: Tensor, at_limit: Sequence[bool]) -> Tensor:
         """Logits (N, V), in rows that come to their limit only the forced end's finite, if there is one.
@@ -176,9 +197,8 @@ def decode_batch(
     tokens = request.first_tokens(n_rows, device)  # (B, T_new)
     limits = request.limits(model, n_rows)
     for position in range(max(limits)):
-        logits = request.close_repeating(
-            model.step(tokens, state)[:, -1], [targets[row] for row in unfinished]
-        )
+        logits = model.step(tokens, state)[:, -1]
+        logits = request.close(logits, [targets[row] for row in unfinished], unfinished)
         logits = request.force_end(logits, [position + 1 == limits[row] for row in unfinished])
         chosen = choose(logits).tolist()
         for row, token in zip(unfinished, chosen, strict=True):

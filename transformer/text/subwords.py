@@ -11,6 +11,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -96,9 +97,40 @@ class SubwordVocabulary:
             return bytes([index - _FIRST_BYTE_ID])
         return self._pieces[index].replace(MARK, " ").encode()
 
+    @cached_property
+    def all_ids(self) -> frozenset[int]:
+        """Every id."""
+        return frozenset(range(len(self)))
+
+    @cached_property
+    def continuing_letters(self) -> frozenset[int]:
+        """The ids of pieces that begin with a letter, a digit or a byte of one: they make a word another."""
+        return frozenset(index for spelling, index in self._spelled if _is_letter(spelling))
+
+    def beginnings_of(self, text: bytes) -> set[int]:
+        """The ids of all pieces that a text, which is not empty, begins with."""
+        return {index for n in range(1, len(text) + 1) for index in self._by_spelling.get(text[:n], ())}
+
+    @cached_property
+    def _spelled(self) -> list[tuple[bytes, int]]:
+        return [(self.spell(index), index) for index in range(len(SPECIALS), len(self))]
+
+    @cached_property
+    def _by_spelling(self) -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        for spelling, index in self._spelled:
+            found.setdefault(spelling, []).append(index)
+        return found
+
     def to_lists(self) -> tuple[list[str], list[tuple[str, str]]]:
         """List the pieces by id, and the merges: what the class is made of again."""
         return list(self._pieces), list(self._merges)
+
+
+def _is_letter(spelling: bytes) -> bool:
+    """Whether a piece begins with a letter or a digit; a byte beyond ASCII may be a part of one."""
+    first = spelling.decode(errors="ignore")[:1]
+    return first.isalnum() if first else spelling[:1] >= b"\x80"
 
 
 def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVocabulary:

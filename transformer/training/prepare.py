@@ -228,7 +228,7 @@ def first_model(
     loaded.model.to(device)
     torch.manual_seed(plan.updates.seed + ranks.rank)
     if isinstance(prepared.data, CorpusData):
-        return replace(loaded, experience=experience_of(prepared.data.corpus, loaded.target))
+        return replace(loaded, experience=experience_of(prepared.data.corpus, loaded.source, loaded.target))
     return loaded
 
 

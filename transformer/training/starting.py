@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
                 parameter.copy_(sides.get(name, tgt).of(theirs[name]))
 
 
-def _joined(src: _Rows, tgt: _Rows, theirs: dict[str, Tensor]) -> Tensor:
+def _joined(src: _Rows, tgt: _Rows, theirs: Mapping[str, Tensor]) -> Tensor:
     """One matrix of two: each side's rows, but for pieces that only the other side knows."""
     source, target = src.of(theirs["src_embedding.weight"]), tgt.of(theirs["tgt_embedding.weight"])
     return source * (src.whole | ~tgt.whole) + target * (tgt.whole | ~src.whole)

@@ -107,8 +107,8 @@ def test_what_could_not_come_is_written_down() -> None:
     asked = replace(request(6), no_repeat_ngram_size=2, forced_end_id=EOS_ID)
     src = random_ids(11, 1, 5, seed=1)
     found = beam_tree(sharp(1), src, asked, beam_size=SIZE, alpha=1.0)
-    assert found.closed
-    for index, closed in found.closed.items():
+    assert found.repeating
+    for index, closed in found.repeating.items():
         ids = [node.token_id for node in found.path(index)]
         assert all((ids[-1], token) in itertools.pairwise(ids) for token in closed)
         assert not [n for n in found.nodes if n.parent == index and n.token_id in closed]
@@ -117,6 +117,6 @@ def test_what_could_not_come_is_written_down() -> None:
     assert {node.token_id for node in last} <= {EOS_ID}
     assert all(node.log_probability == 0 for node in last)
     free = beam_tree(sharp(1), src, request(6), beam_size=SIZE, alpha=1.0)
-    assert not free.closed
+    assert not free.repeating
     assert free.forced_at is None
     assert sum(free.n_candidates[:5]) > sum(found.n_candidates[:5])

@@ -72,8 +72,8 @@ def test_what_greedy_decoding_passed_over() -> None:
     chosen = [step.token_id for step in steps]
     assert len(set(chosen)) == len(chosen) == 6
     for place, step in enumerate(steps):
-        assert set(chosen[:place]) <= set(step.closed)
-        best = next(token for token in step.top_ids if token not in step.closed)
+        assert set(chosen[:place]) <= set(step.repeating)
+        best = next(token for token in step.top_ids if token not in step.repeating)
         assert step.token_id == best
     assert any(step.top_ids[0] != step.token_id for step in steps), "or the test shows nothing"
     free = list(greedy(MODEL, SRC, request(1, ENDLESS)))

@@ -48,7 +48,7 @@ def test_a_regression_on_what_is_always_right_has_an_answer() -> None:
 def experience(tmp_path_factory: pytest.TempPathFactory) -> Experience:
     """Of a model without training; half of its words count as right, and some of its sentences."""
     pairs = [(LOADED.source.encode(text).ids, LOADED.target.encode("il cane").ids) for text in SOURCES]
-    seen = experience_of(write_corpus(tmp_path_factory.mktemp("corpus"), pairs), LOADED.target)
+    seen = experience_of(write_corpus(tmp_path_factory.mktemp("corpus"), pairs), LOADED.source, LOADED.target)
     data = []
     for number, text in enumerate(SOURCES):
         written = run_sentence(LOADED, text).translation

@@ -19,13 +19,13 @@ from transformer.model_input import target_limit
 from transformer.training.experience import ROOM, experience_of
 
 LOADED = tiny_subword_model(1)
-TARGET = LOADED.target
+SOURCE, TARGET = LOADED.source, LOADED.target
 
 
 def test_joints_are_inside_words_and_inside_sentences(tmp_path: Path) -> None:
     targets = [TARGET.encode("il cane").ids, TARGET.encode("dei gatti").ids]
     corpus = write_corpus(tmp_path, [([5], ids) for ids in targets])
-    experience = experience_of(corpus, TARGET)
+    experience = experience_of(corpus, SOURCE, TARGET)
     starts = [TARGET.token(index).startswith("▁") for index in range(len(TARGET.vocabulary))]
     for ids in targets:
         pairs = list(itertools.pairwise(ids))
@@ -36,7 +36,7 @@ def test_joints_are_inside_words_and_inside_sentences(tmp_path: Path) -> None:
 
 def test_the_limit_is_that_of_training(tmp_path: Path) -> None:
     pairs = [([5] * 3, [6] * 4), ([5] * 3, [6] * 7), ([5] * 6, [6] * 5)]
-    experience = experience_of(write_corpus(tmp_path, pairs), TARGET)
+    experience = experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET)
     assert experience.most_tokens(4) == 8 + ROOM, "seven and <eos>, the longest of its kind"
     assert experience.most_tokens(7) == 8 + ROOM, "no shorter for a longer source"
     assert experience.most_tokens(2) == ROOM
@@ -46,17 +46,27 @@ def test_the_limit_is_that_of_training(tmp_path: Path) -> None:
 
 def test_one_outlier_among_thousands_moves_nothing(tmp_path: Path) -> None:
     pairs = [([5] * 3, [6] * 4)] * 5000 + [([5] * 3, [6] * 80)]
-    assert experience_of(write_corpus(tmp_path, pairs), TARGET).most_tokens(4) == 5 + ROOM
+    assert experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET).most_tokens(4) == 5 + ROOM
+
+
+def test_a_word_is_translated_unless_most_translations_have_it(tmp_path: Path) -> None:
+    texts = [("The cat sees Ugo", "Il gatto vede Ugo"), ("the dog", "il cane"), ("a dog, Ugo", "un dog, ugo")]
+    pairs = [(SOURCE.encode(source).ids, TARGET.encode(target).ids) for source, target in texts]
+    experience = experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET)
+    assert experience.translated == {"the", "cat", "sees", "a"}, (
+        "the dog was copied once of twice, Ugo always"
+    )
 
 
 def test_a_folder_keeps_it(tmp_path: Path) -> None:
     n = len(TARGET.vocabulary)
-    experience = Experience((3, 9), n, np.array([7, 4 * n + 2, n * n - 1]))
+    experience = Experience((3, 9), n, np.array([7, 4 * n + 2, n * n - 1]), translated=frozenset(("è", "a")))
     save_model(tmp_path, replace(LOADED, experience=experience))
     found = open_saved(str(tmp_path)).experience
     assert found is not None
     assert (found.longest, found.n_pieces) == ((3, 9), n)
     assert found.joints.tolist() == experience.joints.tolist()
+    assert found.translated == {"è", "a"}
     (tmp_path / EXPERIENCE).unlink()
     assert open_saved(str(tmp_path)).experience is None, "a folder of an earlier version has none"
 
@@ -71,6 +81,7 @@ def test_a_folder_keeps_it(tmp_path: Path) -> None:
         {"longest": "3", "n_pieces": 3, "joints": []},
         {"longest": [3], "n_pieces": 3, "joints": []},
         {"longest": [1 << 70], "n_pieces": 3, "joints": []},
+        {"longest": [3], "n_pieces": len(TARGET.vocabulary), "joints": [], "translated": ["the"]},
     ],
 )
 def test_what_is_damaged_or_another_model_s_is_refused(tmp_path: Path, values: dict[str, object]) -> None:

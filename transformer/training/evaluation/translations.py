@@ -94,7 +94,9 @@ def translate_ids(
         batch = order[start : start + n_rows]
         ids = [sources[index] for index in batch]
         limits = [target_limit(loaded, len(one)) for one in ids]
-        request = decoding_request(loaded, loaded.start_ids, limits, settings=settings, no_repeat=no_repeat)
+        request = decoding_request(
+            loaded, loaded.start_ids, limits, settings=settings, no_repeat=no_repeat, sources=ids
+        )
         yield from zip(batch, _targets(loaded, ids, request, beam_size, alpha), strict=True)
 
 

@@ -58,7 +58,9 @@ class Verdicts:
         """Which tokens could not follow it, or that it was the only one that could come."""
         if node.position == self._tree.forced_at:
             return " Nothing else could come: at the limit the end is forced, and costs nothing."
-        closed = self._tree.closed.get(node.index, ())
+        if node.index in self._tree.misspelling:
+            return " After it only what spells a name or a number as the source does could come."
+        closed = self._tree.repeating.get(node.index, ())
         if not closed:
             return ""
         listed = ", ".join(f"“{visible(self._coder.token(index))}”" for index in closed[:_MOST_LISTED])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -97,16 +99,19 @@ def _stopped(run: Run, loaded: LoadedModel) -> str:
 
 
 def _passed_over(run: Run, loaded: LoadedModel) -> str:
-    """Where the most probable token could not be chosen, for tokens in a row would have come twice."""
-    places = [str(step.position) for step in run.steps if {*step.top_ids[:1]} & {*step.closed}]
-    if not places:
-        return ""
+    """Where the most probable token could not be chosen, and why."""
     n, unit = no_repeat_ngram_size(loaded), loaded.target.unit
-    listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
-    return (
-        f"At step {listed} the most probable {unit} was passed over: with it {n} {unit}s in a row would have "
-        "come twice."
+    reasons = (
+        (attrgetter("repeating"), f"with it {n} {unit}s in a row would have come twice"),
+        (attrgetter("misspelling"), "a name or a number of the source would have been spelled otherwise"),
     )
+    said = []
+    for closed_at, reason in reasons:
+        places = [str(step.position) for step in run.steps if {*step.top_ids[:1]} & closed_at(step)]
+        if places:
+            listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
+            said.append(f"At step {listed} the most probable {unit} was passed over: {reason}.")
+    return " ".join(said)
 
 
 def _what_came_out(run: Run, loaded: LoadedModel) -> str:

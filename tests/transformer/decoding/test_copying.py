@@ -1,0 +1,106 @@
+"""Every way to decode spells a name of the source to its end once it has begun it, each row its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from torch import Tensor
+
+from tests.support.models import tiny_subword_model
+from transformer.checkpoints.experience import Experience
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.decoding.request import DecodingRequest
+from transformer.model_input import copied_words, decoding_request, padded
+from transformer.run import generate, search
+from transformer.text.copied import CopiedWords
+from transformer.text.subwords import SubwordCoder, SubwordVocabulary
+from transformer.training.evaluation.translations import source_ids
+
+NO_JOINTS = np.array([], dtype=np.int64)
+LOADED = tiny_subword_model(seed=3)
+LOADED = replace(
+    LOADED,
+    experience=Experience(
+        (25,) * 40, len(LOADED.target.vocabulary), NO_JOINTS, translated=frozenset({"the", "saw", "rome"})
+    ),
+)
+SOURCES = [source_ids(LOADED, f"The dog saw {name} and Rome.") for name in ("Katzi", "Katolo")]
+BEGUN = LOADED.target.encode("vedo Kat").ids
+
+Decode = Callable[[Tensor, DecodingRequest], Sequence[Sequence[int]]]
+
+
+def target_vocabulary() -> SubwordVocabulary:
+    """The target's."""
+    assert isinstance(LOADED.target, SubwordCoder)
+    return LOADED.target.vocabulary
+
+
+def by_steps(src: Tensor, request: DecodingRequest) -> list[list[int]]:
+    """One source after the other, step by step."""
+    found = []
+    for row in range(len(src)):
+        alone = replace(request, copied=request.copied[row : row + 1], max_new_tokens=20)
+        steps = greedy(LOADED.model, src[row : row + 1], alone)
+        found.append([*request.prefix, *(step.token_id for step in steps)])
+    return found
+
+
+WAYS: dict[str, Decode] = {
+    "greedy, step by step": by_steps,
+    "greedy, as a batch": lambda src, request: [one.ids for one in greedy_batch(LOADED.model, src, request)],
+    "beam search": lambda src, request: [
+        one[0].ids for one in beam_search(LOADED.model, src, request, beam_size=3)
+    ],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_row_spells_its_own_name(way: str) -> None:
+    src = padded(LOADED, SOURCES)
+    limit = len(BEGUN) + 20
+    asked = decoding_request(LOADED, LOADED.start_ids, limit, BEGUN, sources=SOURCES)
+    free = replace(asked, copied=[CopiedWords([], [], target_vocabulary())] * 2)
+    for is_copied, request in ((True, asked), (False, free)):
+        texts = [LOADED.target.decode(ids) for ids in WAYS[way](src, request)]
+        for name, text in zip(("Katzi", "Katolo"), texts, strict=True):
+            assert bool(re.match(rf"vedo {name}(?!\w)", text)) == is_copied, text
+
+
+def test_the_tree_tells_what_could_not_come() -> None:
+    source = LOADED.source.encode("The dog saw Katzi and Rome.")
+    tree = search(LOADED, source, beam_size=2, alpha=1.0, prefix=BEGUN)
+    last_given = tree.nodes[tree.n_given - 1].index
+    zed = set(LOADED.target.encode("z").ids[-1:])
+    assert not tree.misspelling[last_given] & zed
+    assert len(tree.misspelling[last_given]) > 250
+    assert all(LOADED.target.decode(one.ids).startswith("vedo Katzi") for one in tree.hypotheses)
+
+
+def test_a_run_tells_it_of_each_step() -> None:
+    run = generate(LOADED, LOADED.source.encode("The dog saw Katzi."))
+    copied = copied_words(LOADED, SOURCES[0])
+    assert copied is not None
+    target = [step.token_id for step in run.steps]
+    assert [step.misspelling for step in run.steps] == [copied.closed(target[:n]) for n in range(len(target))]
+
+
+def test_a_name_may_come_a_second_time() -> None:
+    """Its pieces are then a run that has been there; no other run may."""
+    once = LOADED.target.encode("Katzi e Kat").ids
+    request = decoding_request(LOADED, LOADED.start_ids, 40, sources=SOURCES[:1], no_repeat=2)
+    repeating, misspelling = request.closed(once)
+    assert request.repeating(once)
+    assert not repeating
+    assert misspelling
+
+
+def test_where_nothing_was_noted_nothing_is_copied() -> None:
+    untold = replace(LOADED, experience=None)
+    assert copied_words(untold, SOURCES[0]) is None
+    assert not decoding_request(untold, (1,), 9, sources=SOURCES).copied

@@ -1,0 +1,78 @@
+"""Names and numbers of a source are spelled to their end, however they are cut into pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.models import subword_coder
+from transformer.text.copied import CopiedWords, looks_like_a_name, words_of
+
+CODER = subword_coder("it", "Katarina vede la casa e il casale. " * 3 + "1 19 198 casa casale " * 3, size=330)
+
+
+def spelled(word: str) -> set[str]:
+    """The pieces, single bytes among them, that the word begins with."""
+    ids = CODER.vocabulary.all_ids - set(CODER.special_tokens.ids)
+    return {CODER.token(index) for index in ids if word.encode().startswith(CODER.vocabulary.spell(index))}
+
+
+def may_follow(text: str, *words: str, others: tuple[str, ...] = ()) -> set[str] | None:
+    """The pieces that may follow a text where these words are copied; None where all may."""
+    closed = CopiedWords(words, others, CODER.vocabulary).closed(CODER.encode(text).ids)
+    if not closed:
+        return None
+    return {CODER.token(index) for index in CODER.vocabulary.all_ids - closed}
+
+
+def test_only_what_continues_a_begun_word_may_follow() -> None:
+    assert may_follow("vede Kat", "Katarzyna") == spelled("arzyna")
+    assert "ar" in spelled("arzyna"), "or the test shows little"
+    assert may_follow("vede Katarz", "Katarzyna", "Ugo") == spelled("yna")
+    assert may_follow("l'Kat", "Katarzyna") == spelled("arzyna"), "after an apostrophe, too"
+
+
+@pytest.mark.parametrize("text", ["vede Ka", "vede kat", "vede UKat", "vede Kato", "vede"])
+def test_what_has_not_begun_it_is_free(text: str) -> None:
+    """Too few letters, other ones, or the middle of a word."""
+    assert may_follow(text, "Katarzyna") is None
+
+
+def test_no_letter_follows_a_whole_word() -> None:
+    found = may_follow("vede Katarzyna", "Katarzyna")
+    assert found is not None
+    assert {"<eos>", "▁", ".", "▁la"} <= found
+    assert not {"a", "na", "1"} & found
+
+
+def test_two_names_that_begin_alike_are_told_apart() -> None:
+    names = ("Katarzyna", "Katia")
+    assert may_follow("vede Kat", *names) is None
+    assert may_follow("vede Kata", *names) == spelled("rzyna")
+    assert may_follow("vede Kat", "Katarzyna", others=("Katowice",)) is None, "it may become Katowice"
+    assert may_follow("vede Katia", "Katia", "Katiana") is None, "which may continue"
+
+
+def test_a_short_name_is_begun_before_its_last_letter_and_a_number_after_two_digits() -> None:
+    assert may_follow("vede Ol", "Olu") == spelled("u")
+    assert may_follow("nel 1", "1987") is None
+    assert may_follow("nel 19", "1987") == spelled("87")
+    assert may_follow("alle 4", "45") == spelled("5")
+
+
+def test_letters_that_are_spelled_by_bytes() -> None:
+    """No piece has ł: it is two bytes, and between them only the second may come."""
+    ids = CODER.encode("Paweł").ids
+    first, second = CODER.encode("ł").ids[-2:]
+    copied = CopiedWords(["Paweł"], [], CODER.vocabulary)
+    at = ids.index(first)
+    assert CODER.vocabulary.all_ids - copied.closed(ids[:at]) == {first}
+    assert CODER.vocabulary.all_ids - copied.closed(ids[: at + 1]) == {second}
+
+
+def test_what_looks_like_a_name() -> None:
+    assert words_of("Ji-woo, O'Connor: 3rd of 1987!") == ["Ji", "woo", "O", "Connor", "3rd", "of", "1987"]
+    names = [
+        word for word in words_of("I saw Élodie, 7 cats, 12 dogs and the 3rd") if looks_like_a_name(word)
+    ]
+    assert names == ["Élodie", "12"]
+    assert may_follow("anything") is None

@@ -1,0 +1,77 @@
+"""Words that a translation keeps, such as names: spelled to their end as the source spells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from transformer.text.subwords import SubwordVocabulary
+
+_WORD = re.compile(r"\w+")
+_BEGUN, _BEGUN_NUMBER = 3, 2
+"""Letters, and digits, after which a word counts as begun: fewer may be the beginning of many others."""
+_RECENT = 40
+"""Tokens: more than a word has."""
+
+
+def words_of(text: str) -> list[str]:
+    """The runs of letters and digits of a text."""
+    return _WORD.findall(text)
+
+
+def looks_like_a_name(word: str) -> bool:
+    """Whether a word begins with a capital, or is a number in digits, and has more than one character."""
+    return len(word) > 1 and (word[0].isupper() or word.isdecimal())
+
+
+class CopiedWords:
+    """The words that a target copies from one source.
+
+    A word counts as begun when so much of it is there that no other word of the source begins like it. Then
+    only pieces that continue it may follow, and no letter after its last.
+
+    Args:
+        words: to be copied.
+        others: of the source, that may be begun as well.
+        vocabulary: of the target.
+    """
+
+    def __init__(self, words: Sequence[str], others: Sequence[str], vocabulary: SubwordVocabulary) -> None:
+        self._vocabulary = vocabulary
+        known = {*words, *others}
+        self._begun = {word.encode(): _begun(word, known - {word}) for word in words}
+
+    def closed(self, target: Sequence[int]) -> frozenset[int]:
+        """The ids that may not follow a target (without its start), for a word that it has begun."""
+        if not self._begun:
+            return frozenset()
+        recent = b" " + b"".join(map(self._vocabulary.spell, target[-_RECENT:]))
+        for word, begun in self._begun.items():
+            n_there = next((n for n in range(len(word), begun - 1, -1) if _ends_with(recent, word[:n])), 0)
+            if n_there == len(word):
+                return self._vocabulary.continuing_letters
+            if n_there:
+                return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
+        return frozenset()
+
+
+def _begun(word: str, others: Iterable[str]) -> int:
+    """How many bytes of a word have to be there before it counts as begun; more than it has, for never."""
+    usual = min(_BEGUN_NUMBER if word.isdecimal() else _BEGUN, len(word) - 1)
+    shared = max((_shared(word, other) for other in others), default=0)
+    n_letters = max(usual, 1 + shared)
+    return len(word[:n_letters].encode()) + max(0, n_letters - len(word))
+
+
+def _shared(one: str, other: str) -> int:
+    """With how many letters two words begin alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _ends_with(text: bytes, begun: bytes) -> bool:
+    """Whether a text ends with the beginning of a word, with nothing of a word before it."""
+    if not text.endswith(begun):
+        return False
+    before = text[: -len(begun)].decode(errors="ignore")
+    return not (before and _WORD.match(before[-1]))
