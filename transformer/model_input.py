@@ -249,7 +249,7 @@ def decoding_request(
     n_given = len(prefix)
     closing = no_repeat_ngram_size(loaded) if no_repeat is None else no_repeat
     copied = [words for ids in sources if (words := copied_words(loaded, ids)) is not None]
-    rules: dict[str, Any] = {"no_repeat_ngram_size": closing, "copied": copied}
+    rules: dict[str, Any] = {"no_repeat_ngram_size": closing, "no_loops": True, "copied": copied}
     if settings is not None:
         rules = {
             "no_repeat_ngram_size": settings.no_repeat_ngram_size or 0,

@@ -20,6 +20,9 @@ NOT_FINITE = (
 )
 
 
+_LOOP = 4
+"""Tokens that never come twice in a row; fewer do in right sentences ("piano piano"), if not three times."""
+
 LengthForm = Literal["wu", "power"]
 """How a length penalty grows with the length: see `beam.length_penalty`."""
 
@@ -51,6 +54,8 @@ class DecodingRequest:
             chosen.
         no_repeat_ngram_size: n tokens in a row never come a second time, those of `start_ids` counted (Paulus
             et al. 2018, section 2.5, with n = 3); 0 where they may.
+        no_loops: nor do fewer tokens, where there is such an n: four and more not twice in a row, others not
+            three times.
         copied: of each row's source the words that its target spells to the end once it has begun them; empty
             where nothing is copied.
         forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
@@ -64,6 +69,7 @@ class DecodingRequest:
     suppressed_ids: Sequence[int] = ()
     prefix: Sequence[int] = ()
     no_repeat_ngram_size: int = 0
+    no_loops: bool = False
     copied: Sequence[CopiedWords] = ()
     forced_end_id: int | None = None
     length_form: LengthForm = "wu"
@@ -105,12 +111,23 @@ class DecodingRequest:
         return suppress(logits, self.suppressed_ids)
 
     def repeating(self, target: Sequence[int]) -> set[int]:
-        """The ids after which the last tokens of a target (without start) would be there a second time."""
+        """The ids by which the last tokens of a target (without start) would be there a second time."""
         n, ids = self.no_repeat_ngram_size, [*self.start_ids, *target]
         if not n:
             return set()
         last = ids[len(ids) - n + 1 :]
-        return {ids[i + n - 1] for i in range(len(ids) - n + 1) if ids[i : i + n - 1] == last}
+        again = {ids[i + n - 1] for i in range(len(ids) - n + 1) if ids[i : i + n - 1] == last}
+        return again | self._looping(target) if self.no_loops else again
+
+    def _looping(self, target: Sequence[int]) -> set[int]:
+        """The ids by which fewer than n tokens would come again at once."""
+        found = set()
+        for period in range(1, self.no_repeat_ngram_size):
+            n_repeated = period * (1 if period >= _LOOP else 2) - 1  # all but the last of what may not come
+            recent = target[max(0, len(target) - n_repeated - period) :]
+            if len(recent) == n_repeated + period and recent[period:] == recent[:n_repeated]:
+                found.add(recent[-period])
+        return found
 
     def closed(self, target: Sequence[int], row: int = 0) -> tuple[frozenset[int], frozenset[int]]:
         """What may not follow a target: ids that would be `repeating`, and ids that would misspell a word.

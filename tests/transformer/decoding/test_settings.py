@@ -119,6 +119,22 @@ def test_what_would_repeat() -> None:
     assert repeating(3, 5) == set()
 
 
+def test_which_tokens_would_make_a_loop() -> None:
+    def looping(*target: int, n: int = 6) -> set[int]:
+        asked = DecodingRequest(
+            start_ids=(7,), end_ids=(2,), max_new_tokens=9, no_repeat_ngram_size=n, no_loops=True
+        )
+        return asked.repeating(target)
+
+    assert looping(5, 5) == {5}, "a third time"
+    assert looping(5) == looping(7) == set()
+    assert looping(9, 5, 6, 5, 6, 5) == {6}
+    assert looping(5, 6, 5, 6, 9) == set(), "it is over"
+    assert looping(9, 3, 4, 5, 6, 3, 4, 5) == {6}, "four at once again"
+    assert looping(9, 3, 4, 5, 3, 4) == set(), "three may come twice"
+    assert looping(5, 5, n=0) == set()
+
+
 def test_in_words() -> None:
     assert str(GenerationSettings()) == "greedy"
     settings = GenerationSettings(

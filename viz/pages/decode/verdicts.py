@@ -65,7 +65,7 @@ class Verdicts:
             return ""
         listed = ", ".join(f"“{visible(self._coder.token(index))}”" for index in closed[:_MOST_LISTED])
         more = f" and {len(closed) - _MOST_LISTED} more" if len(closed) > _MOST_LISTED else ""
-        return f" After it {listed}{more} could not come: tokens in a row would have been there twice."
+        return f" After it {listed}{more} could not come: tokens in a row would have come again."
 
     def _given(self, node: BeamNode) -> str:
         if node.parent is None:

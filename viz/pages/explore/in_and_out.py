@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.confidence import run_confidence
 from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import NOT_FINITE
-from transformer.model_input import no_repeat_ngram_size, why_stopped
+from transformer.model_input import why_stopped
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
@@ -100,9 +100,9 @@ def _stopped(run: Run, loaded: LoadedModel) -> str:
 
 def _passed_over(run: Run, loaded: LoadedModel) -> str:
     """Where the most probable token could not be chosen, and why."""
-    n, unit = no_repeat_ngram_size(loaded), loaded.target.unit
+    unit = loaded.target.unit
     reasons = (
-        (attrgetter("repeating"), f"with it {n} {unit}s in a row would have come twice"),
+        (attrgetter("repeating"), f"with it {unit}s in a row would have come again"),
         (attrgetter("misspelling"), "a name or a number of the source would have been spelled otherwise"),
     )
     said = []
