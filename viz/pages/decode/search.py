@@ -111,8 +111,8 @@ def _chosen_no_repeat(column: DeltaGenerator) -> int:
         value=usual,
         key=_NO_REPEAT,
         format_func=lambda n: str(n) if n else "off",
-        help=f"So many {unit}s in a row never come a second time, and fewer never a third time in a row: that "
-        "ends loops. With few of them right translations are blocked too. The app begins with "
+        help=f"So many {unit}s in a row never come a second time, and fewer never a third time in a row: "
+        "that ends loops. With few of them right translations are blocked too. The app begins with "
         f"{usual or 'off'} for this model.",
     )
     return chosen
