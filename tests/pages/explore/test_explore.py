@@ -56,6 +56,16 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
     assert open_app(model=model).button_group(key="example").options == shown
 
 
+def test_it_says_where_a_name_went_before_the_most_probable_sub_word() -> None:
+    text = "My friend Katarzyna Wójcikówna lives in Krakow."
+    run = run_sentence(open_model("en-it-broad"), text)
+    assert "Katarzyna Wójcikówna" in run.translation
+    *most, last = [str(step.position) for step in run.steps if step.top_ids[0] in step.misspelling]
+    assert most, "or the test shows nothing"
+    said = texts(open_app(model="en-it-broad", text=text))
+    assert f"At steps {', '.join(most)} and {last} the most probable sub-word was passed over: a name" in said
+
+
 def test_another_model_reads_the_same_sentence() -> None:
     app = open_app()
     app.text_input(key="text").set_value("i like the cats.").run()

@@ -109,8 +109,12 @@ def _passed_over(run: Run, loaded: LoadedModel) -> str:
     for closed_at, reason in reasons:
         places = [str(step.position) for step in run.steps if {*step.top_ids[:1]} & closed_at(step)]
         if places:
-            listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
-            said.append(f"At step {listed} the most probable {unit} was passed over: {reason}.")
+            listed = (
+                f"step {places[0]}"
+                if len(places) == 1
+                else f"steps {', '.join(places[:-1])} and {places[-1]}"
+            )
+            said.append(f"At {listed} the most probable {unit} was passed over: {reason}.")
     return " ".join(said)
 
 
