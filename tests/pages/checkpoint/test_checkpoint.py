@@ -33,7 +33,7 @@ from tests.support.checkpoints import (
     translator,
     whole_module,
 )
-from transformer.checkpoints.places import MODELS
+from transformer.checkpoints.places import MODELS, shipped_models
 from viz.pages.checkpoint.session import shipped_subject
 from viz.pages.sidebar import CLOSED_NOTE
 from viz.session import RANDOM
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 # What is shown
 
 
-@pytest.mark.parametrize("model", ["en-it", "toy-en-it"])
+@pytest.mark.parametrize("model", shipped_models())
 def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) -> None:
     app = start(model=model)
     assert [element.value for element in app.header] == [
@@ -93,7 +93,7 @@ def test_a_file_opens_by_its_path(tmp_path: Path, views: Views) -> None:
     assert "Open: mine.pt" in shown
     assert "torch.nn.Transformer" in shown
     assert f"{sum(p.numel() for p in translator().parameters()):,}" in shown
-    assert models(app) == ["en-it", "toy-en-it", OPENED, RANDOM]
+    assert models(app) == [*shipped_models(), OPENED, RANDOM]
     assert titles(views, "problem") == []
 
 
@@ -162,7 +162,7 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     app.switch_page("viz/pages/checkpoint/page.py").run()
     app.button_group(key="checkpoint_from").set_value(PATH).run()
     press(app, "Close it")
-    assert models(app) == ["en-it", "toy-en-it", RANDOM]
+    assert models(app) == [*shipped_models(), RANDOM]
     assert "Use it on all pages" not in buttons(app)
     app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
