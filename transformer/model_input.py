@@ -210,8 +210,13 @@ def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | No
     if seen is None or seen.translated is None or not isinstance(loaded.target, SubwordCoder):
         return None
     words = {word for word in words_of(loaded.source.decode(source)) if looks_like_a_name(word)}
-    copied = {word for word in words if word.casefold() not in seen.translated}
+    copied = {word for word in words if seen.translated.isdisjoint(_with_parts(word.casefold()))}
     return CopiedWords(sorted(copied), sorted(words - copied), loaded.target.vocabulary)
+
+
+def _with_parts(word: str) -> list[str]:
+    """A word and what its hyphens join: in "Spanish-speaking" there is a word to translate."""
+    return [word, *word.split("-")]
 
 
 def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:

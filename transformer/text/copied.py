@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from transformer.text.subwords import SubwordVocabulary
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+(?:-\w+)*")
 _BEGUN, _BEGUN_NUMBER = 3, 2
 """Letters, and digits, after which a word counts as begun: fewer may be the beginning of many others."""
 _RECENT = 40
@@ -16,7 +16,7 @@ _RECENT = 40
 
 
 def words_of(text: str) -> list[str]:
-    """The runs of letters and digits of a text."""
+    """The runs of letters and digits of a text; a hyphen joins two, as in Ji-woo."""
     return _WORD.findall(text)
 
 

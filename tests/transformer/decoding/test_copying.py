@@ -100,6 +100,15 @@ def test_a_name_may_come_a_second_time() -> None:
     assert misspelling
 
 
+@pytest.mark.parametrize(
+    "name, is_copied", [("Kat-olo", True), ("The-olo", False), ("Katolo-rome", False), ("Rome", False)]
+)
+def test_a_name_with_a_hyphen_is_one_unless_a_part_of_it_is_translated(name: str, is_copied: bool) -> None:
+    copied = copied_words(LOADED, source_ids(LOADED, f"the dog saw {name}"))
+    assert copied is not None
+    assert bool(copied.closed(LOADED.target.encode(f"vedo {name[:-1]}").ids)) == is_copied
+
+
 def test_where_nothing_was_noted_nothing_is_copied() -> None:
     untold = replace(LOADED, experience=None)
     assert copied_words(untold, SOURCES[0]) is None

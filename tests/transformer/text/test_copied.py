@@ -70,7 +70,7 @@ def test_letters_that_are_spelled_by_bytes() -> None:
 
 
 def test_what_looks_like_a_name() -> None:
-    assert words_of("Ji-woo, O'Connor: 3rd of 1987!") == ["Ji", "woo", "O", "Connor", "3rd", "of", "1987"]
+    assert words_of("Ji-woo, O'Connor: 3rd of 1987!") == ["Ji-woo", "O", "Connor", "3rd", "of", "1987"]
     names = [
         word for word in words_of("I saw Élodie, 7 cats, 12 dogs and the 3rd") if looks_like_a_name(word)
     ]
