@@ -19,6 +19,7 @@ from transformer.training.plan import (
 
 _LEAST = {
     "data.n_pairs": 0,
+    "data.vocab_size": 0,
     "data.longest": 1,
     "filters.max_ratio": 1,
     "updates.steps": 0,
@@ -102,6 +103,8 @@ def _check_data(data: DataPlan, checks: CheckPlan, start_from: str) -> None:
         raise PlanError("--task makes its own pairs: give either a --task, or --pairs and --valid.")
     if data.task is not None and start_from:
         raise PlanError("--start-from is for sentence pairs: a --task has vocabularies of whole words.")
+    if not (data.vocab_size or start_from):
+        raise PlanError("--vocab-size 0 keeps the vocabularies of another model: name it with --start-from.")
     if data.task is None and not data.pairs:
         raise PlanError("There is nothing to learn from: give sentence pairs with --pairs, or a --task.")
     given = [*(("--pairs", files) for files in data.pairs), ("--valid", checks.valid)]

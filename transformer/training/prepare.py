@@ -23,6 +23,7 @@ from transformer.files import digest, write_json
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, SentenceCoder
 from transformer.text.plain_values import from_plain, to_plain
+from transformer.text.subwords import SubwordCoder
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 from transformer.training.data import CorpusData, TaskData, TrainingData
@@ -32,7 +33,7 @@ from transformer.training.folder import TrainingFolder
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import OLD_NOISE_NAME, PlanError, TrainingPlan, UpdatePlan
-from transformer.training.starting import take_weights
+from transformer.training.starting import WHOLE_WORDS, take_weights
 
 OTHER_PAIRS = (
     "The sentence pairs are not those that this run began with: put the old files back to resume it, or "
@@ -84,7 +85,9 @@ def prepare(
 
     Raises:
         CorpusError: for files that can't be read.
-        PlanError: when no pair remains to learn from, or the pairs are not those of the run to be resumed.
+        PlanError: when no pair remains to learn from, or the pairs are not those of the run to be resumed;
+            when the model to begin with reads whole words, and its vocabularies are to be kept.
+        CheckpointError: when those can't be read.
     """
     if plan.data.task is not None:
         return
@@ -97,24 +100,25 @@ def prepare(
         raise PlanError(OTHER_PAIRS)
     report = FilterReport()
 
-    passes = iter(_PASSES)
+    data, coders = plan.data, kept_coders(plan)
+    passes = iter(_PASSES if coders is None else _PASSES[-1:])
 
     def pairs() -> Iterator[tuple[str, str]]:
         report.clear()
         read = chain.from_iterable(read_pairs(*files) for files in plan.data.pairs)
         kept = watch(filtered(read, plan.filters, report), next(passes))
         yield from with_typing_noise(kept, plan.data.typing_noise, plan.updates.seed)
+        if not report.kept:
+            raise PlanError(f"No pair remains to learn from.\n{report}")
 
-    data = plan.data
-    coders = learn_coders(
-        pairs,
-        data.languages,
-        vocab_size=data.vocab_size,
-        shared=data.shared_vocabulary,
-        lowercase=data.lowercase,
-    )
-    if not report.kept:
-        raise PlanError(f"No pair remains to learn from.\n{report}")
+    if coders is None:
+        coders = learn_coders(
+            pairs,
+            data.languages,
+            vocab_size=data.vocab_size,
+            shared=data.shared_vocabulary,
+            lowercase=data.lowercase,
+        )
 
     def describe() -> dict[str, object]:
         return {"fingerprint": wanted, "report": asdict(report), "coders": digest(folder.coders)}
@@ -152,6 +156,21 @@ def open_prepared(
         first, generator = task_data.ordered(0)
         n_batches = len(first)
     return Prepared(task_data, source, target, updates.settled(n_batches // ranks.count), generator)
+
+
+def kept_coders(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | None:
+    """The coders of the model that a plan's begins with, where it is to keep them; otherwise None.
+
+    Raises:
+        PlanError: when that model reads whole words.
+        CheckpointError: when they can't be read.
+    """
+    if plan.data.vocab_size:
+        return None
+    source, target = open_coders(plan.model.start_from)
+    if not (isinstance(source, SubwordCoder) and isinstance(target, SubwordCoder)):
+        raise PlanError(WHOLE_WORDS)
+    return source, target
 
 
 def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:
@@ -268,6 +287,8 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     choices[OLD_NOISE_NAME] = choices.pop("typing_noise")
     if not choices["shared_vocabulary"]:  # earlier versions had no such choice
         del choices["shared_vocabulary"]
+    if not choices["vocab_size"]:
+        choices["vocab_size"] = f"that of {plan.model.start_from}"
     return {
         "files": [digest(path) for files in plan.data.pairs for path in files],
         "data": choices,

@@ -14,6 +14,8 @@ from transformer.text.coder import Coder
 from transformer.text.subwords import MARK, SubwordCoder
 from transformer.training.plan import PlanError
 
+WHOLE_WORDS = "--start-from takes a model of sub-words: this one's vocabulary is of whole words."
+
 _OF_THE_VOCABULARIES = {"src_vocab_size", "tgt_vocab_size", "share_embeddings", "tie_generator"}
 _FREE = {*_OF_THE_VOCABULARIES, "dropout", "max_len"}
 _PER_PIECE = ("src_embedding.weight", "tgt_embedding.weight", "generator.weight", "generator.bias")
@@ -73,7 +75,7 @@ def _joined(src: _Rows, tgt: _Rows, theirs: Mapping[str, Tensor]) -> Tensor:
 
 def _rows(new: Coder, old: Coder) -> _Rows:
     if not (isinstance(new, SubwordCoder) and isinstance(old, SubwordCoder)):
-        raise PlanError("--start-from takes a model of sub-words: this one's vocabulary is of whole words.")
+        raise PlanError(WHOLE_WORDS)
     known = {piece: index for index, piece in enumerate(old.vocabulary.to_lists()[0])}
     pieces = new.vocabulary.to_lists()[0]
     return _Rows(

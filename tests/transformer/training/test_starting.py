@@ -11,11 +11,13 @@ from torch import Tensor
 
 from tests.support.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder, tiny_model, tiny_subword_model
 from tests.transformer.training.runs import TINY, metrics, train, write_pairs
-from transformer.checkpoints.folder import LoadedModel
+from transformer.checkpoints.folder import LoadedModel, open_coders
 from transformer.model.transformer import Transformer
+from transformer.text.plain_values import to_plain
 from transformer.text.subwords import SubwordCoder
 from transformer.training.choices import check_plan
 from transformer.training.plan import DataPlan, ModelPlan, PlanError, TrainingPlan
+from transformer.training.prepare import kept_coders
 from transformer.training.starting import take_weights
 
 OLD = tiny_subword_model(seed=1)
@@ -107,6 +109,11 @@ def test_other_sizes_and_whole_words_are_refused_in_words() -> None:
     task = TrainingPlan(data=DataPlan(task="copy", n_pairs=9), model=ModelPlan(start_from="toy-en-it"))
     with pytest.raises(PlanError, match="--start-from is for sentence pairs"):
         check_plan(task)
+    kept = DataPlan(pairs=((Path("pairs.tsv"),),), vocab_size=0)
+    with pytest.raises(PlanError, match="name it with --start-from"):
+        check_plan(TrainingPlan(data=kept))
+    with pytest.raises(PlanError, match="whole words"):
+        kept_coders(TrainingPlan(data=kept, model=ModelPlan(start_from="toy-en-it")))
 
 
 def test_the_command_begins_with_the_weights(tmp_path: Path) -> None:
@@ -120,3 +127,12 @@ def test_the_command_begins_with_the_weights(tmp_path: Path) -> None:
     assert losses["begun"] < losses["random"] - 0.3
     card = (tmp_path / "begun" / "README.md").read_text(encoding="utf-8")
     assert f"--start-from {tmp_path / 'first'}" in card
+
+
+def test_vocabularies_may_be_kept_though_the_pairs_are_others(tmp_path: Path) -> None:
+    first, other = write_pairs(tmp_path / "first.tsv", 60), write_pairs(tmp_path / "other.tsv", 90)
+    train(tmp_path, "--pairs", str(first), *TINY, "--out", str(tmp_path / "first"))
+    kept = ["--start-from", str(tmp_path / "first"), "--vocab-size", "0"]
+    train(tmp_path, "--pairs", str(other), *TINY, *kept, "--out", str(tmp_path / "kept"))
+    before, after = (open_coders(str(tmp_path / name)) for name in ("first", "kept"))
+    assert list(map(to_plain, before)) == list(map(to_plain, after))
