@@ -17,6 +17,7 @@ from transformer.data.making.dictionary import DictionaryError, Rule, Words, cou
 from transformer.data.making.joined import Pair
 from transformer.data.making.libraries import Libraries, MissingLibraryError, load_libraries
 from transformer.data.making.made import KINDS, Amounts, Kind, make, normalized
+from transformer.data.making.tables import everyday_nouns
 from transformer.files import check_place, write_bytes
 
 USUAL = Amounts()
@@ -85,7 +86,8 @@ def _made(command: MakePairs, libraries: Libraries, amounts: Amounts) -> tuple[_
     """What is to be trained on, what is held out, and the words of the dictionary."""
     corpus = list(_pairs(command.pairs))
     sources = {normalized(pair.source) for path in command.held_out for pair in read_pairs(path)}
-    words = read_words(command.dictionary, count_words(source for source, _ in corpus), libraries)
+    known = count_words(source for source, _ in corpus)
+    words = read_words(command.dictionary, known, libraries, everyday_nouns())
     _check_enough(words, command.dictionary)
     making = make(corpus, words, amounts=amounts, held_out=frozenset(sources), seed=command.seed)
     made, held_out = _Made(), _Made()
@@ -141,8 +143,8 @@ def _table(made: _Made, held_out: _Made) -> list[str]:
 def _dictionary_table(words: Words) -> list[str]:
     """How many words of the dictionary were taken, and how many left out by which rule."""
     return [
-        f"Taken of the dictionary: {len(words.nouns):,} nouns, {len(words.adjectives):,} adjectives, "
-        f"{len(words.verbs):,} verbs.",
+        f"Taken of the dictionary: {len(words.nouns) - len(everyday_nouns()):,} nouns, "
+        f"{len(words.adjectives):,} adjectives, {len(words.verbs):,} verbs.",
         "Left out, of its translations:",
         *_by_rule(words.translations_left_out),
         "Left out, of the English words that remained:",

@@ -17,20 +17,20 @@ from transformer.data.making.libraries import MissingLibraryError
 from transformer.data.making.made import Amounts
 
 GIVEN = [
-    "owl|n|a bird|gufo|m",
-    "ant|n|an insect|formica|f",
+    "loom|n|a machine|telaio|m",
+    "lemur|n|an animal|lemure|m",
     "hollow|adj|empty|cavo|",
     "tall|adj|high|alto|",
     "refine|v|to purify|raffinare|",
     "adorn|v|to decorate|ornare|",
     "wither|v|to dry|appassire|",
     "bloom|v|to open|fiorire|",
-    "Owl|n|a bird|gufo|m",
+    "Loom|n|a machine|telaio|m",
     "auk|n|a bird|alca|f",
 ]
 EXPLAINED = [
-    "gufo|m|owl",
-    "formica|f|ant",
+    "telaio|m|loom",
+    "lemure|m|lemur",
     "cavo|adj|hollow",
     "alto|adj|tall",
     "raffinare|vt|to refine",
@@ -38,7 +38,7 @@ EXPLAINED = [
     "appassire|vi|to wither",
     "fiorire|vi|to bloom",
 ]
-FEW = Amounts(per_frame={"people": 1}, everyday=1, unknown=5)
+FEW = Amounts(per_noun=0.2, per_frame={"people": 1}, everyday=1, unknown=5)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_the_same_seed_writes_the_same_bytes(command: MakePairs) -> None:
 
 def test_a_dictionary_of_too_few_words_is_refused(command: MakePairs, tmp_path: Path) -> None:
     write_dictionary(tmp_path, GIVEN[:1], EXPLAINED)
-    with pytest.raises(CommandError, match="fewer than two nouns and adjectives and transitive verbs"):
+    with pytest.raises(CommandError, match="fewer than two adjectives and transitive verbs"):
         run_making(command, load=libraries, amounts=FEW)
     assert not command.out.exists()
 

@@ -11,7 +11,8 @@ A translation is taken if
 5. of an English word's translations that are left, it is the one confirmed for most senses, then the most
    frequent, unless that is a matter of chance: where the second one is confirmed for as many senses and is
    nearly as frequent (`CLOSE`), the English word is left out;
-6. the rules of `forms` inflect it: verbs are regular, adjectives end in -o or -e.
+6. the rules of `forms` inflect it: verbs are regular, adjectives end in -o or -e;
+7. no noun that was given has the same English word.
 
 Frequencies are on the Zipf scale: see `Libraries`.
 """
@@ -38,6 +39,8 @@ CLOSE = 0.3
 KNOWN = 40
 """Sentences."""
 RAREST = 1.5
+MOST_USUAL = 6.0
+"""How often a word is used that is not rare, for each time that one of the rarest is."""
 ENGLISH, ITALIAN = "dictionary.tsv.gz", "italian.tsv.gz"
 """Columns: English, part of speech, sense, Italian, gender; and Italian, part of speech, English."""
 
@@ -77,6 +80,7 @@ class Rule(StrEnum):
     APART = "much rarer than its translation, or much more frequent"
     CHANCE = "two translations as usual as each other"
     IRREGULAR = "not inflected by rule"
+    EVERYDAY = "in the table of everyday nouns"
 
 
 @dataclass(frozen=True)
@@ -139,30 +143,37 @@ def count_words(sentences: Iterable[str]) -> Counter[str]:
     return found
 
 
-def read_words(folder: Path, known: Mapping[str, int], libraries: Libraries) -> Words:
+def read_words(
+    folder: Path, known: Mapping[str, int], libraries: Libraries, everyday: Iterable[Noun] = ()
+) -> Words:
     """Read the two directions of the dictionary and keep what does not mislead.
 
     Args:
         folder: with the files `ENGLISH` and `ITALIAN`.
         known: in how many sentences of the corpus each English word stands.
         libraries: for frequencies and English forms.
+        everyday: nouns that are taken as they are, in place of what the dictionary has for them.
 
     Raises:
         DictionaryError: for a file that is missing or damaged.
     """
     explained = _explained(folder / ITALIAN)
     given, translations_left_out = _given(folder / ENGLISH)
-    nouns: dict[Noun, float] = {}
+    nouns = dict.fromkeys(everyday, MOST_USUAL)
+    given_otherwise = {noun.english for noun in nouns}
     adjectives: dict[Adjective, float] = {}
     verbs: dict[Verb, float] = {}
     left_out: Counter[Rule] = Counter()
     for (english, part), translations in given.items():
+        if part == "n" and english in given_otherwise:
+            left_out[Rule.EVERYDAY] += 1
+            continue
         confirmed = _confirmed(english, part, translations, explained)
         found = _choose(english, confirmed, known, libraries.frequency)
         if isinstance(found, Rule):
             left_out[found] += 1
             continue
-        weight = 1 + max(0.0, libraries.frequency(english, "en") - RAREST)
+        weight = min(MOST_USUAL, 1 + 4 * max(0.0, libraries.frequency(english, "en") - RAREST))
         if part == "n":
             nouns[_noun(english, found, libraries)] = weight
         elif part == "adj" and forms.is_inflected_by_rule(found.italian):

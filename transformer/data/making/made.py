@@ -52,11 +52,11 @@ class Amounts:
     per_adjective: float = 1.5
     per_verb: float = 2.5
     per_frame: Mapping[FrameKind, int] = field(
-        default_factory=lambda: {"people": 80, "quantities": 110, "food": 40, "long": 100}
+        default_factory=lambda: {"people": 60, "quantities": 60, "food": 40, "long": 50}
     )
-    everyday: int = 4
+    everyday: int = 12
     unknown: int = 3000
-    joined: float = 0.06
+    joined: float = 0.045
 
 
 def normalized(sentence: str) -> str:

@@ -113,7 +113,17 @@ def jobs() -> tuple[Job, ...]:
 @cache
 def foods() -> tuple[Noun, ...]:
     """Food and drink."""
+    return _nouns("foods")
+
+
+@cache
+def everyday_nouns() -> tuple[Noun, ...]:
+    """Things, animals and people of every day, each with what an Italian would say."""
+    return _nouns("nouns")
+
+
+def _nouns(table: str) -> tuple[Noun, ...]:
     return tuple(
         Noun(english, plural, italian, plurale, gender, frozenset())
-        for english, plural, italian, plurale, gender in _rows("foods")
+        for english, plural, italian, plurale, gender in _rows(table)
     )

@@ -14,6 +14,7 @@ from transformer.data.making.dictionary import (
     ITALIAN,
     KNOWN,
     MOST_APART,
+    MOST_USUAL,
     RAREST,
     Adjective,
     DictionaryError,
@@ -55,18 +56,28 @@ def test_a_noun_that_is_not_counted_has_no_plural(tmp_path: Path) -> None:
     assert [(noun.plural, noun.plurale) for noun in found.nouns] == [("", "")]
 
 
+def test_an_everyday_noun_comes_before_what_the_dictionary_has(tmp_path: Path) -> None:
+    wanted = Noun("owl", "owls", "civetta", "civette", "f", frozenset())
+    folder = write_dictionary(tmp_path, [OWL, "loneliness|n|being alone|solitudine|f"], [OWL_EXPLAINED])
+    found = read_words(folder, {}, libraries(), [wanted])
+    assert found.nouns == {wanted: MOST_USUAL}
+    assert found.words_left_out == {Rule.EVERYDAY: 1, Rule.ONE_DIRECTION: 1}
+
+
 def test_verbs_and_adjectives(tmp_path: Path) -> None:
     found = words(
         tmp_path,
         ["refine|v|to purify|raffinare|", "run out|v|to end|terminare|", "hollow|adj|empty|cavo|"],
         ["raffinare|vt|To refine (sugar)", "terminare|vi|to run out, to end", "cavo|adj|hollow; empty"],
+        frequencies={"run out": 2.0},
     )
     assert list(found.verbs) == [
         Verb("refine", "refines", "refineing", "raffinare", transitive=True),
         Verb("run out", "runs out", "runing out", "terminare", transitive=False),
     ]
     assert list(found.adjectives) == [Adjective("hollow", "cavo")]
-    assert found.verbs_by(transitive=False) == {list(found.verbs)[1]: 2.5}
+    assert found.verbs_by(transitive=False) == {list(found.verbs)[1]: 3.0}, "rarer"
+    assert found.verbs_by(transitive=True) == {list(found.verbs)[0]: MOST_USUAL}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +172,7 @@ def test_what_no_rule_inflects_is_left_out(tmp_path: Path, line: str, explained:
 
 
 def test_the_more_usual_a_word_the_more_often_it_is_used(tmp_path: Path) -> None:
-    frequencies = {"owl": 3.5, "auk": RAREST, "gufo": 3, "alca": 2}
+    frequencies = {"owl": 2.0, "auk": RAREST, "gufo": 3, "alca": 2}
     given, explained = [OWL, "auk|n|a bird|alca|f"], [OWL_EXPLAINED, "alca|f|auk"]
     found = words(tmp_path, given, explained, frequencies=frequencies)
     assert {noun.english: weight for noun, weight in found.nouns.items()} == {"owl": 3.0, "auk": 1.0}
