@@ -77,7 +77,7 @@ def test_verbs_and_adjectives(tmp_path: Path) -> None:
     ]
     assert list(found.adjectives) == [Adjective("hollow", "cavo")]
     assert found.verbs_by(transitive=False) == {list(found.verbs)[1]: 3.0}, "rarer"
-    assert found.verbs_by(transitive=True) == {list(found.verbs)[0]: MOST_USUAL}
+    assert found.verbs_by(transitive=True) == {next(iter(found.verbs)): MOST_USUAL}
 
 
 @pytest.mark.parametrize(
