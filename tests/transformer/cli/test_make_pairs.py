@@ -38,7 +38,7 @@ EXPLAINED = [
     "appassire|vi|to wither",
     "fiorire|vi|to bloom",
 ]
-FEW = Amounts(per_noun=0.2, per_frame={"people": 1}, everyday=1, unknown=5)
+FEW = Amounts(per_noun=0.2, per_frame={"people": 1}, whole={"everyday": 1}, unknown=5)
 
 
 @pytest.fixture

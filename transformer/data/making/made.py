@@ -20,11 +20,12 @@ from transformer.data.tasks.toy_en_it.lexicon import Noun
 
 Kind: TypeAlias = Literal[
     "corpus", "renamed", "dictionary", "unknown", "people", "quantities", "food", "long", "everyday",
-    "joined", "held out",
+    "written", "joined", "held out",
 ]  # fmt: skip
 """The corpus as it stands, or how a pair was made; what is held out is never to be trained on."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FrameKind: TypeAlias = Literal["people", "quantities", "food", "long"]
+WholeKind: TypeAlias = Literal["everyday", "written"]
 
 MOST_TRANSLATIONS = 4
 _INTERNATIONAL = re.compile(
@@ -42,7 +43,7 @@ class Amounts:
         renamed: the share of the corpus's sentences about Tom, Mary or Boston that get other names instead.
         per_noun, per_adjective, per_verb: sentences about each word of the dictionary, for one of weight 1.
         per_frame: sentences of each frame of people, quantities, food and long ones.
-        everyday: how often each whole sentence of the tables stands.
+        whole: how often each whole sentence of the tables stands.
         unknown: sentences about things that do not exist, whose names are copied.
         joined: as many joined texts as this share of all other pairs.
     """
@@ -54,7 +55,7 @@ class Amounts:
     per_frame: Mapping[FrameKind, int] = field(
         default_factory=lambda: {"people": 60, "quantities": 60, "food": 40, "long": 50}
     )
-    everyday: int = 12
+    whole: Mapping[WholeKind, int] = field(default_factory=lambda: {"everyday": 12, "written": 8})
     unknown: int = 3000
     joined: float = 0.045
 
@@ -87,7 +88,7 @@ def make(
         plain.append(renamed or pair)
         yield ("renamed" if renamed else "corpus"), plain[-1]
     for kind, pair in _made(words, amounts, rng):
-        if drawn_for_evaluation(normalized(pair[0]).split()) and kind != "everyday":
+        if drawn_for_evaluation(normalized(pair[0]).split()) and kind not in amounts.whole:
             yield "held out", pair
         elif normalized(pair[0]) not in held_out:
             plain.append(pair)
@@ -137,9 +138,10 @@ def _made(words: Words, amounts: Amounts, rng: Random) -> Iterator[tuple[Kind, P
             for _ in range(count):
                 if pair := filler.fill(frame):
                     yield kind, pair
-    for pair in everyday():
-        for _ in range(amounts.everyday):
-            yield "everyday", pair
+    for whole, count in amounts.whole.items():
+        for pair in whole_sentences(whole):
+            for _ in range(count):
+                yield whole, pair
 
 
 def _unknown(words: Words, rng: Random) -> Noun:
@@ -151,9 +153,9 @@ def _unknown(words: Words, rng: Random) -> Noun:
     return Noun(word, f"{word}s", word, word, "m", frozenset())
 
 
-def everyday() -> list[Pair]:
-    """Whole sentences that were written for this: greetings, the classroom, idioms."""
-    return [(source, target) for source, target in read_table(FOLDER / "everyday.tsv")]
+def whole_sentences(kind: WholeKind) -> list[Pair]:
+    """Whole sentences that were written for this: what people say, or read in newspapers and books."""
+    return [(source, target) for source, target in read_table(FOLDER / f"{kind}.tsv")]
 
 
 def _frames(name: str) -> list[Frame]:

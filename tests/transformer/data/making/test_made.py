@@ -14,15 +14,19 @@ from transformer.data.making.made import (
     MOST_TRANSLATIONS,
     Amounts,
     Kind,
-    everyday,
+    WholeKind,
     make,
     normalized,
     usual,
+    whole_sentences,
 )
 
 CORPUS: list[Pair] = [(f"Tom has {count} books.", f"Tom ha {count} libri.") for count in range(2, 60)]
 FEW = Amounts(
-    per_frame={"people": 1, "quantities": 2, "food": 1, "long": 1}, everyday=1, unknown=100, joined=0.1
+    per_frame={"people": 1, "quantities": 2, "food": 1, "long": 1},
+    whole={"everyday": 1, "written": 1},
+    unknown=100,
+    joined=0.1,
 )
 
 
@@ -68,7 +72,7 @@ def test_what_is_held_out_by_its_source_is_never_made(whole: list[tuple[Kind, Pa
 def test_pairs_to_validate_with_are_none_of_those_to_train_on(whole: list[tuple[Kind, Pair]]) -> None:
     apart = {normalized(pair[0]) for kind, pair in whole if kind == "held out"}
     assert apart.isdisjoint(normalized(pair[0]) for kind, pair in whole if kind != "held out")
-    frames = [kind for kind, _ in whole if kind not in ("corpus", "renamed", "everyday", "joined")]
+    frames = [kind for kind, _ in whole if kind not in ("corpus", "renamed", "everyday", "written", "joined")]
     assert 0.01 < len(apart) / len(frames) < 0.05
 
 
@@ -80,9 +84,11 @@ def test_unknown_words_are_copied(whole: list[tuple[Kind, Pair]]) -> None:
         assert same - known, (source, target)
 
 
-def test_everyday_sentences_are_whole() -> None:
-    assert len(everyday()) >= 400
-    assert not any(set("{}|") & set(side) for pair in everyday() for side in pair)
+@pytest.mark.parametrize("kind", FEW.whole)
+def test_whole_sentences_have_no_slots_and_stand_once(kind: WholeKind) -> None:
+    pairs = whole_sentences(kind)
+    assert len({normalized(source) for source, _ in pairs}) == len(pairs) >= 1000
+    assert not any(set("{}|") & set(side) for pair in pairs for side in pair)
 
 
 def test_a_pronoun_more_is_no_other_translation() -> None:
