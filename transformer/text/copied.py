@@ -9,8 +9,9 @@ from itertools import takewhile
 from transformer.text.subwords import SubwordVocabulary
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
-_BEGUN, _BEGUN_NUMBER = 3, 2
-"""Letters, and digits, after which a word counts as begun: fewer may be the beginning of many others."""
+_BEGUN, _BEGUN_RARE = 3, 2
+"""Letters after which a word counts as begun: fewer may be the beginning of many others. Digits, and letters
+that begin no other word of the vocabulary, need not be so many."""
 _RECENT = 40
 """Tokens: more than a word has."""
 
@@ -40,7 +41,15 @@ class CopiedWords:
     def __init__(self, words: Sequence[str], others: Sequence[str], vocabulary: SubwordVocabulary) -> None:
         self._vocabulary = vocabulary
         known = {*words, *others}
-        self._begun = {word.encode(): _begun(word, known - {word}) for word in words}
+        self._begun = {word.encode(): self._n_begun(word, known - {word}) for word in words}
+
+    def _n_begun(self, word: str, others: Iterable[str]) -> int:
+        """How many bytes of a word must be there before it counts as begun; more than it has, for never."""
+        is_rare = word.isdecimal() or not self._vocabulary.begins_others(word[:_BEGUN_RARE], word)
+        usual = min(_BEGUN_RARE if is_rare else _BEGUN, len(word) - 1)
+        shared = max((_shared(word, other) for other in others), default=0)
+        n_letters = max(usual, 1 + shared)
+        return len(word[:n_letters].encode()) + max(0, n_letters - len(word))
 
     def closed(self, target: Sequence[int]) -> frozenset[int]:
         """The ids that may not follow a target (without its start), for a word that it has begun."""
@@ -54,14 +63,6 @@ class CopiedWords:
             if n_there:
                 return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
         return frozenset()
-
-
-def _begun(word: str, others: Iterable[str]) -> int:
-    """How many bytes of a word have to be there before it counts as begun; more than it has, for never."""
-    usual = min(_BEGUN_NUMBER if word.isdecimal() else _BEGUN, len(word) - 1)
-    shared = max((_shared(word, other) for other in others), default=0)
-    n_letters = max(usual, 1 + shared)
-    return len(word[:n_letters].encode()) + max(0, n_letters - len(word))
 
 
 def _shared(one: str, other: str) -> int:

@@ -111,6 +111,11 @@ class SubwordVocabulary:
         """The ids of all pieces that a text, which is not empty, begins with."""
         return {index for n in range(1, len(text) + 1) for index in self._by_spelling.get(text[:n], ())}
 
+    def begins_others(self, beginning: str, word: str) -> bool:
+        """Whether a piece that begins words begins like this, and is not itself what a word begins with."""
+        starts = (piece.removeprefix(MARK) for piece in self._pieces if piece.startswith(MARK + beginning))
+        return any(not word.startswith(start) for start in starts)
+
     @cached_property
     def _spelled(self) -> list[tuple[bytes, int]]:
         return [(self.spell(index), index) for index in range(len(SPECIALS), len(self))]

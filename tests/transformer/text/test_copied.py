@@ -59,6 +59,12 @@ def test_a_short_name_is_begun_before_its_last_letter_and_a_number_after_two_dig
     assert may_follow("alle 4", "45") == spelled("5")
 
 
+def test_a_name_whose_letters_begin_nothing_else_is_begun_after_two() -> None:
+    assert may_follow("vede Xy", "Xylander") == spelled("lander")
+    assert may_follow("vede X", "Xylander") is None
+    assert may_follow("vede ca", "caxylander") is None, "casa and casale begin like it"
+
+
 def test_letters_that_are_spelled_by_bytes() -> None:
     """No piece has ł: it is two bytes, and between them only the second may come."""
     ids = CODER.encode("Paweł").ids
