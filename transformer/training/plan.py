@@ -43,7 +43,8 @@ class DataPlan:
             gzipped. Given several times, all of them are learnt.
         languages: codes of the two, as spaCy has them.
         lowercase: bring all sentences into lower case.
-        vocab_size: sub-words of each side, at most; 0 keeps the vocabularies of --start-from's model.
+        vocab_size: sub-words of each side, at most; 0 keeps the vocabularies of --start-from's model, with
+            its languages and its lower case.
         shared_vocabulary: one vocabulary of that size for both sides, learnt of both, and one matrix of
             embeddings (paper, section 3.4).
         longest: leave out pairs with more sub-words on a side.

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from transformer.analysis.mistakes import MISTAKES
-from transformer.checkpoints.folder import LoadedModel, open_coders, open_saved
+from transformer.checkpoints.folder import LoadedModel, open_coders, open_saved, own_folder
+from transformer.checkpoints.places import VOCABULARY
 from transformer.data.batches import build_vocabulary
 from transformer.data.corpus import read_pairs
 from transformer.data.corpus_coding import encode_corpus, learn_coders, with_typing_noise
@@ -279,7 +280,11 @@ def _open_corpus(folder: TrainingFolder) -> tuple[EncodedCorpus, Coder, Coder]:
 def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     """What tells an encoded corpus from every other: the files' contents and all that is done with them.
 
-    A file that can't be read has None for its contents.
+    Among the files is that of the vocabularies, where another model's are kept. A file that can't be read has
+    None for its contents.
+
+    Raises:
+        CheckpointError: when there is no such model.
     """
     choices = plan.to_dict()["data"]
     for name in ("task", "n_pairs", "pairs"):
@@ -287,10 +292,11 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     choices[OLD_NOISE_NAME] = choices.pop("typing_noise")
     if not choices["shared_vocabulary"]:  # earlier versions had no such choice
         del choices["shared_vocabulary"]
-    if not choices["vocab_size"]:
-        choices["vocab_size"] = f"that of {plan.model.start_from}"
+    paths = [path for files in plan.data.pairs for path in files]
+    if not plan.data.vocab_size:
+        paths.append(own_folder(plan.model.start_from) / VOCABULARY)
     return {
-        "files": [digest(path) for files in plan.data.pairs for path in files],
+        "files": list(map(digest, paths)),
         "data": choices,
         "filters": asdict(plan.filters),
         "seed": plan.updates.seed,

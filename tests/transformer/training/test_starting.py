@@ -17,7 +17,7 @@ from transformer.text.plain_values import to_plain
 from transformer.text.subwords import SubwordCoder
 from transformer.training.choices import check_plan
 from transformer.training.plan import DataPlan, ModelPlan, PlanError, TrainingPlan
-from transformer.training.prepare import kept_coders
+from transformer.training.prepare import fingerprint, kept_coders
 from transformer.training.starting import take_weights
 
 OLD = tiny_subword_model(seed=1)
@@ -136,3 +136,8 @@ def test_vocabularies_may_be_kept_though_the_pairs_are_others(tmp_path: Path) ->
     train(tmp_path, "--pairs", str(other), *TINY, *kept, "--out", str(tmp_path / "kept"))
     before, after = (open_coders(str(tmp_path / name)) for name in ("first", "kept"))
     assert list(map(to_plain, before)) == list(map(to_plain, after))
+    data = DataPlan(pairs=((other,),), vocab_size=0)
+    plan = TrainingPlan(data=data, model=ModelPlan(start_from=str(tmp_path / "first")))
+    encoded_with = fingerprint(plan)
+    (tmp_path / "first" / "vocabulary.json").write_text("another one", encoding="utf-8")
+    assert fingerprint(plan) != encoded_with, "the corpus would be read with the wrong ids"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.transformer.data.making.small import AMBER, OWL
 from transformer.data.making import tables
 from transformer.data.making.frames import FOLDER, Frame, FrameError, read_frames
+from transformer.data.tasks.toy_en_it.lexicon import Noun
 
 TABLES = sorted(path.stem for path in FOLDER.glob("*.tsv") if path.stem not in ("everyday", "written"))
 
@@ -25,6 +27,17 @@ def test_the_tables_can_be_read_and_say_each_thing_once(name: str) -> None:
     frames = read_frames(FOLDER / f"{name}.tsv")
     assert len({one.english for one in frames}) == len(frames) >= 100
     assert all(one.variables for one in frames)
+
+
+@pytest.mark.parametrize("nouns", [tables.foods(), tables.everyday_nouns()], ids=["foods", "everyday"])
+def test_a_table_of_nouns_has_each_once_with_its_gender_and_both_plurals_or_none(
+    nouns: Sequence[Noun],
+) -> None:
+    assert len({noun.english for noun in nouns}) == len(nouns)
+    for noun in nouns:
+        assert all((noun.english, noun.italian)), noun
+        assert noun.gender in ("m", "f", "mf"), noun
+        assert bool(noun.plural) == bool(noun.plurale), noun
 
 
 @pytest.mark.parametrize(
