@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from viz.components.page_helpers import page_helpers
+from viz.components.run_all import run_all
 from viz.page_titles import PAGES, TITLES
 from viz.warm_up import is_warm, warm_up
 
@@ -33,6 +34,7 @@ page = st.navigation(
 )
 with st.sidebar:
     asked_lesson = page_helpers(key="page_helpers")
+    run_all(key="run_all")
 if not is_warm():
     # The frame is there at once, the rest when PyTorch and the model are.
     with st.spinner("Loading PyTorch and the model …"):

@@ -14,11 +14,10 @@ def page_helpers(key: str) -> str:
 
     - Back and Forward go from visit to visit, and no click overtakes a page link (``navigation.js``).
     - Each formula that scrolls is a stop of the Tab key (``formula_stops.js``).
-    - What was typed in the moment in which a fragment was run is not lost: the whole page is run.
     - Each term's explanation appears beside it (``terms.js``), and the keys step through a lesson.
     - Half a character, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
 
     To be drawn on every page, before anything that writes to the address.
     """
-    told = _renderer(key=key, on_run_all_change=lambda: None, on_lesson_change=lambda: None)
-    return told.lesson if isinstance(told.lesson, str) else ""
+    lesson = _renderer(key=key, on_lesson_change=lambda: None).lesson
+    return lesson if isinstance(lesson, str) else ""

@@ -1,7 +1,6 @@
 // @ts-check
 // What the whole document needs, once, whatever page it shows.
 
-import { RUN_ALL } from "../shared/after_user.js";
 import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
@@ -10,14 +9,11 @@ import { explainTerms } from "./terms.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
 const LEARN = "learn";
-/** @type {(told: true) => void} */
-let runAll = () => {};
 /** @type {(lesson: string) => void} */
 let openLesson = () => {};
 
 /** @param {import("../mount.js").Component} component */
 export default function ({ parentElement, setTriggerValue }) {
-  runAll = teller(parentElement, (told) => setTriggerValue("run_all", told));
   openLesson = teller(parentElement, (name) => {
     setTriggerValue("lesson", name);
     // The key that opened it is released in the next moment: what is told then would go back to the page that is left.
@@ -31,5 +27,4 @@ export default function ({ parentElement, setTriggerValue }) {
   reachFormulas();
   stepByKeys();
   explainTerms((lesson) => openLesson(lesson));
-  document.addEventListener(RUN_ALL, () => runAll(true));
 }

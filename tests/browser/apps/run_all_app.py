@@ -1,0 +1,21 @@
+"""A button in a fragment, and a run of the whole page beside it, for test_run_all.py."""
+
+import streamlit as st
+
+from viz.components.run_all import run_all
+
+
+def note_click() -> None:
+    st.session_state.clicks = st.session_state.get("clicks", 0) + 1
+
+
+@st.fragment
+def counter() -> None:
+    st.button("Count", on_click=note_click)
+    st.text(f"{st.session_state.get('clicks', 0)} clicks")
+
+
+run_all("run_all")
+st.session_state.runs = st.session_state.get("runs", 0) + 1
+st.text(f"{st.session_state.runs} runs of the whole page")
+counter()
