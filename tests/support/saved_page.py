@@ -14,15 +14,15 @@ from tests.viz.mounted import unpack_frame
 
 # Exactly 16 and 64 tokens on each side of the shipped model en-it, with what frames a sentence.
 SENTENCES = {
-    16: ("Yesterday evening my brother and his best friend went to the small theatre", ""),
+    16: ("Yesterday evening my brother and his best friend went to the theatre", ""),
     64: (
         "Yesterday evening my brother and his best friend went to the small theatre near the old station, "
         "because a famous actress was going to read a long poem about the sea, and when they came home they "
-        "told us that everybody had cried and nobody could sleep in the whole town. that night , and so my",
+        "told us that everybody had cried and nobody could sleep in the whole town. that night ,",
         "Ieri sera mio fratello e il suo migliore amico sono andati al piccolo teatro vicino alla vecchia "
         "stazione, perché una famosa attrice stava per leggere una lunga poesia sul mare, e quando sono "
         "tornati a casa ci hanno detto che tutti avevano pianto e nessuno poteva dormire in tutta la città "
-        "quella notte. , e così la",
+        "quella notte. , e",
     ),
 }
 
