@@ -65,8 +65,8 @@ class TokenStrip extends View {
 const frame = (word, chips) =>
   h(
     "div",
-    { class: "hl-frame", role: "group", "aria-label": `the word ${word}` },
-    div("parts", ...chips),
+    { class: "hl-frame", role: "listitem" },
+    h("div", { class: "parts", role: "list", "aria-label": `the word ${word}` }, ...chips),
     span("whole", word),
   );
 
