@@ -50,7 +50,7 @@ def test_a_prediction_by_mouse_is_shown_beside_what_is(page: Page, app_url: str)
     places(page).nth(0).click()
     expect(page.get_by_text("You said")).to_be_visible()
     expect(places(page).nth(0)).to_have_accessible_name(
-        re.compile(r"position 0: attention weight 0\.0\d+: your prediction$")
+        re.compile(r"position 0: attention weight 0\.\d+: your prediction$")
     )
     expect(board(page).locator(".right")).to_contain_text("✓")
     expect(page.locator(".hl-attention")).to_be_visible()

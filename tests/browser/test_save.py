@@ -72,7 +72,7 @@ def test_a_saved_page_opens_without_the_app(page: Page, app_url: str, tmp_path: 
     path = save(page, 0, "HTML page", tmp_path)
     page.goto("about:blank")
     page.set_content(path.read_text(encoding="utf-8"))
-    expect(page.get_by_text("7 <eos>", exact=True)).to_be_visible()
+    expect(page.get_by_text("8 <eos>", exact=True)).to_be_visible()
 
 
 def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
