@@ -74,7 +74,7 @@ def test_one_sentence_is_taken_away(name: str) -> None:
 @pytest.mark.parametrize("name", LESSONS)
 def test_answers_are_computed(name: str) -> None:
     """What is right differs with the sentence or the model in some question: no lesson holds its answers."""
-    subjects = [subject("toy-en-it", SENTENCES[0]), *(subject("en-it", text) for text in SENTENCES)]
+    subjects = [subject("toy-en-it", SENTENCES[0]), subject("en-it", SENTENCES[1])]
     told = [
         [
             solution(question, of).right
@@ -83,7 +83,7 @@ def test_answers_are_computed(name: str) -> None:
         ]
         for of in subjects
     ]
-    assert any(other != told[0] for other in told[1:])
+    assert told[0] != told[1]
 
 
 @pytest.mark.parametrize("name", LESSONS)
