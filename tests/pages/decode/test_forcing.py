@@ -20,6 +20,12 @@ def test_an_example_brings_its_right_translation() -> None:
     assert "They never part" in texts(app)
 
 
+def test_the_page_begins_with_words_that_part() -> None:
+    said = texts(open_app("decode", model=None))
+    assert "They part at step" in said
+    assert "They never part" not in said
+
+
 def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
     app = open_decode()
     reference = "mia sorella è più vecchia di tuo fratello."
