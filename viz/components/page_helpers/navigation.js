@@ -5,6 +5,7 @@
 // them the page being left without its parameters. And whatever is clicked between a link and the first word of the
 // new page is sent in the name of the old one, which the server then shows.
 
+import { isVisiting } from "../scenes/visit.js";
 import { isIdle } from "../shared/busy.js";
 
 const LINK = '[data-testid="stSidebarNavLink"]';
@@ -59,6 +60,10 @@ class Navigation {
 
   /** What Streamlit adds to the history. @type {History["pushState"]} */
   onPush(state, _unused, url) {
+    if (isVisiting()) {
+      this.replace(state, "", url);
+      return;
+    }
     const { pathname } = new URL(url ?? "", location.href);
     if (pathname !== location.pathname) {
       this.replace(history.state, "", this.whole);

@@ -7,6 +7,9 @@ const TRIES = 3;
 const SETTLED_MILLISECONDS = 100;
 const PATIENCE_MILLISECONDS = 20_000;
 
+/** Whether an address is being visited: it has its entry in the history, and the pages on the way get none. */
+export const isVisiting = () => document.documentElement.hasAttribute("data-visiting");
+
 /** @typedef {{address: string, path: string, steps: number, tries: number}} Target */
 
 export class Visit {
@@ -20,9 +23,6 @@ export class Visit {
   waiting = [];
 
   constructor() {
-    // A page that is only passed, because the next scene was asked for meanwhile, gets no entry in the history.
-    const push = history.pushState.bind(history);
-    history.pushState = (...change) => (this.target ? history.replaceState(...change) : push(...change));
     onState(() => this.look());
   }
 
@@ -35,6 +35,8 @@ export class Visit {
     if (isNew) History.prototype.pushState.call(history, history.state, "", address);
     const mine = { address, path: new URL(address, location.href).pathname, steps: this.steps, tries: 0 };
     this.target = mine;
+    // Another scene may be asked for meanwhile: then this page is only passed.
+    document.documentElement.dataset.visiting = "";
     this.ask(mine);
     setTimeout(() => this.target === mine && this.arrive(), PATIENCE_MILLISECONDS);
   }
@@ -65,6 +67,7 @@ export class Visit {
 
   arrive() {
     this.target = null;
+    delete document.documentElement.dataset.visiting;
     delete document.documentElement.dataset.following;
     for (const act of this.waiting.splice(0)) act();
   }
