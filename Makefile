@@ -19,7 +19,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test parity fuzz shake check format views bench screenshot clean help
+.PHONY: run test parity fuzz shake check format views bench screenshot tour clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
@@ -55,6 +55,9 @@ bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writ
 
 screenshot: .venv/.deps-dev  ## take the README's screenshot again
 	$(BIN)/python -m scripts.screenshot
+
+tour: .venv/.deps-dev  ## run docs/figures.ipynb again, with its pictures
+	$(BIN)/python -m scripts.tour
 
 clean:  ## remove what the other targets made
 	rm -rf .venv node_modules build bench/cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -84,7 +84,7 @@ _WAYS: dict[Callable[[str, Random], str], float] = {
     _without_commas: 0.15,
     _many_marks: 0.05,
     _two_spaces: 0.05,
-    _capitals: 0.03,
+    _capitals: 0.06,
 }
 """What happens to a sentence, one after the other, and how often."""
 

@@ -18,6 +18,7 @@ from transformer.data.making.quantities import Quantity
 from transformer.data.making.tables import City, Company, Country, FirstName, Job
 
 ANNA, MARK = NamedPerson(FirstName("Anna", "f"), "Rossi"), NamedPerson(FirstName("Mark", "m"), "Bianchi")
+EVA = NamedPerson(FirstName("Eva", "f"), "Neri")
 HOLLOW, FRAGILE = Adjective("hollow", "cavo"), Adjective("fragile", "fragile")
 POLISH = Verb("polish", "polishes", "polishing", "lucidare", transitive=True)
 WITHER = Verb("wither", "withers", "withering", "appassire", transitive=False)
@@ -115,6 +116,14 @@ def test_english_nouns(tmp_path: Path) -> None:
 def test_people(tmp_path: Path, person: NamedPerson, english: str, italian: str) -> None:
     slots = "{full p}, {he|p}, {his|p}", "{lui|p}, {a+p}, {e+full p}, {stanco|p}"
     assert said(tmp_path, *slots, p=person) == (english, italian)
+
+
+@pytest.mark.parametrize(
+    "other, said", [(EVA, "Anna ed Eva, stanche, mie amiche"), (MARK, "Anna e Mark, stanchi, miei amici")]
+)
+def test_two_people_are_feminine_where_both_are(tmp_path: Path, other: NamedPerson, said: str) -> None:
+    slots = "{p} {e+q}, {stanco|pq}, {mio|pq} {amico|pq}"
+    assert italian(tmp_path, slots, p=ANNA, q=other) == said
 
 
 def test_jobs_agree_with_who_has_them(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_a_table_of_nouns_has_each_once_with_its_gender_and_both_plurals_or_none
         ("{the+a ns}", "{di+i ns+a}", "n a"),
         ("{the n} is {a}", "{il n} è {a|n}", "n a"),
         ("{he|p} is {a j}", "{lui|p} è {un j|p}", "p j"),
+        ("{p} and {q} are tired", "{p} {e+q} sono {stanco|pq}", "p q"),
         ("I'm tired", "sono {stanco|x}", "x"),
         ("{at time2}, {small}", "{alle time2}, {small}", "time2 small"),
         ("{v+ing} {the ds}", "{v ger} {i ds}", "v d"),

@@ -1,0 +1,56 @@
+"""Run the tour of Headlight from Python (docs/figures.ipynb) again, with its pictures: `make tour`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from base64 import b64encode
+from io import BytesIO
+from typing import Any
+
+import nbformat
+import plotly.io
+from nbclient import NotebookClient
+from PIL import Image
+
+from scripts.browser import ROOT
+from viz.figures.chromium import find_chromium
+
+TARGET = ROOT / "docs" / "figures.ipynb"
+FIGURE = "application/vnd.plotly.v1+json"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+WIDTH, COLOURS = 880, 256
+
+
+def main() -> None:
+    """Run every cell, and keep what a reader sees of it: text, tables, and pictures in place of figures."""
+    path = find_chromium()
+    if path is None:
+        sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
+    os.environ.update(PLOTLY_RENDERER="plotly_mimetype", BROWSER_PATH=path, PYTHONPATH=str(ROOT))
+    notebook = nbformat.read(TARGET, as_version=4)
+    metadata = notebook.metadata.copy()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(TARGET.parent)}}).execute()
+    notebook.metadata = metadata  # without the state of the widget, which is larger than all else
+    for cell in notebook.cells:
+        cell.metadata = {}
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            data.pop(WIDGET, None)
+            if FIGURE in data:
+                output.data = {"image/png": _picture(data[FIGURE])}
+    nbformat.write(notebook, TARGET)
+    print(TARGET.relative_to(ROOT))
+
+
+def _picture(figure: dict[str, Any]) -> str:
+    """Draw a figure as wide as a page, in as many colours as it needs, in base64."""
+    drawn = plotly.io.from_json(json.dumps(figure), skip_invalid=True).to_image("png", width=WIDTH)
+    written = BytesIO()
+    Image.open(BytesIO(drawn)).convert("RGB").quantize(COLOURS).save(written, "PNG", optimize=True)
+    return b64encode(written.getvalue()).decode()
+
+
+if __name__ == "__main__":
+    main()
