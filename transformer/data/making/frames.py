@@ -16,8 +16,8 @@ A slot names a variable, and the form that it takes there:
 - x a speaker of either gender, with whom Italian words agree: {stanco|x};
 - a name of `quantities.QUANTITIES`, with a digit where there are several: {time}, {at time2}, {alle time2}.
 
-What stands before a bar agrees with the word after it: {nuovo|ns}, {he|p}; {stanco|pq} with two people, as one does
-in Italian with both: in the feminine where both are women. The first letter of both sides becomes a capital.
+What stands before a bar agrees with the word after it: {nuovo|ns}, {he|p}. {stanco|pq} agrees with two
+people: in the feminine where both are women. The first letter of both sides becomes a capital.
 """
 
 from __future__ import annotations
