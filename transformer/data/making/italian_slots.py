@@ -38,11 +38,10 @@ def say(slot: str, values: Values) -> str:
     """Fill one slot. Raises FrameError for a form that there is not."""
     head, _, agreeing = slot.partition("|")
     if agreeing:
-        if agreeing == "pq":
-            genders = {_gender(variable, values, plural=False) for variable in agreeing}
-            return _agreeing(head, values, "f" if genders == {"f"} else "m", plural=True)
-        plural = agreeing.endswith("s")
-        return _agreeing(head, values, _gender(agreeing[0], values, plural), plural)
+        variables = agreeing.removesuffix("s")
+        plural = variables != agreeing or len(variables) > 1
+        genders = {_gender(variable, values, plural) for variable in variables}
+        return _agreeing(head, values, "f" if genders == {"f"} else "m", plural)
     if quantity := QUANTITY.fullmatch(slot):
         return quantity_said(quantity, value_of(values, quantity["variable"], Quantity).italian)
     if noun := _NOUN.fullmatch(slot):
