@@ -9,9 +9,9 @@ from itertools import takewhile
 from transformer.text.subwords import SubwordVocabulary
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
-_BEGUN, _BEGUN_RARE = 3, 2
-"""Letters after which a word counts as begun: fewer may be the beginning of many others. Digits, and letters
-that begin no other word of the vocabulary, need not be so many."""
+_BEGUN, _BEGUN_DIGITS = 3, 2
+"""Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others. Letters that
+begin no other word of the vocabulary need not be so many."""
 _RECENT = 40
 """Tokens: more than a word has."""
 
@@ -45,10 +45,13 @@ class CopiedWords:
 
     def _n_begun(self, word: str, others: Iterable[str]) -> int:
         """How many bytes of a word must be there before it counts as begun; more than it has, for never."""
-        is_rare = word.isdecimal() or not self._vocabulary.begins_others(word[:_BEGUN_RARE], word)
-        usual = min(_BEGUN_RARE if is_rare else _BEGUN, len(word) - 1)
+        if word.isdecimal():
+            usual = _BEGUN_DIGITS
+        else:
+            rare = (n for n in range(1, _BEGUN) if not self._vocabulary.begins_others(word[:n], word))
+            usual = next(rare, _BEGUN)
         shared = max((_shared(word, other) for other in others), default=0)
-        n_letters = max(usual, 1 + shared)
+        n_letters = max(min(usual, len(word) - 1), 1 + shared)
         return len(word[:n_letters].encode()) + max(0, n_letters - len(word))
 
     def closed(self, target: Sequence[int]) -> frozenset[int]:

@@ -59,9 +59,12 @@ def test_a_short_name_is_begun_before_its_last_letter_and_a_number_after_two_dig
     assert may_follow("alle 4", "45") == spelled("5")
 
 
-def test_a_name_whose_letters_begin_nothing_else_is_begun_after_two() -> None:
+def test_a_name_whose_letters_begin_nothing_else_is_begun_sooner() -> None:
     assert may_follow("vede Xy", "Xylander") == spelled("lander")
-    assert may_follow("vede X", "Xylander") is None
+    assert may_follow("vede X", "Xylander") == spelled("ylander")
+    assert may_follow("vede Þ", "Þorbjörg") == spelled("orbjörg"), "one that is spelled by bytes"
+    assert may_follow("vede cu", "cuxylander") == spelled("xylander"), "casa and casale do not"
+    assert may_follow("vede c", "cuxylander") is None
     assert may_follow("vede ca", "caxylander") is None, "casa and casale begin like it"
 
 

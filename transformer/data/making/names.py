@@ -13,6 +13,12 @@ from transformer.data.tasks.toy_en_it.italian import Gender
 INVENTED = 0.25
 """The share of names that no table has: who learns a thousand names by heart copies no other."""
 
+FOREIGN = 0.2
+"""The share of invented names with letters that are in no table: a model that has never spelled a letter by its bytes
+copies no name with it."""
+_LETTERS = [letter for letter in map(chr, (*range(0xC0, 0x180), *range(0x1EA0, 0x1EFA))) if letter.isalpha()]
+"""Latin letters with all that European and Vietnamese names put on them."""
+
 
 @dataclass(frozen=True)
 class NamedPerson:
@@ -38,18 +44,32 @@ def draw_person(rng: Random) -> NamedPerson:
 
 
 def draw_first_name(rng: Random, gender: Gender | None = None) -> FirstName:
-    """Draw a first name of the table, or one spliced of two of them."""
+    """Draw a first name of the table, or an invented one."""
     names = [name for name in tables.first_names() if gender in (None, name.gender)]
     name = rng.choice(names)
     if rng.random() >= INVENTED:
         return name
-    return FirstName(spliced(rng.choice(names).name, name.name, rng), name.gender)
+    return FirstName(_invented(rng.choice(names).name, name.name, rng), name.gender)
 
 
 def draw_surname(rng: Random) -> str:
-    """Draw a surname of the table, or one spliced of two of them."""
+    """Draw a surname of the table, or an invented one."""
     surname = rng.choice(tables.surnames())
-    return spliced(rng.choice(tables.surnames()), surname, rng) if rng.random() < INVENTED else surname
+    return _invented(rng.choice(tables.surnames()), surname, rng) if rng.random() < INVENTED else surname
+
+
+def _invented(first: str, last: str, rng: Random) -> str:
+    name = spliced(first, last, rng)
+    return with_foreign_letters(name, rng) if rng.random() < FOREIGN else name
+
+
+def with_foreign_letters(word: str, rng: Random) -> str:
+    """Put other letters, capitals for capitals, in the place of one or two of a word's."""
+    letters = list(word)
+    for place in rng.sample(range(len(word)), min(len(word), rng.choice([1, 1, 2]))):
+        if word[place].isalpha():
+            letters[place] = rng.choice([one for one in _LETTERS if one.isupper() == word[place].isupper()])
+    return "".join(letters)
 
 
 def spliced(first: str, last: str, rng: Random) -> str:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from transformer.data.making import tables
-from transformer.data.making.names import draw_first_name, draw_person, spliced
+from transformer.data.making.names import draw_first_name, draw_person, spliced, with_foreign_letters
 from transformer.data.making.renaming import replace_names
 from transformer.data.tasks.toy_en_it.italian import Gender
 
@@ -88,3 +88,13 @@ def test_a_spliced_word_has_a_beginning_and_an_end(seed: int) -> None:
     assert word[:2] == "Ab"
     assert word[-2:] == "on"
     assert word.isalpha()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_foreign_letters_keep_capitals_in_their_places(seed: int) -> None:
+    word = with_foreign_letters("Ji-woo", Random(seed))
+    changed = [(old, new) for old, new in zip("Ji-woo", word, strict=True) if old != new]
+    assert len(changed) <= 2
+    for old, new in changed:
+        assert not new.isascii()
+        assert (new.isalpha(), new.isupper()) == (True, old.isupper())
