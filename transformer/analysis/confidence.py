@@ -10,11 +10,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformer.analysis.token_scores import target_scores
+import torch
+from torch import Tensor
+
 from transformer.checkpoints.experience import Calibration, Experience
 from transformer.checkpoints.folder import LoadedModel
+from transformer.decoding.request import suppress
+from transformer.model_input import copied_words
 from transformer.run import Run
 from transformer.text.coder import EncodedSentence
+from transformer.text.copied import CopiedWords
 
 USUALLY_WRONG = 0.5
 """Below this share of right ones a reader is warned."""
@@ -63,7 +68,10 @@ class Confidence:
 
 
 def confidence(
-    experience: Experience, written: EncodedSentence, log_probabilities: Sequence[float]
+    experience: Experience,
+    written: EncodedSentence,
+    log_probabilities: Sequence[float],
+    copied: CopiedWords | None = None,
 ) -> Confidence | None:
     """Say how sure one may be of a translation; None where nothing was measured, or nothing was written.
 
@@ -71,6 +79,7 @@ def confidence(
         experience: of the model that wrote it.
         written: its pieces, without the end.
         log_probabilities: of each piece given those before it; of the end too, where it came to one.
+        copied: the words that are spelled as the source does.
     """
     measured = experience.calibrations
     if measured is None or not written.ids:
@@ -81,7 +90,7 @@ def confidence(
         tuple(
             WordConfidence(text, calibrated(words, features), is_new=bool(features[-1]))
             for text, features in zip(
-                written.words, word_features(experience, written, log_probabilities), strict=True
+                written.words, word_features(experience, written, log_probabilities, copied), strict=True
             )
         ),
     )
@@ -91,9 +100,33 @@ def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
     """How sure one may be of what a run wrote; None where it was not measured, or the target was given."""
     if loaded.experience is None or not run.generated or not run.steps:
         return None
-    ids, scores = target_scores(loaded, run)
+    ids = [step.token_id for step in run.steps]
     written = loaded.target.of_ids([index for index in ids if index not in loaded.end_ids])
-    return confidence(loaded.experience, written, scores.log_probabilities.tolist())
+    copied = copied_words(loaded, run.encoder_input.ids) if run.encoder_input else None
+    log_p = log_probabilities(loaded, run.target_logits[: len(ids)], ids, copied)
+    return confidence(loaded.experience, written, log_p, copied)
+
+
+def log_probabilities(
+    loaded: LoadedModel, logits: Tensor, ids: Sequence[int], copied: CopiedWords | None
+) -> list[float]:
+    """Of each token of a target given those before it, among those that may follow.
+
+    A copied word is spelled as the source does once it has begun: what the model thinks of its other pieces
+    says nothing about whether it is right.
+
+    Args:
+        logits: (T, V).
+        ids: T tokens, each taken at its row.
+        copied: words of the source.
+    """
+    rows = suppress(logits.double(), loaded.target.special_tokens.suppressed)
+    if copied is not None:
+        for place, row in enumerate(rows):
+            row[list(copied.closed(ids[:place]))] = -torch.inf
+    chosen = torch.tensor(ids, device=rows.device)[:, None]
+    found: list[float] = rows.log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
+    return found
 
 
 def calibrated(calibration: Calibration, features: Sequence[float]) -> float:
@@ -110,13 +143,20 @@ def sentence_features(log_probabilities: Sequence[float]) -> list[float]:
 
 
 def word_features(
-    experience: Experience, written: EncodedSentence, log_probabilities: Sequence[float]
+    experience: Experience,
+    written: EncodedSentence,
+    log_probabilities: Sequence[float],
+    copied: CopiedWords | None = None,
 ) -> list[list[float]]:
-    """What tells a right word: its pieces' log-probability together, and whether two of them never met."""
+    """What tells a right word: its pieces' log-probability together, and whether two of them never met.
+
+    A copied word is not new: the source has it.
+    """
     found = [[0.0, 0.0] for _ in written.words]
+    theirs = copied.words if copied else ()
     for place, (index, word) in enumerate(zip(written.ids, written.word_of, strict=True)):
         found[word][0] += float(log_probabilities[place])
-        is_inside = place > 0 and written.word_of[place - 1] == word
+        is_inside = place > 0 and written.word_of[place - 1] == word and written.words[word] not in theirs
         if is_inside and not experience.has_joined(written.ids[place - 1], index):
             found[word][1] = 1.0
     return found

@@ -10,8 +10,8 @@ from transformer.text.subwords import SubwordVocabulary
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _BEGUN, _BEGUN_DIGITS = 3, 2
-"""Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others. Letters that
-begin no other word of the vocabulary need not be so many."""
+"""Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others.
+Letters that begin no other word of the vocabulary need not be so many."""
 _RECENT = 40
 """Tokens: more than a word has."""
 
@@ -32,14 +32,17 @@ class CopiedWords:
     A word counts as begun when so much of it is there that no other word of the source begins like it. Then
     only pieces that continue it may follow, and no letter after its last.
 
-    Args:
+    Attributes:
         words: to be copied.
+
+    Args:
+        words: likewise.
         others: of the source, that may be begun as well.
         vocabulary: of the target.
     """
 
     def __init__(self, words: Sequence[str], others: Sequence[str], vocabulary: SubwordVocabulary) -> None:
-        self._vocabulary = vocabulary
+        self.words, self._vocabulary = frozenset(words), vocabulary
         known = {*words, *others}
         self._begun = {word.encode(): self._n_begun(word, known - {word}) for word in words}
 

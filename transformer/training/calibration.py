@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
-from transformer.analysis.confidence import sentence_features, word_features
+from transformer.analysis.confidence import log_probabilities, sentence_features, word_features
 from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
 from transformer.checkpoints.folder import LoadedModel
 from transformer.data.corpus import Referenced
-from transformer.decoding.request import Target
-from transformer.model_input import padded
+from transformer.model_input import copied_words, padded
 from transformer.training.evaluation.translations import sentence_chrf, source_ids, translate_ids
 
 LIKE = 75.0
@@ -57,24 +57,24 @@ def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Refer
         target = targets[index]
         if not target.ids:
             continue
-        log_p = _log_probabilities(loaded, sources[index], target)
+        ids = [*target.ids, *loaded.end_ids[:1]] if target.ending == "end" else target.ids
+        copied = copied_words(loaded, sources[index])
+        log_p = log_probabilities(loaded, _logits(loaded, sources[index], ids), ids, copied)
         written = loaded.target.of_ids(target.ids)
         sentences.append((sentence_features(log_p), chrf[index] >= LIKE, index))
         known = {word for reference in one.references for word in _plain(reference).split()}
-        for text, features in zip(written.words, word_features(experience, written, log_p), strict=True):
+        told = word_features(experience, written, log_p, copied)
+        for text, features in zip(written.words, told, strict=True):
             if parts := _plain(text).split():
                 words.append((features, known.issuperset(parts), index))
     return replace(experience, calibrations=(_calibration(sentences), _calibration(words)))
 
 
 @torch.inference_mode()
-def _log_probabilities(loaded: LoadedModel, source: Sequence[int], target: Target) -> list[float]:
-    """Of each token of a target given those before it, the end too, where it came to one."""
-    ids = [*target.ids, *loaded.end_ids[:1]] if target.ending == "end" else list(target.ids)
-    logits = loaded.model(padded(loaded, [source]), padded(loaded, [[*loaded.start_ids, *ids[:-1]]]))
-    log_p = logits[0, len(loaded.start_ids) - 1 :].double().log_softmax(-1)
-    found: list[float] = log_p.gather(-1, log_p.new_tensor(ids, dtype=torch.long)[:, None])[:, 0].tolist()
-    return found
+def _logits(loaded: LoadedModel, source: Sequence[int], ids: Sequence[int]) -> Tensor:
+    """(T, V): row i is what the target's token i is chosen by."""
+    read = [*loaded.start_ids, *ids[:-1]]
+    return loaded.model(padded(loaded, [source]), padded(loaded, [read]))[0, len(loaded.start_ids) - 1 :]
 
 
 def _plain(text: str) -> str:

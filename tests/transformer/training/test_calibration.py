@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.models import tiny_subword_model
 from transformer.analysis.confidence import calibrated as share_right
-from transformer.analysis.confidence import confidence, word_features
+from transformer.analysis.confidence import confidence, log_probabilities, word_features
 from transformer.analysis.token_scores import target_scores
 from transformer.checkpoints.experience import (
     EXPERIENCE,
@@ -24,6 +26,8 @@ from transformer.data.corpus import Referenced
 from transformer.data.encoded import write_corpus
 from transformer.errors import CheckpointError
 from transformer.run import run_sentence
+from transformer.text.copied import CopiedWords
+from transformer.text.subwords import SubwordCoder
 from transformer.training.calibration import BINS, calibrated, fit_logistic
 from transformer.training.experience import experience_of
 
@@ -88,6 +92,26 @@ def test_a_word_of_pieces_that_never_met_is_new(experience: Experience) -> None:
     other = LOADED.target.encode("xyzw")
     assert len(other.ids) > 1
     assert [features[1] for features in word_features(experience, other, [-1.0] * len(other.ids))] == [1.0]
+
+
+def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experience: Experience) -> None:
+    """But that it begins, and that it has ended, does."""
+    ids = LOADED.target.encode("cane Xyzw cane").ids
+    copied = CopiedWords(["Xyzw"], [], cast(SubwordCoder, LOADED.target).vocabulary)
+    logits = torch.randn(
+        (len(ids), LOADED.model.config.tgt_vocab_size), generator=torch.Generator().manual_seed(3)
+    )
+    free = log_probabilities(LOADED, logits, ids, None)
+    found = log_probabilities(LOADED, logits, ids, copied)
+    spelled = [place for place in range(len(ids)) if copied.closed(ids[:place])]
+    assert len(spelled) > 2
+    assert [place for place in range(len(ids)) if found[place] != free[place]] == spelled
+    assert all(free[place] < found[place] <= 0 for place in spelled)
+
+    told = word_features(experience, LOADED.target.of_ids(ids), found, copied)
+    assert [features[1] for features in told] == [0.0, 0.0, 0.0]
+    told = word_features(experience, LOADED.target.of_ids(ids), free)
+    assert [features[1] for features in told] == [0.0, 1.0, 0.0]
 
 
 def test_without_a_measurement_nothing_is_claimed(experience: Experience) -> None:

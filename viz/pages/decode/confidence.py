@@ -53,7 +53,8 @@ def confidence_section(run: Run) -> None:
         ),
         name="how-sure",
         caption="How probably each word is right. Left of the line are those that are wrong more often than "
-        "not. ✱ marks a word of pieces that never stood together in training: it was made up, or copied.",
+        "not. ✱ marks a word that was made up: its pieces never stood together in training, and it is not "
+        "copied from the source.",
         key="confidence_words",
     )
     computed_by(confidence)
