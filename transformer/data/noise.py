@@ -6,14 +6,11 @@ import re
 from collections.abc import Callable
 from random import Random
 
-_SHORT = {
-    "you": "u", "your": "ur", "you're": "ur", "are": "r", "please": "pls", "thanks": "thx", "because": "cuz",
-    "going to": "gonna", "want to": "wanna", "people": "ppl", "tomorrow": "tmrw", "and": "&",
-    "I don't know": "idk",
-}  # fmt: skip
-_SHORTENED = re.compile(rf"\b({'|'.join(sorted(_SHORT, key=len, reverse=True))})\b")
+from transformer.data.typed_words import MISSPELLED, SHORT
+
 _LONG_WORD = re.compile(r"\b[^\W\d_A-Z]{4,}\b")
 """Not a name: who mistypes a name gets another one. So slips come first, as long as names can be told."""
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def _without_end(sentence: str, rng: Random) -> str:
@@ -56,12 +53,36 @@ def _two_spaces(sentence: str, rng: Random) -> str:
     return f"{sentence[:gap]} {sentence[gap:]}"
 
 
+def _one_of(words: dict[str, str]) -> re.Pattern[str]:
+    return re.compile(rf"\b({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\b")
+
+
+_SHORTENED, _SPELLED = _one_of(SHORT), _one_of(MISSPELLED)
+
+
+def _instead(word: str, ways: dict[str, str], rng: Random) -> str:
+    return rng.choice(ways[word].split()).replace("_", " ")
+
+
 def _short(sentence: str, rng: Random) -> str:
-    return _SHORTENED.sub(lambda match: _SHORT[match[0]], sentence)
+    """Shorten some, for who writes "u" may still write "are"."""
+    share = rng.choice([0.3, 1.0])
+    return _SHORTENED.sub(
+        lambda match: _instead(match[0], SHORT, rng) if rng.random() < share else match[0], sentence
+    )
+
+
+def _misspelled(sentence: str, rng: Random) -> str:
+    """Misspell one word that many do."""
+    words = list(_SPELLED.finditer(sentence))
+    if not words:
+        return sentence
+    word = rng.choice(words)
+    return sentence[: word.start()] + _instead(word[0], MISSPELLED, rng) + sentence[word.end() :]
 
 
 def _slip(sentence: str, rng: Random) -> str:
-    """Strike a wrong key in a longer word: two letters change places, one is missing, one comes twice."""
+    """Strike a wrong key in a longer word: letters change places, one is missing or twice, or another."""
     words = list(_LONG_WORD.finditer(sentence))
     if not words:
         return sentence
@@ -70,17 +91,36 @@ def _slip(sentence: str, rng: Random) -> str:
     before, here, following, after = (
         sentence[:place], sentence[place], sentence[place + 1], sentence[place + 2 :]
     )  # fmt: skip
-    return before + rng.choice([following + here, following, here + here + following]) + after
+    beside = rng.choice(_beside(here)) + following
+    return before + rng.choice([following + here, following, here + here + following, beside]) + after
+
+
+def _beside(letter: str) -> str:
+    """The keys left and right of a letter's; the letter where it has none."""
+    row = next((row for row in _KEYS if letter in row), letter)
+    place = row.index(letter)
+    return row[max(0, place - 1) : place] + row[place + 1 : place + 2] or letter
+
+
+def _without_space(sentence: str, rng: Random) -> str:
+    """Run two small words together."""
+    gaps = [match.start() for match in re.finditer(r"(?<=[a-z]) (?=[a-z])", sentence)]
+    if not gaps:
+        return sentence
+    gap = rng.choice(gaps)
+    return sentence[:gap] + sentence[gap + 1 :]
 
 
 _WAYS: dict[Callable[[str, Random], str], float] = {
-    _slip: 0.2,
+    _misspelled: 0.25,
+    _short: 0.25,
+    _slip: 0.25,
+    _without_space: 0.04,
     _without_end: 0.5,
     _small_first: 0.25,
     _small: 0.35,
     _without_apostrophes: 0.25,
     _curly: 0.25,
-    _short: 0.12,
     _without_commas: 0.15,
     _many_marks: 0.05,
     _two_spaces: 0.05,

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data.noise import add_typing_noise
+from transformer.data.typed_words import MISSPELLED, SHORT
 
 
 def ways(sentence: str) -> set[str]:
@@ -28,8 +29,20 @@ def test_ways_of_a_sentence(typed: str) -> None:
 
 
 def test_slips() -> None:
-    """Two letters change places, one is missing, one comes twice."""
-    assert {"tehre", "thee", "theere"} <= ways("there")
+    """Two letters change places, one is missing, one comes twice, one beside it is struck."""
+    assert {"tehre", "thee", "theere", "thete"} <= ways("there")
+
+
+def test_words_that_many_misspell_or_shorten_and_spaces_that_are_forgotten() -> None:
+    found = ways("See you before dark.")
+    assert {"see ya b4 dark", "See you beforedark."} <= found
+    assert {"tommorow", "tomorow", "tmrw"} <= ways("tomorrow")
+    assert {"may be", "mayb"} & ways("maybe"), "two words of one"
+
+
+@pytest.mark.parametrize("table", [SHORT, MISSPELLED])
+def test_no_word_is_misspelled_as_itself(table: dict[str, str]) -> None:
+    assert [word for word, ways in table.items() if word in ways.split() or not ways] == []
 
 
 def test_slips_are_not_in_names() -> None:
