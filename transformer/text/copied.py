@@ -48,14 +48,19 @@ class CopiedWords:
 
     def _n_begun(self, word: str, others: Iterable[str]) -> int:
         """How many bytes of a word must be there before it counts as begun; more than it has, for never."""
+        shared = max((_shared(word.encode(), other.encode()) for other in others), default=0)
+        usual = min(self._usual(word), len(word[:-1].encode()))
+        return max(usual, 1 + shared)
+
+    def _usual(self, word: str) -> int:
+        """How many bytes of a word are the beginning of hardly any other."""
         if word.isdecimal():
-            usual = _BEGUN_DIGITS
-        else:
-            rare = (n for n in range(1, _BEGUN) if not self._vocabulary.begins_others(word[:n], word))
-            usual = next(rare, _BEGUN)
-        shared = max((_shared(word, other) for other in others), default=0)
-        n_letters = max(min(usual, len(word) - 1), 1 + shared)
-        return len(word[:n_letters].encode()) + max(0, n_letters - len(word))
+            return _BEGUN_DIGITS
+        rare = (n for n in range(1, _BEGUN) if not self._vocabulary.begins_others(word[:n], word))
+        n_letters = next(rare, _BEGUN)
+        # A first letter that no piece has is spelled by its bytes, and the first of them is no other's.
+        is_spelled = n_letters == 1 and len(self._vocabulary.encode(word[0], spaced=False)) > 1
+        return 1 if is_spelled else len(word[:n_letters].encode())
 
     def closed(self, target: Sequence[int]) -> frozenset[int]:
         """The ids that may not follow a target (without its start), for a word that it has begun."""
@@ -71,8 +76,8 @@ class CopiedWords:
         return frozenset()
 
 
-def _shared(one: str, other: str) -> int:
-    """With how many letters two words begin alike."""
+def _shared(one: bytes, other: bytes) -> int:
+    """With how many bytes two words begin alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

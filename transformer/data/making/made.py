@@ -49,11 +49,11 @@ class Amounts:
     """
 
     renamed: float = 0.6
-    per_noun: float = 2.0
-    per_adjective: float = 1.5
-    per_verb: float = 2.5
+    per_noun: float = 1.2
+    per_adjective: float = 1.0
+    per_verb: float = 1.5
     per_frame: Mapping[FrameKind, int] = field(
-        default_factory=lambda: {"people": 60, "quantities": 60, "food": 40, "long": 50}
+        default_factory=lambda: {"people": 100, "quantities": 60, "food": 40, "long": 50}
     )
     whole: Mapping[WholeKind, int] = field(default_factory=lambda: {"everyday": 8, "written": 8})
     unknown: int = 3000
