@@ -209,9 +209,10 @@ def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | No
     seen = loaded.experience
     if seen is None or seen.translated is None or not isinstance(loaded.target, SubwordCoder):
         return None
-    words = {word for word in words_of(loaded.source.decode(source)) if looks_like_a_name(word)}
-    copied = {word for word in words if seen.translated.isdisjoint(_with_parts(word.casefold()))}
-    return CopiedWords(sorted(copied), sorted(words - copied), loaded.target.vocabulary)
+    text = loaded.source.decode(source)
+    names = {word for word in words_of(text) if looks_like_a_name(word)}
+    copied = {word for word in names if seen.translated.isdisjoint(_with_parts(word.casefold()))}
+    return CopiedWords(sorted(copied), text, loaded.target.vocabulary)
 
 
 def _with_parts(word: str) -> list[str]:

@@ -123,7 +123,7 @@ def log_probabilities(
     rows = suppress(logits.double(), loaded.target.special_tokens.suppressed)
     if copied is not None:
         for place, row in enumerate(rows):
-            row[list(copied.closed(ids[:place]))] = -torch.inf
+            row[list(copied.closed(ids[:place]) | copied.invented_letters(ids[:place]))] = -torch.inf
     chosen = torch.tensor(ids, device=rows.device)[:, None]
     found: list[float] = rows.log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
     return found

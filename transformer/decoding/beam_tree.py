@@ -108,10 +108,13 @@ def beam_tree(
         else:
             n_candidates.append(0)
             for at in followed:
-                again, otherwise = (ids - suppressed for ids in request.closed(_ids_through(nodes, at)))
+                target = _ids_through(nodes, at)
+                again, otherwise = (ids - suppressed for ids in request.closed(target))
                 repeating |= {at: tuple(sorted(again))} if again else {}
                 misspelling |= {at: otherwise} if otherwise else {}
-                n_candidates[-1] += model.config.tgt_vocab_size - len(suppressed | again | otherwise)
+                n_candidates[-1] += model.config.tgt_vocab_size - len(
+                    suppressed | again | otherwise | request.invented_letters(target)
+                )
         new = _nodes_of(step, followed, nodes, request, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]

@@ -91,7 +91,8 @@ def greedy(
         probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
         is_forced = position == last and request.forced_end_id is not None
         repeating, misspelling = (frozenset[int](),) * 2 if is_forced else request.closed(target)
-        closed = torch.tensor([*repeating, *misspelling], dtype=torch.long, device=probabilities.device)
+        never = [*repeating, *misspelling, *request.invented_letters(target)]
+        closed = torch.tensor(never, dtype=torch.long, device=probabilities.device)
         token = int(probabilities.index_fill(0, closed, -1).argmax())
         ending = request.ending(model, token, last - position, limit)
         step = decoding_step(position, token, probabilities, top_k)

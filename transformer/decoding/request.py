@@ -56,8 +56,8 @@ class DecodingRequest:
             et al. 2018, section 2.5, with n = 3); 0 where they may.
         no_loops: nor do fewer tokens, where there is such an n: four and more not twice in a row, others not
             three times.
-        copied: of each row's source the words that its target spells to the end once it has begun them; empty
-            where nothing is copied.
+        copied: of each row's source the words that its target spells to the end once it has begun them, and
+            the letters that it may spell by bytes; empty where nothing is copied.
         forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
             None where it is left without an end.
         length_form: of a beam search's length penalty.
@@ -140,6 +140,10 @@ class DecodingRequest:
         misspelling = self.copied[row].closed(target) if self.copied else frozenset()
         return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
 
+    def invented_letters(self, target: Sequence[int], row: int = 0) -> frozenset[int]:
+        """What may not follow a target besides, for it would spell a letter that is not in its source."""
+        return self.copied[row].invented_letters(target) if self.copied else frozenset()
+
     def close(self, logits: Tensor, targets: Sequence[Sequence[int]], rows: Sequence[int]) -> Tensor:
         """Logits (N, V), those of `closed` ids minus infinity.
 
@@ -152,7 +156,7 @@ class DecodingRequest:
         mask = torch.zeros(logits.shape, dtype=torch.bool)
         for place, (row, target) in enumerate(zip(rows, targets, strict=True)):
             repeating, misspelling = self.closed(target, row)
-            mask[place, [*repeating, *misspelling]] = True
+            mask[place, [*repeating, *misspelling, *self.invented_letters(target, row)]] = True
         return logits.masked_fill(mask.to(logits.device), -math.inf)
 
     def force_end(self, logits: Tensor, at_limit: Sequence[bool]) -> Tensor:

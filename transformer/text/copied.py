@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
@@ -30,20 +31,26 @@ class CopiedWords:
     """The words that a target copies from one source.
 
     A word counts as begun when so much of it is there that no other word of the source begins like it. Then
-    only pieces that continue it may follow, and no letter after its last.
+    only pieces that continue it may follow, and no letter after its last. A letter that no piece has comes from
+    the source, byte for byte.
 
     Attributes:
         words: to be copied.
 
     Args:
         words: likewise.
-        others: of the source, that may be begun as well.
+        source: all that was typed.
         vocabulary: of the target.
     """
 
-    def __init__(self, words: Sequence[str], others: Sequence[str], vocabulary: SubwordVocabulary) -> None:
+    def __init__(self, words: Sequence[str], source: str, vocabulary: SubwordVocabulary) -> None:
         self.words, self._vocabulary = frozenset(words), vocabulary
-        known = {*words, *others}
+        letters = [letter.encode() for letter in source if not letter.isascii()]
+        self._parts: dict[bytes, set[int]] = {b"": set()}
+        for letter in letters:
+            for n, part in enumerate(letter):
+                self._parts.setdefault(letter[:n], set()).add(vocabulary.byte(part))
+        known = {*words, *words_of(source)}
         self._begun = {word.encode(): self._n_begun(word, known - {word}) for word in words}
 
     def _n_begun(self, word: str, others: Iterable[str]) -> int:
@@ -74,6 +81,15 @@ class CopiedWords:
             if n_there:
                 return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
         return frozenset()
+
+    def invented_letters(self, target: Sequence[int]) -> frozenset[int]:
+        """The ids that may not follow a target, for they would make a letter that the source has not."""
+        parts = takewhile(self._vocabulary.parts_of_letters.__contains__, reversed(target))
+        decoder = getincrementaldecoder("utf-8")("ignore")
+        decoder.decode(b"".join(map(self._vocabulary.spell, reversed(list(parts)))))
+        begun, _ = decoder.getstate()
+        whole = self._vocabulary.all_ids if begun else self._vocabulary.parts_of_letters
+        return whole - self._parts.get(begun, whole)
 
 
 def _shared(one: bytes, other: bytes) -> int:

@@ -76,7 +76,7 @@ class SubwordVocabulary:
         """A typed MARK is spelled by its bytes: it is not the space that a MARK in a piece stands for."""
         parts = word.split(MARK)
         parts[0] = MARK + parts[0] if spaced else parts[0]
-        mark = [_FIRST_BYTE_ID + byte for byte in MARK.encode()]
+        mark = [self.byte(value) for value in MARK.encode()]
         ids: list[int] = []
         for number, part in enumerate(parts):
             ids += mark if number else []
@@ -106,6 +106,15 @@ class SubwordVocabulary:
     def continuing_letters(self) -> frozenset[int]:
         """The ids of pieces that begin with a letter, a digit or a byte of one: they make a word another."""
         return frozenset(index for spelling, index in self._spelled if _is_letter(spelling))
+
+    @cached_property
+    def parts_of_letters(self) -> frozenset[int]:
+        """The ids of the bytes of which more than one make a letter."""
+        return frozenset(map(self.byte, range(128, len(BYTES))))
+
+    def byte(self, value: int) -> int:
+        """The id of a byte."""
+        return _FIRST_BYTE_ID + value
 
     def beginnings_of(self, text: bytes) -> set[int]:
         """The ids of all pieces that a text, which is not empty, begins with."""

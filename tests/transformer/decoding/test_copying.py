@@ -65,7 +65,7 @@ def test_each_row_spells_its_own_name(way: str) -> None:
     src = padded(LOADED, SOURCES)
     limit = len(BEGUN) + 20
     asked = decoding_request(LOADED, LOADED.start_ids, limit, BEGUN, sources=SOURCES)
-    free = replace(asked, copied=[CopiedWords([], [], target_vocabulary())] * 2)
+    free = replace(asked, copied=[CopiedWords([], "", target_vocabulary())] * 2)
     for is_copied, request in ((True, asked), (False, free)):
         texts = [LOADED.target.decode(ids) for ids in WAYS[way](src, request)]
         for name, text in zip(("Katzi", "Katolo"), texts, strict=True):
@@ -78,7 +78,7 @@ def test_the_tree_tells_what_could_not_come() -> None:
     last_given = tree.nodes[tree.n_given - 1].index
     zed = set(LOADED.target.encode("z").ids[-1:])
     assert not tree.misspelling[last_given] & zed
-    assert len(tree.misspelling[last_given]) > 250
+    assert len(tree.misspelling[last_given]) > 150
     assert all(LOADED.target.decode(one.ids).startswith("vedo Katzi") for one in tree.hypotheses)
 
 

@@ -18,7 +18,7 @@ def spelled(word: str) -> set[str]:
 
 def may_follow(text: str, *words: str, others: tuple[str, ...] = ()) -> set[str] | None:
     """The pieces that may follow a text where these words are copied; None where all may."""
-    closed = CopiedWords(words, others, CODER.vocabulary).closed(CODER.encode(text).ids)
+    closed = CopiedWords(words, " ".join((*words, *others)), CODER.vocabulary).closed(CODER.encode(text).ids)
     if not closed:
         return None
     return {CODER.token(index) for index in CODER.vocabulary.all_ids - closed}
@@ -72,10 +72,27 @@ def test_letters_that_are_spelled_by_bytes() -> None:
     """No piece has ł: it is two bytes, and between them only the second may come."""
     ids = CODER.encode("Paweł").ids
     first, second = CODER.encode("ł").ids[-2:]
-    copied = CopiedWords(["Paweł"], [], CODER.vocabulary)
+    copied = CopiedWords(["Paweł"], "I see Paweł.", CODER.vocabulary)
     at = ids.index(first)
     assert CODER.vocabulary.all_ids - copied.closed(ids[:at]) == {first}
     assert CODER.vocabulary.all_ids - copied.closed(ids[: at + 1]) == {second}
+
+
+def test_letters_that_no_piece_has_come_from_the_source() -> None:
+    """A byte that begins one of its letters may come, then only what ends one that begins so."""
+    copied = CopiedWords(["Paweł"], "Paweł says: €5 – see <0xE1>.", CODER.vocabulary)
+    vocabulary = CODER.vocabulary
+
+    def open_after(spelled: bytes) -> set[bytes]:
+        target = [*CODER.encode("vede").ids, *map(vocabulary.byte, spelled)]
+        return {vocabulary.spell(index) for index in vocabulary.all_ids - copied.invented_letters(target)}
+
+    pieces = {vocabulary.spell(index) for index in vocabulary.all_ids - vocabulary.parts_of_letters}
+    assert open_after(b"") == open_after("ł".encode()) == pieces | {b"\xc5", b"\xe2"}
+    assert open_after(b"\xc5") == open_after("€".encode() + b"\xc5") == {b"\x82"}
+    assert open_after(b"\xe2") == {b"\x82", b"\x80"}
+    assert open_after(b"\xe2\x80") == {b"\x93"}
+    assert b"\xff" in open_after(b"\xe1"), "a beginning that was given is nobody's letter"
 
 
 def test_what_looks_like_a_name() -> None:

@@ -97,11 +97,12 @@ def test_a_word_of_pieces_that_never_met_is_new(experience: Experience) -> None:
 def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experience: Experience) -> None:
     """But that it begins, and that it has ended, does."""
     ids = LOADED.target.encode("cane Xyzw cane").ids
-    copied = CopiedWords(["Xyzw"], [], cast(SubwordCoder, LOADED.target).vocabulary)
+    vocabulary = cast(SubwordCoder, LOADED.target).vocabulary
+    copied, nothing = CopiedWords(["Xyzw"], "Xyzw", vocabulary), CopiedWords([], "Xyzw", vocabulary)
     logits = torch.randn(
         (len(ids), LOADED.model.config.tgt_vocab_size), generator=torch.Generator().manual_seed(3)
     )
-    free = log_probabilities(LOADED, logits, ids, None)
+    free = log_probabilities(LOADED, logits, ids, nothing)
     found = log_probabilities(LOADED, logits, ids, copied)
     spelled = [place for place in range(len(ids)) if copied.closed(ids[:place])]
     assert len(spelled) > 2
