@@ -1,4 +1,8 @@
-"""The translator of names, numbers and long sentences on the challenge set: it is no worse than measured."""
+"""The translator of names, numbers and long sentences on its challenge sets: it is no worse than measured.
+
+`en-it.tsv` was read by those who chose what the model learns from. Nobody who works on it has read
+`en-it-blind.tsv`, and it stays so: read its scores, not its sentences.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,19 @@ FLOORS = {
     "idioms": (0.76, 86.0),
     "typing": (0.78, 76.0),
 }
-"""By category: the share of pieces that are kept, and chrF."""
+"""Of the set that was read, by category: the share of pieces that are kept, and chrF."""
+BLIND_FLOOR = (0.77, 77.0)
+"""Of the other set as a whole: a category of it has 24 to 42 pieces."""
 
 
 @pytest.fixture(scope="module")
 def scores() -> dict[str, CategoryScores]:
-    """Greedy translations, as Explore shows them."""
-    challenges = read_challenges(Path(__file__).with_name("en-it.tsv"))
+    return measured("en-it.tsv")
+
+
+def measured(name: str) -> dict[str, CategoryScores]:
+    """The scores of greedy translations, as Explore shows them, by category."""
+    challenges = read_challenges(Path(__file__).with_name(name))
     translated = translate_all(open_saved("en-it"), [one.source for one in challenges])
     return {one.category: one for one in challenge_scores(challenges, translated)}
 
@@ -45,3 +55,11 @@ def test_what_matters_comes_through(scores: dict[str, CategoryScores], category:
 def test_every_category_has_its_floor_and_nothing_loops(scores: dict[str, CategoryScores]) -> None:
     assert scores.keys() == FLOORS.keys()
     assert sum(one.loops for one in scores.values()) == 0
+
+
+def test_sentences_that_nobody_read() -> None:
+    found = measured("en-it-blind.tsv").values()
+    kept, chrf = BLIND_FLOOR
+    assert sum(one.kept for one in found) / sum(one.pieces for one in found) >= kept
+    assert sum(one.chrf * one.sentences for one in found) / sum(one.sentences for one in found) >= chrf
+    assert sum(one.loops for one in found) == 0

@@ -31,8 +31,8 @@ class CopiedWords:
     """The words that a target copies from one source.
 
     A word counts as begun when so much of it is there that no other word of the source begins like it. Then
-    only pieces that continue it may follow, and no letter after its last. A letter that no piece has comes from
-    the source, byte for byte.
+    only pieces that continue it may follow, and no letter after its last. A letter that no piece has comes
+    from the source, byte for byte.
 
     Attributes:
         words: to be copied.
