@@ -211,13 +211,13 @@ def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | No
         return None
     text = loaded.source.decode(source)
     names = {word for word in words_of(text) if looks_like_a_name(word)}
-    copied = {word for word in names if seen.translated.isdisjoint(_with_parts(word.casefold()))}
+    copied = {word for word in names if seen.translated.isdisjoint(_with_names_in(word))}
     return CopiedWords(sorted(copied), text, loaded.target.vocabulary)
 
 
-def _with_parts(word: str) -> list[str]:
-    """A word and what its hyphens join: in "Spanish-speaking" there is a word to translate."""
-    return [word, *word.split("-")]
+def _with_names_in(word: str) -> list[str]:
+    """A word and the names that its hyphens join, in small letters: "Spanish-speaking" has one to translate."""
+    return [one.casefold() for one in (word, *filter(looks_like_a_name, word.split("-")))]
 
 
 def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:
