@@ -33,7 +33,8 @@ class DecodingStep:
         top_probabilities: theirs.
         repeating: ids that could not be chosen, for tokens in a row would have been there a second time.
             Their probability is told as the model gave it.
-        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise.
+        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or a
+            letter spelled that it has not.
         ending: why the target ends with this token; None where it goes on, and of a token that was given.
     """
 
@@ -91,8 +92,8 @@ def greedy(
         probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
         is_forced = position == last and request.forced_end_id is not None
         repeating, misspelling = (frozenset[int](),) * 2 if is_forced else request.closed(target)
-        never = [*repeating, *misspelling, *request.invented_letters(target)]
-        closed = torch.tensor(never, dtype=torch.long, device=probabilities.device)
+        misspelling |= request.invented_letters(target)
+        closed = torch.tensor([*repeating, *misspelling], dtype=torch.long, device=probabilities.device)
         token = int(probabilities.index_fill(0, closed, -1).argmax())
         ending = request.ending(model, token, last - position, limit)
         step = decoding_step(position, token, probabilities, top_k)

@@ -57,9 +57,9 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
 
 
 def test_it_says_where_a_name_went_before_the_most_probable_sub_word() -> None:
-    text = "My friend Guðmundsdóttir lives in Krakow."
+    text = "My friend Quauhtlehuanitzin lives in Krakow."
     run = run_sentence(open_model("en-it"), text)
-    assert "Guðmundsdóttir" in run.translation
+    assert "Quauhtlehuanitzin" in run.translation
     *most, last = [str(step.position) for step in run.steps if step.top_ids[0] in step.misspelling]
     assert most, "or the test shows nothing"
     said = texts(open_app(model="en-it", text=text))
