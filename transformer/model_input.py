@@ -216,7 +216,7 @@ def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | No
 
 
 def _with_names_in(word: str) -> list[str]:
-    """A word and the names that its hyphens join, in small letters: "Spanish-speaking" has one to translate."""
+    """A word and the names that its hyphens join, in small letters: "Spanish" of "Spanish-speaking"."""
     return [one.casefold() for one in (word, *filter(looks_like_a_name, word.split("-")))]
 
 

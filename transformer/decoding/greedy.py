@@ -33,8 +33,8 @@ class DecodingStep:
         top_probabilities: theirs.
         repeating: ids that could not be chosen, for tokens in a row would have been there a second time.
             Their probability is told as the model gave it.
-        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or a
-            letter spelled that it has not.
+        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or
+            a letter spelled that it has not.
         ending: why the target ends with this token; None where it goes on, and of a token that was given.
     """
 
