@@ -112,8 +112,8 @@ def log_probabilities(
 ) -> list[float]:
     """Of each token of a target given those before it, among those that may follow.
 
-    A copied word is spelled as the source does once it has begun: what the model thinks of its other pieces
-    says nothing about whether it is right.
+    A copied word is spelled as the source does once it has begun, by whichever pieces: they cost nothing, for
+    what the model thinks of them says nothing about whether the word is right.
 
     Args:
         logits: (T, V).
@@ -125,8 +125,9 @@ def log_probabilities(
         for place, row in enumerate(rows):
             row[list(copied.closed(ids[:place]) | copied.invented_letters(ids[:place]))] = -torch.inf
     chosen = torch.tensor(ids, device=rows.device)[:, None]
-    found: list[float] = rows.log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
-    return found
+    found = rows.log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
+    is_spelled = [copied is not None and copied.is_spelling(ids[:place]) for place in range(len(ids))]
+    return [0.0 if spelled else own for own, spelled in zip(found, is_spelled, strict=True)]
 
 
 def calibrated(calibration: Calibration, features: Sequence[float]) -> float:

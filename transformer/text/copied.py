@@ -71,16 +71,24 @@ class CopiedWords:
 
     def closed(self, target: Sequence[int]) -> frozenset[int]:
         """The ids that may not follow a target (without its start), for a word that it has begun."""
-        if not self._begun:
-            return frozenset()
+        word, n_there = self._begun_in(target)
+        if n_there < len(word):
+            return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
+        return self._vocabulary.continuing_letters if word else frozenset()
+
+    def is_spelling(self, target: Sequence[int]) -> bool:
+        """Whether a target has begun a word and not ended it: all that may follow is right then."""
+        word, n_there = self._begun_in(target)
+        return n_there < len(word)
+
+    def _begun_in(self, target: Sequence[int]) -> tuple[bytes, int]:
+        """The word that a target has begun, and how many bytes of it are there; an empty one for none."""
         recent = b" " + b"".join(map(self._vocabulary.spell, target[-_RECENT:]))
         for word, begun in self._begun.items():
             n_there = next((n for n in range(len(word), begun - 1, -1) if _ends_with(recent, word[:n])), 0)
-            if n_there == len(word):
-                return self._vocabulary.continuing_letters
             if n_there:
-                return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
-        return frozenset()
+                return word, n_there
+        return b"", 0
 
     def invented_letters(self, target: Sequence[int]) -> frozenset[int]:
         """The ids that may not follow a target, for they would make a letter that the source has not."""

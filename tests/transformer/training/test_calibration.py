@@ -104,10 +104,13 @@ def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experie
     )
     free = log_probabilities(LOADED, logits, ids, nothing)
     found = log_probabilities(LOADED, logits, ids, copied)
-    spelled = [place for place in range(len(ids)) if copied.closed(ids[:place])]
-    assert len(spelled) > 2
-    assert [place for place in range(len(ids)) if found[place] != free[place]] == spelled
-    assert all(free[place] < found[place] <= 0 for place in spelled)
+    spelled = [place for place in range(len(ids)) if copied.is_spelling(ids[:place])]
+    (after,) = [place for place in range(len(ids)) if copied.closed(ids[:place]) and place not in spelled]
+    assert len(spelled) > 1
+    assert [found[place] for place in spelled] == [0.0] * len(spelled)
+    assert free[after] < found[after] < 0, "a letter could not follow it"
+    rest = {*range(len(ids))} - {*spelled, after}
+    assert all(found[place] == free[place] for place in rest)
 
     told = word_features(experience, LOADED.target.of_ids(ids), found, copied)
     assert [features[1] for features in told] == [0.0, 0.0, 0.0]
