@@ -91,7 +91,9 @@ def test_a_step_of_its_decoding_is_what_the_whole_target_gives(made: tuple[str, 
     state = network.start(src)
     network.step(ids[:, :-1], state)
     stepped, whole = network.step(ids[:, -1:], state), network(src, ids)[:, -1:]
-    assert torch.allclose(stepped, whole, atol=1e-4, equal_nan=True)
+    # Float32 sums are as exact as their largest terms: without a final norm logits are in the hundreds.
+    largest = float(whole.nan_to_num().abs().max())
+    assert torch.allclose(stepped, whole, atol=1e-4 + 1e-6 * largest, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", ALL)
