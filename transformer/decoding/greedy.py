@@ -91,8 +91,10 @@ def greedy(
         logits = request.force_end(model.step(tokens, state)[:, -1], [position == last])
         probabilities = next_token_probabilities(logits[0], request.suppressed_ids)  # (V,)
         is_forced = position == last and request.forced_end_id is not None
-        repeating, misspelling = (frozenset[int](),) * 2 if is_forced else request.closed(target)
-        misspelling |= request.invented_letters(target)
+        repeating, misspelling = (frozenset[int](),) * 2
+        if not is_forced:
+            repeating, misspelling = request.closed(target)
+            misspelling |= request.invented_letters(target)
         closed = torch.tensor([*repeating, *misspelling], dtype=torch.long, device=probabilities.device)
         token = int(probabilities.index_fill(0, closed, -1).argmax())
         ending = request.ending(model, token, last - position, limit)

@@ -14,7 +14,7 @@ INVENTED = 0.25
 """The share of names that no table has: who learns a thousand names by heart copies no other."""
 
 FOREIGN = 0.2
-"""The share of invented names with letters that are in no table: a model that has never spelled a letter by
+"""The share of invented names with letters that few names have: a model that has never spelled a letter by
 its bytes copies no name with it."""
 _LETTERS = [letter for letter in map(chr, (*range(0xC0, 0x180), *range(0x1EA0, 0x1EFA))) if letter.isalpha()]
 """Latin letters with all that European and Vietnamese names put on them."""
