@@ -10,6 +10,7 @@ from transformer.data.typed_words import MISSPELLED, SHORT
 
 _LONG_WORD = re.compile(r"\b[^\W\d_A-Z]{4,}\b")
 """Not a name: who mistypes a name gets another one. So slips come first, as long as names can be told."""
+_GAP, _GAP_IN_SMALL = re.compile(" "), re.compile("(?<=[a-z]) (?=[a-z])")
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -46,11 +47,20 @@ def _many_marks(sentence: str, rng: Random) -> str:
 
 
 def _two_spaces(sentence: str, rng: Random) -> str:
-    gaps = [match.start() for match in re.finditer(" ", sentence)]
-    if not gaps:
+    return _with_one(_GAP, lambda gap: 2 * gap, sentence, rng)
+
+
+def _without_space(sentence: str, rng: Random) -> str:
+    return _with_one(_GAP_IN_SMALL, lambda gap: "", sentence, rng)
+
+
+def _with_one(pattern: re.Pattern[str], change: Callable[[str], str], sentence: str, rng: Random) -> str:
+    """Change one of the places that a pattern finds, if there is any."""
+    found = list(pattern.finditer(sentence))
+    if not found:
         return sentence
-    gap = rng.choice(gaps)
-    return f"{sentence[:gap]} {sentence[gap:]}"
+    one = rng.choice(found)
+    return sentence[: one.start()] + change(one[0]) + sentence[one.end() :]
 
 
 def _one_of(words: dict[str, str]) -> re.Pattern[str]:
@@ -73,26 +83,20 @@ def _short(sentence: str, rng: Random) -> str:
 
 
 def _misspelled(sentence: str, rng: Random) -> str:
-    """Misspell one word that many do."""
-    words = list(_SPELLED.finditer(sentence))
-    if not words:
-        return sentence
-    word = rng.choice(words)
-    return sentence[: word.start()] + _instead(word[0], MISSPELLED, rng) + sentence[word.end() :]
+    return _with_one(_SPELLED, lambda word: _instead(word, MISSPELLED, rng), sentence, rng)
 
 
 def _slip(sentence: str, rng: Random) -> str:
-    """Strike a wrong key in a longer word: letters change places, one is missing or twice, or another."""
-    words = list(_LONG_WORD.finditer(sentence))
-    if not words:
-        return sentence
-    word = rng.choice(words)
-    place = word.start() + rng.randint(1, len(word[0]) - 2)
-    before, here, following, after = (
-        sentence[:place], sentence[place], sentence[place + 1], sentence[place + 2 :]
-    )  # fmt: skip
+    return _with_one(_LONG_WORD, lambda word: _struck(word, rng), sentence, rng)
+
+
+def _struck(word: str, rng: Random) -> str:
+    """Strike a wrong key: two letters change places, one is missing, one comes twice, or one beside it."""
+    place = rng.randint(1, len(word) - 2)
+    here, following = word[place], word[place + 1]
     beside = rng.choice(_beside(here)) + following
-    return before + rng.choice([following + here, following, here + here + following, beside]) + after
+    wrong = rng.choice([following + here, following, here + here + following, beside])
+    return word[:place] + wrong + word[place + 2 :]
 
 
 def _beside(letter: str) -> str:
@@ -100,15 +104,6 @@ def _beside(letter: str) -> str:
     row = next((row for row in _KEYS if letter in row), letter)
     place = row.index(letter)
     return row[max(0, place - 1) : place] + row[place + 1 : place + 2] or letter
-
-
-def _without_space(sentence: str, rng: Random) -> str:
-    """Run two small words together."""
-    gaps = [match.start() for match in re.finditer(r"(?<=[a-z]) (?=[a-z])", sentence)]
-    if not gaps:
-        return sentence
-    gap = rng.choice(gaps)
-    return sentence[:gap] + sentence[gap + 1 :]
 
 
 _WAYS: dict[Callable[[str, Random], str], float] = {
