@@ -55,7 +55,7 @@ class Amounts:
     per_frame: Mapping[FrameKind, int] = field(
         default_factory=lambda: {"people": 100, "quantities": 60, "food": 40, "long": 50}
     )
-    whole: Mapping[WholeKind, int] = field(default_factory=lambda: {"everyday": 8, "written": 8})
+    whole: Mapping[WholeKind, int] = field(default_factory=lambda: {"everyday": 6, "written": 6})
     unknown: int = 3000
     joined: float = 0.045
 
