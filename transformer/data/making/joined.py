@@ -43,7 +43,9 @@ def join(pairs: Sequence[Pair], rng: Random) -> Pair | None:
     """
     joined = pairs[0]
     for following in pairs[1:]:
-        longer = _with_conjunction(joined, following, rng) if rng.random() < CONJOINED else None
+        longer = None
+        if rng.random() < CONJOINED:
+            longer = conjoined(joined, following, rng.choice(_CONJUNCTIONS))
         if longer is None:
             if any(side[-1] not in _ENDS for side in joined):
                 return None
@@ -52,14 +54,19 @@ def join(pairs: Sequence[Pair], rng: Random) -> Pair | None:
     return joined if max(len(side.split()) for side in joined) <= MOST_WORDS else None
 
 
-def _with_conjunction(before: Pair, following: Pair, rng: Random) -> Pair | None:
-    """Two statements as one; None where one is none, or begins with what may be a name."""
+def conjoined(before: Pair, following: Pair, between: Pair) -> Pair | None:
+    """Two statements as one; None where one is none, or begins with what may be a name.
+
+    Args:
+        before, following: the statements.
+        between: what joins them, on each side.
+    """
     if not all(side.endswith(".") for side in before) or before[0].endswith("..."):
         return None
     source, target = _lowered(following[0]), _lowered(following[1])
     if source is None or target is None:
         return None
-    word, parola = rng.choice(_CONJUNCTIONS)
+    word, parola = between
     if parola == " e " and target.startswith("e"):
         parola = " ed "
     return f"{before[0][:-1]}{word}{source}", f"{before[1][:-1]}{parola}{target}"

@@ -12,6 +12,7 @@ from transformer.data.making.dictionary import Adjective, Verb, Words
 from transformer.data.making.filling import Filler
 from transformer.data.making.frames import FOLDER, Frame, read_frames
 from transformer.data.making.joined import Pair, join
+from transformer.data.making.marks import marked
 from transformer.data.making.names import spliced
 from transformer.data.making.renaming import replace_names
 from transformer.data.making.tables import read_table
@@ -20,7 +21,7 @@ from transformer.data.tasks.toy_en_it.lexicon import Noun
 
 Kind: TypeAlias = Literal[
     "corpus", "renamed", "dictionary", "unknown", "people", "quantities", "food", "long", "everyday",
-    "written", "joined", "held out",
+    "written", "marked", "joined", "held out",
 ]  # fmt: skip
 """The corpus as it stands, or how a pair was made; what is held out is never to be trained on."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -45,7 +46,8 @@ class Amounts:
         per_frame: sentences of each frame of people, quantities, food and long ones.
         whole: how often each whole sentence of the tables stands.
         unknown: sentences about things that do not exist, whose names are copied.
-        joined: as many joined texts as this share of all other pairs.
+        marked: as many pairs with unusual signs as this share of all other pairs.
+        joined: as many joined texts as this share of all these.
     """
 
     renamed: float = 0.6
@@ -57,6 +59,7 @@ class Amounts:
     )
     whole: Mapping[WholeKind, int] = field(default_factory=lambda: {"everyday": 6, "written": 6})
     unknown: int = 3000
+    marked: float = 0.08
     joined: float = 0.045
 
 
@@ -93,6 +96,12 @@ def make(
         elif normalized(pair[0]) not in held_out:
             plain.append(pair)
             yield kind, pair
+    for _ in range(round(amounts.marked * len(plain))):
+        pair, following = rng.sample(plain, 2)
+        with_signs = marked(pair, following, rng)
+        if with_signs is not None and normalized(with_signs[0]) not in held_out:
+            plain.append(with_signs)
+            yield "marked", with_signs
     for _ in range(round(amounts.joined * len(plain))):
         # As many short texts as long ones: their lengths grow evenly, up to sixty words.
         joined = join(rng.sample(plain, rng.choice([2, 2, 2, 3, 3, 4, 5, 6])), rng)
