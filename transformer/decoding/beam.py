@@ -57,6 +57,7 @@ class BeamStep:
         totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
             there are fewer candidates.
         followed: places of the K candidates that are followed further, best first (B, K).
+        surest: the probability of the most probable token after each hypothesis (B, K).
     """
 
     parents: Tensor
@@ -64,6 +65,7 @@ class BeamStep:
     log_probabilities: Tensor
     totals: Tensor
     followed: Tensor
+    surest: Tensor
 
 
 @dataclass
@@ -195,8 +197,8 @@ class BeamSearch:
         best = ranked.topk(min(n, logits.shape[-1]))
         shifted = best.values - largest  # (B * width, n or V)
         # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
-        log_sum = logits.sub_(largest).exp_().sum(dim=-1, keepdim=True).log()
-        log_probabilities = shifted - log_sum
+        summed = logits.sub_(largest).exp_().sum(dim=-1, keepdim=True)
+        log_probabilities = shifted - summed.log()
         n_each = log_probabilities.shape[-1]
         log_probabilities = log_probabilities.view(len(totals), -1)  # (B, width * n_each)
         together = totals.repeat_interleave(n_each, dim=1) + log_probabilities
@@ -211,6 +213,7 @@ class BeamSearch:
             log_probabilities=log_probabilities.gather(1, places),
             totals=top.values,
             followed=does_end.int().sort(dim=1, stable=True).indices[:, : self._beam_size],
+            surest=(1 / summed).view(len(totals), -1),
         )
 
     def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:

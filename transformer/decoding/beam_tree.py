@@ -60,7 +60,8 @@ class BeamTree:
         n_listed: the most of them that are among the nodes.
         repeating: of a node that was continued, the tokens that could not follow it, for tokens in a row
             would have been there a second time; nodes without any are left out.
-        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise.
+        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or
+            not begun.
         forced_at: the position at which nothing but the forced end could come; None without one.
     """
 
@@ -107,9 +108,9 @@ def beam_tree(
             n_candidates.append(len(followed))
         else:
             n_candidates.append(0)
-            for at in followed:
+            for at, surest in zip(followed, step.surest[0, : len(followed)].tolist(), strict=True):
                 target = _ids_through(nodes, at)
-                again, otherwise = (ids - suppressed for ids in request.closed(target))
+                again, otherwise = (ids - suppressed for ids in request.closed(target, surest=surest))
                 repeating |= {at: tuple(sorted(again))} if again else {}
                 misspelling |= {at: otherwise} if otherwise else {}
                 n_candidates[-1] += model.config.tgt_vocab_size - len(

@@ -34,7 +34,7 @@ class DecodingStep:
         repeating: ids that could not be chosen, for tokens in a row would have been there a second time.
             Their probability is told as the model gave it.
         misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or
-            a letter spelled that it has not.
+            not begun, or a letter spelled that it has not.
         ending: why the target ends with this token; None where it goes on, and of a token that was given.
     """
 
@@ -93,7 +93,7 @@ def greedy(
         is_forced = position == last and request.forced_end_id is not None
         repeating, misspelling = (frozenset[int](),) * 2
         if not is_forced:
-            repeating, misspelling = request.closed(target)
+            repeating, misspelling = request.closed(target, surest=float(probabilities.max()))
             misspelling |= request.invented_letters(target)
         closed = torch.tensor([*repeating, *misspelling], dtype=torch.long, device=probabilities.device)
         token = int(probabilities.index_fill(0, closed, -1).argmax())
@@ -114,7 +114,6 @@ def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> l
     """
 
     def choose(logits: Tensor) -> Tensor:
-        logits = request.suppress(logits)
         tokens = logits.argmax(dim=-1, keepdim=True)
         check_finite(logits.gather(1, tokens))
         return tokens[:, 0]

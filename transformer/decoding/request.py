@@ -57,7 +57,8 @@ class DecodingRequest:
         no_loops: nor do fewer tokens, where there is such an n: four and more not twice in a row, others not
             three times.
         copied: of each row's source the words that its target spells to the end once it has begun them, and
-            the letters that it may spell by bytes; empty where nothing is copied.
+            begins where the model has no idea how to go on, and the letters that it may spell by bytes; empty
+            where nothing is copied.
         forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
             None where it is left without an end.
         length_form: of a beam search's length penalty.
@@ -129,15 +130,18 @@ class DecodingRequest:
                 found.add(recent[-period])
         return found
 
-    def closed(self, target: Sequence[int], row: int = 0) -> tuple[frozenset[int], frozenset[int]]:
+    def closed(
+        self, target: Sequence[int], row: int = 0, surest: float = 1.0
+    ) -> tuple[frozenset[int], frozenset[int]]:
         """What may not follow a target: ids that would be `repeating`, and ids that would misspell a word.
 
         A copied word is spelled to its end even where its pieces come a second time.
 
         Args:
             row: of the source, in a batch.
+            surest: the probability of the most probable id.
         """
-        misspelling = self.copied[row].closed(target) if self.copied else frozenset()
+        misspelling = self.copied[row].closed(target, surest) if self.copied else frozenset()
         return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
 
     def invented_letters(self, target: Sequence[int], row: int = 0) -> frozenset[int]:
@@ -154,8 +158,9 @@ class DecodingRequest:
         if not (self.no_repeat_ngram_size or self.copied):
             return logits
         mask = torch.zeros(logits.shape, dtype=torch.bool)
-        for place, (row, target) in enumerate(zip(rows, targets, strict=True)):
-            repeating, misspelling = self.closed(target, row)
+        places = zip(rows, targets, surest(logits), strict=True)
+        for place, (row, target, probability) in enumerate(places):
+            repeating, misspelling = self.closed(target, row, probability)
             mask[place, [*repeating, *misspelling, *self.invented_letters(target, row)]] = True
         return logits.masked_fill(mask.to(logits.device), -math.inf)
 
@@ -175,6 +180,12 @@ class DecodingRequest:
 def max_new_tokens(model: Transformer, n_tokens: int) -> int:
     """How many tokens a model can generate after so many: it need not read the last one."""
     return model.config.max_len - n_tokens + 1
+
+
+def surest(logits: Tensor) -> list[float]:
+    """The probability of the most probable token of each row of logits (N, V)."""
+    most: list[float] = logits.float().softmax(dim=-1).amax(dim=-1).tolist()
+    return most
 
 
 def suppress(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
@@ -204,7 +215,8 @@ def decode_batch(
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one target.
-        choose: takes logits (B, V), and returns the next token of each row, (B,).
+        choose: takes logits (B, V), minus infinity for what may not follow, and returns the next token of
+            each row, (B,).
 
     Returns:
         each target: the prefix and what follows, and why it ended.
@@ -219,6 +231,7 @@ def decode_batch(
     limits = request.limits(model, n_rows)
     for position in range(max(limits)):
         logits = model.step(tokens, state)[:, -1]
+        logits = request.suppress(logits)
         logits = request.close(logits, [targets[row] for row in unfinished], unfinished)
         logits = request.force_end(logits, [position + 1 == limits[row] for row in unfinished])
         chosen = choose(logits).tolist()

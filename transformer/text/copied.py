@@ -13,6 +13,11 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 _BEGUN, _BEGUN_DIGITS = 3, 2
 """Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others.
 Letters that begin no other word of the vocabulary need not be so many."""
+_NO_IDEA = 0.03
+"""The most probable token has less where a model knows no word to go on with. One that was trained with label
+smoothing gives a token that it is sure of 0.9, and where it can't read a name every token less than 0.02."""
+_GLUED = tuple(" '’\"“‘«„([{@#")
+"""After these a word stands without a space."""
 _RECENT = 40
 """Tokens: more than a word has."""
 
@@ -31,8 +36,9 @@ class CopiedWords:
     """The words that a target copies from one source.
 
     A word counts as begun when so much of it is there that no other word of the source begins like it. Then
-    only pieces that continue it may follow, and no letter after its last. A letter that no piece has comes
-    from the source, byte for byte.
+    only pieces that continue it may follow, and no letter after its last. Where the model has no idea how to
+    go on, a word that is not there yet begins. A letter that no piece has comes from the source, byte for
+    byte.
 
     Attributes:
         words: to be copied.
@@ -69,17 +75,42 @@ class CopiedWords:
         is_spelled = n_letters == 1 and len(self._vocabulary.encode(word[0], spaced=False)) > 1
         return 1 if is_spelled else len(word[:n_letters].encode())
 
-    def closed(self, target: Sequence[int]) -> frozenset[int]:
-        """The ids that may not follow a target (without its start), for a word that it has begun."""
+    def closed(self, target: Sequence[int], surest: float = 1.0) -> frozenset[int]:
+        """The ids that may not follow a target (without its start), for a word that it has begun, or lacks.
+
+        Args:
+            surest: the probability of the most probable id.
+        """
         word, n_there = self._begun_in(target)
         if n_there < len(word):
             return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
+        missing = self._beginnings_of_missing(target) if surest < _NO_IDEA else set[int]()
+        if missing:
+            return self._vocabulary.all_ids - missing
         return self._vocabulary.continuing_letters if word else frozenset()
 
     def is_spelling(self, target: Sequence[int]) -> bool:
         """Whether a target has begun a word and not ended it: all that may follow is right then."""
         word, n_there = self._begun_in(target)
         return n_there < len(word)
+
+    def _beginnings_of_missing(self, target: Sequence[int]) -> set[int]:
+        """The first piece of each word that a target lacks, or of the rest of one that it ends in."""
+        spelled = b" " + b"".join(map(self._vocabulary.spell, target))
+        text = spelled.decode(errors="replace")
+        if text.endswith("\N{REPLACEMENT CHARACTER}"):  # in the middle of a letter
+            return set()
+        missing = self.words.difference(words_of(text))
+        rests = {
+            word[n:]
+            for word in missing
+            for n in range(1, len(word))
+            if _ends_with(spelled, word[:n].encode())
+        }
+        is_spaced = not text.endswith(_GLUED)
+        return {self._vocabulary.encode(rest, spaced=False)[0] for rest in rests} or {
+            self._vocabulary.encode(word, spaced=is_spaced)[0] for word in missing
+        }
 
     def _begun_in(self, target: Sequence[int]) -> tuple[bytes, int]:
         """The word that a target has begun, and how many bytes of it are there; an empty one for none."""

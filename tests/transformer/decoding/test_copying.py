@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from torch import Tensor
 
 from tests.support.models import tiny_subword_model
 from transformer.checkpoints.experience import Experience
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy, greedy_batch
-from transformer.decoding.request import DecodingRequest
+from transformer.decoding.request import DecodingRequest, surest
+from transformer.model.transformer import Transformer
 from transformer.model_input import copied_words, decoding_request, padded
 from transformer.run import generate, search
 from transformer.text.copied import CopiedWords
@@ -32,7 +35,7 @@ LOADED = replace(
 SOURCES = [source_ids(LOADED, f"The dog saw {name} and Rome.") for name in ("Katzi", "Katolo")]
 BEGUN = LOADED.target.encode("vedo Kat").ids
 
-Decode = Callable[[Tensor, DecodingRequest], Sequence[Sequence[int]]]
+Decode = Callable[[Transformer, Tensor, DecodingRequest], Sequence[Sequence[int]]]
 
 
 def target_vocabulary() -> SubwordVocabulary:
@@ -41,22 +44,20 @@ def target_vocabulary() -> SubwordVocabulary:
     return LOADED.target.vocabulary
 
 
-def by_steps(src: Tensor, request: DecodingRequest) -> list[list[int]]:
+def by_steps(model: Transformer, src: Tensor, request: DecodingRequest) -> list[list[int]]:
     """One source after the other, step by step."""
     found = []
     for row in range(len(src)):
         alone = replace(request, copied=request.copied[row : row + 1], max_new_tokens=20)
-        steps = greedy(LOADED.model, src[row : row + 1], alone)
+        steps = greedy(model, src[row : row + 1], alone)
         found.append([*request.prefix, *(step.token_id for step in steps)])
     return found
 
 
 WAYS: dict[str, Decode] = {
     "greedy, step by step": by_steps,
-    "greedy, as a batch": lambda src, request: [one.ids for one in greedy_batch(LOADED.model, src, request)],
-    "beam search": lambda src, request: [
-        one[0].ids for one in beam_search(LOADED.model, src, request, beam_size=3)
-    ],
+    "greedy, as a batch": lambda *asked: [one.ids for one in greedy_batch(*asked)],
+    "beam search": lambda *asked: [one[0].ids for one in beam_search(*asked, beam_size=3)],
 }
 
 
@@ -67,9 +68,37 @@ def test_each_row_spells_its_own_name(way: str) -> None:
     asked = decoding_request(LOADED, LOADED.start_ids, limit, BEGUN, sources=SOURCES)
     free = replace(asked, copied=[CopiedWords([], "", target_vocabulary())] * 2)
     for is_copied, request in ((True, asked), (False, free)):
-        texts = [LOADED.target.decode(ids) for ids in WAYS[way](src, request)]
+        texts = [LOADED.target.decode(ids) for ids in WAYS[way](LOADED.model, src, request)]
         for name, text in zip(("Katzi", "Katolo"), texts, strict=True):
             assert bool(re.match(rf"vedo {name}(?!\w)", text)) == is_copied, text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_without_an_idea_begins_a_name_of_its_row(way: str) -> None:
+    clueless = copy.deepcopy(LOADED.model)
+    torch.nn.init.zeros_(clueless.generator.weight)
+    request = decoding_request(LOADED, LOADED.start_ids, 20, sources=SOURCES)
+    texts = [LOADED.target.decode(ids) for ids in WAYS[way](clueless, padded(LOADED, SOURCES), request)]
+    for name, text in zip(("Katzi", "Katolo"), texts, strict=True):
+        assert re.match(rf"{name}(?!\w)", text), text
+        assert text.count(name) == 1, "it is not missing any more"
+
+
+@pytest.mark.parametrize(
+    "target, follows",
+    [("vedo", " "), ("vedo K", "a"), ("vedo Ka", "t"), ("l'", "K"), ("Katzi e", None), ("vedo <0xC5>", None)],
+)
+def test_where_there_is_no_idea_a_missing_name_begins_or_goes_on(target: str, follows: str | None) -> None:
+    """After half a letter nothing begins."""
+    copied = copied_words(LOADED, SOURCES[0])
+    assert copied is not None
+    text, *half = target.split("<0xC5>")
+    ids = LOADED.target.encode(text).ids + [target_vocabulary().byte(0xC5) for _ in half]
+    left = target_vocabulary().all_ids - copied.closed(ids, surest=0.01)
+    if follows is None:
+        assert len(left) > 100
+    else:
+        assert {target_vocabulary().spell(index).decode() for index in left} == {follows}
 
 
 def test_the_tree_tells_what_could_not_come() -> None:
@@ -88,7 +117,11 @@ def test_a_run_tells_it_of_each_step() -> None:
     assert copied is not None
     target = [step.token_id for step in run.steps]
     begun = [target[:n] for n in range(len(target))]
-    closed = [copied.closed(ids) | copied.invented_letters(ids) for ids in begun]
+    probabilities = [surest(logits[None])[0] for logits in run.target_logits[: len(target)]]
+    closed = [
+        copied.closed(ids, probability) | copied.invented_letters(ids)
+        for ids, probability in zip(begun, probabilities, strict=True)
+    ]
     assert [step.misspelling for step in run.steps] == closed
 
 

@@ -103,7 +103,10 @@ def _passed_over(run: Run, loaded: LoadedModel) -> str:
     unit = loaded.target.unit
     reasons = (
         (attrgetter("repeating"), f"with it {unit}s in a row would have come again"),
-        (attrgetter("misspelling"), "a name or a number of the source would have been spelled otherwise"),
+        (
+            attrgetter("misspelling"),
+            "a name or a number of the source would have been spelled otherwise, or lost",
+        ),
     )
     said = []
     for closed_at, reason in reasons:
