@@ -14,7 +14,7 @@ _BEGUN, _BEGUN_DIGITS = 3, 2
 """Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others.
 Letters that begin no other word of the vocabulary need not be so many."""
 _NO_IDEA = 0.03
-"""The most probable token has less where a model knows no word to go on with. One that was trained with label
+"""The most probable token has less where a model knows no next word. One that was trained with label
 smoothing gives a token that it is sure of 0.9, and where it can't read a name every token less than 0.02."""
 _GLUED = tuple(" '’\"“‘«„([{@#")
 """After these a word stands without a space."""

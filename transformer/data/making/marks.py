@@ -1,6 +1,6 @@
 """Signs that a corpus for learners hardly has: quotes, brackets, dashes, smileys, lists, addresses, sums.
 
-A sign that was never learnt from costs more than itself: the translation breaks off there, or wanders.
+A sign that was never learnt from costs more than itself: the translation stops there, or wanders.
 """
 
 from __future__ import annotations

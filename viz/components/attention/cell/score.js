@@ -85,12 +85,12 @@ export function scoreFormula(facts) {
   const isBiased = family.formula.includes("+ b");
   const bias = vectors.row("bias", query)?.[key];
   const dot = () => number("dot", product?.total, dotSource(facts));
-  const products = [symbol("q"), " · ", symbol("k")];
+  const products = () => [symbol("q"), " · ", symbol("k")];
   const times = [" · ", factorOf(facts)];
   const symbols = {
-    root: fraction(products, [root(symbol("d_head"))]),
-    factor: span("", ...products, ...times),
-    none: span("", ...products),
+    root: fraction(products(), [root(symbol("d_head"))]),
+    factor: span("", ...products(), ...times),
+    none: span("", ...products()),
   }[scaling];
   const numbers = {
     root: fraction([dot()], [q ? root(q.length) : "…"]),

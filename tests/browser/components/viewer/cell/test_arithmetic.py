@@ -28,6 +28,7 @@ def test_every_number_is_the_traces_own(page: Page, url: str, case: Case) -> Non
     view, this = opened(page, url, case.kind, case.options), case.ran()
     check_numbers(view, this, case)
     check_vectors(view, this, case)
+    expect(view.locator(".hl-formula", has_text="score = ").first).to_contain_text("q · k")
 
 
 def check_numbers(view: Locator, this: Ran, case: Case) -> None:
