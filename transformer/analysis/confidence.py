@@ -113,7 +113,8 @@ def log_probabilities(
     """Of each token of a target given those before it, among those that may follow.
 
     A copied word is spelled as the source does once it has begun, by whichever pieces: they cost nothing, for
-    what the model thinks of them says nothing about whether the word is right.
+    what the model thinks of them says nothing about whether the word is right. A word that begins because the
+    model had no idea how to go on costs what the model gave it: that it had none is what there is to tell.
 
     Args:
         logits: (T, V).

@@ -139,7 +139,7 @@ class DecodingRequest:
 
         Args:
             row: of the source, in a batch.
-            surest: the probability of the most probable id.
+            surest: the probability of the most probable id, 0 to 1.
         """
         misspelling = self.copied[row].closed(target, surest) if self.copied else frozenset()
         return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
@@ -158,8 +158,8 @@ class DecodingRequest:
         if not (self.no_repeat_ngram_size or self.copied):
             return logits
         mask = torch.zeros(logits.shape, dtype=torch.bool)
-        places = zip(rows, targets, surest(logits), strict=True)
-        for place, (row, target, probability) in enumerate(places):
+        most = surest(logits) if self.copied else [1.0] * len(logits)
+        for place, (row, target, probability) in enumerate(zip(rows, targets, most, strict=True)):
             repeating, misspelling = self.closed(target, row, probability)
             mask[place, [*repeating, *misspelling, *self.invented_letters(target, row)]] = True
         return logits.masked_fill(mask.to(logits.device), -math.inf)

@@ -79,12 +79,13 @@ class CopiedWords:
         """The ids that may not follow a target (without its start), for a word that it has begun, or lacks.
 
         Args:
-            surest: the probability of the most probable id.
+            target: ids.
+            surest: the probability of the most probable id, 0 to 1.
         """
         word, n_there = self._begun_in(target)
         if n_there < len(word):
             return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
-        missing = self._beginnings_of_missing(target) if surest < _NO_IDEA else set[int]()
+        missing = self._missing(target, is_between_words=bool(word)) if surest < _NO_IDEA else set[int]()
         if missing:
             return self._vocabulary.all_ids - missing
         return self._vocabulary.continuing_letters if word else frozenset()
@@ -94,7 +95,7 @@ class CopiedWords:
         word, n_there = self._begun_in(target)
         return n_there < len(word)
 
-    def _beginnings_of_missing(self, target: Sequence[int]) -> set[int]:
+    def _missing(self, target: Sequence[int], *, is_between_words: bool) -> set[int]:
         """The first piece of each word that a target lacks, or of the rest of one that it ends in."""
         spelled = b" " + b"".join(map(self._vocabulary.spell, target))
         text = spelled.decode(errors="replace")
@@ -105,7 +106,7 @@ class CopiedWords:
             word[n:]
             for word in missing
             for n in range(1, len(word))
-            if _ends_with(spelled, word[:n].encode())
+            if not is_between_words and _ends_with(spelled, word[:n].encode())
         }
         is_spaced = not text.endswith(_GLUED)
         return {self._vocabulary.encode(rest, spaced=False)[0] for rest in rests} or {

@@ -101,6 +101,14 @@ def test_where_there_is_no_idea_a_missing_name_begins_or_goes_on(target: str, fo
         assert {target_vocabulary().spell(index).decode() for index in left} == {follows}
 
 
+def test_after_a_whole_name_another_one_begins() -> None:
+    """Not on with one that begins as the end of it does."""
+    copied = copied_words(LOADED, source_ids(LOADED, "the dog saw Jo-Katzi and Katziolo"))
+    assert copied is not None
+    left = target_vocabulary().all_ids - copied.closed(LOADED.target.encode("Jo-Katzi").ids, surest=0.01)
+    assert {target_vocabulary().spell(index) for index in left} == {b" "}
+
+
 def test_the_tree_tells_what_could_not_come() -> None:
     source = LOADED.source.encode("The dog saw Katzi and Rome.")
     tree = search(LOADED, source, beam_size=2, alpha=1.0, prefix=BEGUN)

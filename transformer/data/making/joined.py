@@ -19,7 +19,7 @@ _CONJUNCTIONS = (
     (", so ", ", quindi "), (" while ", " mentre "), ("; ", "; "), (", and then ", " e poi "),
     (", or ", " o "), (", because ", ", perché "), (", so ", ", così "),
 )  # fmt: skip
-_LOWERED = frozenset(
+LOWERED = frozenset(
     "the a an this that these those he she it we you they his her its our your their my there here what "
     "who why how when where which if some all many most nobody everyone everybody someone somebody "
     "nothing everything both no not to in on at from with for one two three do does did is are was were "
@@ -79,4 +79,4 @@ def _lowered(sentence: str) -> str | None:
         return None
     if first[0] in ("I", "I'"):
         return sentence
-    return sentence[0].lower() + sentence[1:] if first[0].lower() in _LOWERED else None
+    return sentence[0].lower() + sentence[1:] if first[0].lower() in LOWERED else None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from transformer.data.making import tables
-from transformer.data.making.joined import Pair, conjoined
+from transformer.data.making.joined import LOWERED, Pair, conjoined
 from transformer.data.making.names import draw_first_name
 
 _AROUND = tuple(zip("“\"'‘«„([*_", "”\"'’»“)]*_", strict=True))
@@ -54,6 +54,8 @@ _WHO = (
     ("the author", "l'autore"), ("my best friend", "la mia migliore amica"), ("you know who", "sai chi"),
     ("not the other one", "non l'altro"), ("a doctor", "un medico"), ("the youngest", "il più giovane"),
 )  # fmt: skip
+_APART = ((" (", ")"), (" – ", " –"), (" - ", " -"), ("—", "—"), (", ", ","))
+"""Around what is said of a name; but for the first, the sentence has to go on after it."""
 _NAME = re.compile(r"\b[A-Z]\w+\b")
 _ENDS = (".", "?", "!")
 
@@ -137,7 +139,11 @@ def _said(pair: Pair, following: Pair, rng: Random) -> Pair | None:
 
 def _around_a_name(pair: Pair, following: Pair, rng: Random) -> Pair | None:
     """A name that both sides have once, between signs, or with something beside it."""
-    once = [name for name in _NAME.findall(pair[0]) if all(_words(side).count(name) == 1 for side in pair)]
+    once = [
+        name
+        for name in _NAME.findall(pair[0])
+        if name.lower() not in LOWERED and all(_words(side).count(name) == 1 for side in pair)
+    ]
     if not once:
         return None
     name, other = rng.choice(once), draw_first_name(rng).name
@@ -145,7 +151,8 @@ def _around_a_name(pair: Pair, following: Pair, rng: Random) -> Pair | None:
     same = f"{begin}{name}{end}"
     beside = rng.choice([f"@{name}", f"#{name}", f"{name} ({rng.randint(1, 2030)})", f"{name} ({other})"])
     who, chi = rng.choice(_WHO)
-    before, after = rng.choice([(" (", ")"), (" – ", " –"), (" - ", " -"), ("—", "—"), (", ", ",")])
+    is_inside = all(f"{name} " in side for side in pair)
+    before, after = rng.choice(_APART if is_inside else _APART[:1])
     apart = f"{name}{before}{who}{after}", f"{name}{before}{chi}{after}"
     source, target = rng.choice([(same, same), (beside, beside), apart])
     pattern = rf"\b{name}\b"
@@ -157,7 +164,7 @@ def _words(sentence: str) -> list[str]:
 
 
 def _addressed(pair: Pair, following: Pair, rng: Random) -> Pair:
-    words = [word.lower() for word in rng.sample(tables.surnames(), 12) if re.fullmatch("[A-Za-z]+", word)]
+    words = [word.lower() for word in tables.surnames() if re.fullmatch("[A-Za-z]+", word)]
     first, second, host = rng.sample(words, 3)
     place = f"{host}.{rng.choice(['com', 'it', 'org', 'net', 'edu', 'co.uk', 'eu'])}"
     path = rng.choice(["", f"/{second}", f"/{second}.html", f"/{first}/{rng.randint(1, 999)}"])

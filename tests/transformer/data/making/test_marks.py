@@ -18,7 +18,7 @@ FOUND = [pair for pair in DRAWN if pair is not None]
 
 
 def with_sign(pattern: str) -> Iterator[Pair]:
-    """The pairs in which a sign stands, in either language."""
+    """The pairs whose source matches."""
     return (pair for pair in FOUND if re.search(pattern, pair[0]))
 
 
@@ -72,6 +72,14 @@ def test_addresses_and_sums_are_copied() -> None:
         assert other
         assert one[0] == other[0]
     assert any(source == target and "=" in source for source, target in FOUND)
+
+
+def test_what_is_said_of_a_name_stands_inside_a_sentence() -> None:
+    pair = ("In 1990 I met Anna.", "In quell'anno ho conosciuto Anna.")
+    found = [made for seed in range(2000) if (made := marked(pair, FOLLOWING, Random(seed)))]
+    assert ("In 1990 I met Anna (my sister).", "In quell'anno ho conosciuto Anna (mia sorella).") in found
+    assert not any(re.search(r"[,–—-]\.", target) for _, target in found)
+    assert not any(re.match(r"\WIn\W\W|In\W\W", target) for _, target in found), "In is no name"
 
 
 def test_a_question_is_asked_and_never_joined() -> None:
