@@ -113,8 +113,8 @@ def log_probabilities(
     """Of each token of a target given those before it, among those that may follow.
 
     A copied word is spelled as the source does once it has begun, by whichever pieces: they cost nothing, for
-    what the model thinks of them says nothing about whether the word is right. A word that begins because the
-    model had no idea how to go on costs what the model gave it: that it had none is what there is to tell.
+    what the model thinks of them says nothing about whether the word is right. Nor does it where a word
+    begins because the model had no idea how to go on: such translations are right as often as others.
 
     Args:
         logits: (T, V).
@@ -122,12 +122,15 @@ def log_probabilities(
         copied: words of the source.
     """
     rows = suppress(logits.double(), loaded.target.special_tokens.suppressed)
+    most = rows.softmax(-1).amax(-1).tolist()
     if copied is not None:
         for place, row in enumerate(rows):
             row[list(copied.closed(ids[:place]) | copied.invented_letters(ids[:place]))] = -torch.inf
     chosen = torch.tensor(ids, device=rows.device)[:, None]
     found = rows.log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
-    is_spelled = [copied is not None and copied.is_spelling(ids[:place]) for place in range(len(ids))]
+    is_spelled = [
+        copied is not None and copied.is_spelling(ids[:place], surest) for place, surest in enumerate(most)
+    ]
     return [0.0 if spelled else own for own, spelled in zip(found, is_spelled, strict=True)]
 
 

@@ -85,18 +85,25 @@ class CopiedWords:
         word, n_there = self._begun_in(target)
         if n_there < len(word):
             return self._vocabulary.all_ids - self._vocabulary.beginnings_of(word[n_there:])
-        missing = self._missing(target, is_between_words=bool(word)) if surest < _NO_IDEA else set[int]()
-        if missing:
+        if missing := self._missing(target, surest, is_between_words=bool(word)):
             return self._vocabulary.all_ids - missing
         return self._vocabulary.continuing_letters if word else frozenset()
 
-    def is_spelling(self, target: Sequence[int]) -> bool:
-        """Whether a target has begun a word and not ended it: all that may follow is right then."""
-        word, n_there = self._begun_in(target)
-        return n_there < len(word)
+    def is_spelling(self, target: Sequence[int], surest: float = 1.0) -> bool:
+        """Whether a target has begun a word and not ended it, or has to begin one, as in `closed`.
 
-    def _missing(self, target: Sequence[int], *, is_between_words: bool) -> set[int]:
-        """The first piece of each word that a target lacks, or of the rest of one that it ends in."""
+        All that may follow is right then.
+        """
+        word, n_there = self._begun_in(target)
+        return n_there < len(word) or bool(self._missing(target, surest, is_between_words=bool(word)))
+
+    def _missing(self, target: Sequence[int], surest: float, *, is_between_words: bool) -> set[int]:
+        """The first piece of each word that a target lacks, or of the rest of one that it ends in.
+
+        None but where the model has no idea how to go on.
+        """
+        if surest >= _NO_IDEA:
+            return set()
         spelled = b" " + b"".join(map(self._vocabulary.spell, target))
         text = spelled.decode(errors="replace")
         if text.endswith("\N{REPLACEMENT CHARACTER}"):  # in the middle of a letter
@@ -108,7 +115,7 @@ class CopiedWords:
             for n in range(1, len(word))
             if not is_between_words and _ends_with(spelled, word[:n].encode())
         }
-        is_spaced = not text.endswith(_GLUED)
+        is_spaced = not target or not text.endswith(_GLUED)
         return {self._vocabulary.encode(rest, spaced=False)[0] for rest in rests} or {
             self._vocabulary.encode(word, spaced=is_spaced)[0] for word in missing
         }

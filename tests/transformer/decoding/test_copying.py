@@ -86,7 +86,15 @@ def test_a_model_without_an_idea_begins_a_name_of_its_row(way: str) -> None:
 
 @pytest.mark.parametrize(
     "target, follows",
-    [("vedo", " "), ("vedo K", "a"), ("vedo Ka", "t"), ("l'", "K"), ("Katzi e", None), ("vedo <0xC5>", None)],
+    [
+        ("", " "),
+        ("vedo", " "),
+        ("vedo K", "a"),
+        ("vedo Ka", "t"),
+        ("l'", "K"),
+        ("Katzi e", None),
+        ("vedo <0xC5>", None),
+    ],
 )
 def test_where_there_is_no_idea_a_missing_name_begins_or_goes_on(target: str, follows: str | None) -> None:
     """After half a letter nothing begins."""

@@ -118,6 +118,19 @@ def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experie
     assert [features[1] for features in told] == [0.0, 1.0, 0.0]
 
 
+def test_a_name_that_begins_for_want_of_an_idea_costs_nothing() -> None:
+    ids = LOADED.target.encode("cane Xyzw cane").ids
+    copied = CopiedWords(["Xyzw"], "Xyzw", cast(SubwordCoder, LOADED.target).vocabulary)
+    logits = torch.zeros((len(ids), LOADED.model.config.tgt_vocab_size))
+    logits[range(len(ids)), ids] = 9.0
+    begins = len(LOADED.target.encode("cane").ids)
+    sure = log_probabilities(LOADED, logits, ids, copied)
+    logits[begins] = 0.0
+    unsure = log_probabilities(LOADED, logits, ids, copied)
+    assert sure[begins] < unsure[begins] == 0
+    assert sure[:begins] == unsure[:begins]
+
+
 def test_without_a_measurement_nothing_is_claimed(experience: Experience) -> None:
     written = LOADED.target.encode("il cane")
     assert confidence(replace(experience, calibrations=None), written, [-1.0] * 20) is None
