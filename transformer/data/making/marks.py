@@ -24,6 +24,8 @@ _PICTURES = [
     *range(0x1F900, 0x1FA00),
     *range(0x2600, 0x27C0),
 ]
+_DRAWN_AS = (*[""] * 10, *["\ufe0f"] * 4, *map(chr, range(0x1F3FB, 0x1F400)))
+"""What may follow a picture: nothing, that it is one and no letter, or a tone of the skin."""
 _SAID = (
     ("said", "ha detto"),
     ("wrote", "ha scritto"),
@@ -91,7 +93,7 @@ def _smiling(pair: Pair, following: Pair, rng: Random) -> Pair:
     if rng.random() < 0.3:
         smile = rng.choice(_SMILEYS)
     else:
-        smile = chr(rng.choice(_PICTURES)) * rng.choice([1, 1, 1, 2, 3])
+        smile = (chr(rng.choice(_PICTURES)) + rng.choice(_DRAWN_AS)) * rng.choice([1, 1, 1, 2, 3])
     space = rng.choice([" ", " ", ""])
     smile = (" " if smile[0].isalpha() else space) + smile
     without_end = rng.random() < 0.3
