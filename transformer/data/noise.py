@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from transformer.data.typed_words import MISSPELLED, SHORT
+from transformer.data.typed_words import MISSPELLED, SHORT, SOUNDS_ALIKE
 
-_LONG_WORD = re.compile(r"\b[^\W\d_A-Z]{4,}\b")
+_SMALL_WORD = re.compile(r"\b[^\W\d_A-Z]{3,}\b")
 """Not a name: who mistypes a name gets another one. So slips come first, as long as names can be told."""
 _GAP, _GAP_IN_SMALL = re.compile(" "), re.compile("(?<=[a-z]) (?=[a-z])")
+_MARK, _LAST_LETTER = re.compile("(?<=\\w), (?=\\w)|[?!]+$"), re.compile("[aeioumnrsyz](?=\\W*$)")
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -46,6 +47,16 @@ def _many_marks(sentence: str, rng: Random) -> str:
     return sentence + sentence[-1:] * rng.randint(1, 2) if sentence[-1:] in ("!", "?", ".") else sentence
 
 
+def _spaces_at_marks(sentence: str, rng: Random) -> str:
+    return _with_one(
+        _MARK, lambda mark: rng.choice([" ,", ","] if mark == ", " else [f" {mark}"]), sentence, rng
+    )
+
+
+def _stretched(sentence: str, rng: Random) -> str:
+    return _with_one(_LAST_LETTER, lambda letter: letter * rng.randint(2, 5), sentence, rng)
+
+
 def _two_spaces(sentence: str, rng: Random) -> str:
     return _with_one(_GAP, lambda gap: 2 * gap, sentence, rng)
 
@@ -68,6 +79,7 @@ def _one_of(words: dict[str, str]) -> re.Pattern[str]:
 
 
 _SHORTENED, _SPELLED = _one_of(SHORT), _one_of(MISSPELLED)
+_SOUND = re.compile("|".join(sorted(SOUNDS_ALIKE, key=len, reverse=True)))
 
 
 def _instead(word: str, ways: dict[str, str], rng: Random) -> str:
@@ -86,8 +98,18 @@ def _misspelled(sentence: str, rng: Random) -> str:
     return _with_one(_SPELLED, lambda word: _instead(word, MISSPELLED, rng), sentence, rng)
 
 
+def _by_ear(sentence: str, rng: Random) -> str:
+    return _with_one(_SMALL_WORD, lambda word: _respelled(word, rng), sentence, rng)
+
+
+def _respelled(word: str, rng: Random) -> str:
+    return _with_one(_SOUND, lambda sound: _instead(sound, SOUNDS_ALIKE, rng), word, rng)
+
+
 def _slip(sentence: str, rng: Random) -> str:
-    return _with_one(_LONG_WORD, lambda word: _struck(word, rng), sentence, rng)
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        sentence = _with_one(_SMALL_WORD, lambda word: _struck(word, rng), sentence, rng)
+    return sentence
 
 
 def _struck(word: str, rng: Random) -> str:
@@ -109,7 +131,8 @@ def _beside(letter: str) -> str:
 _WAYS: dict[Callable[[str, Random], str], float] = {
     _misspelled: 0.25,
     _short: 0.25,
-    _slip: 0.25,
+    _by_ear: 0.2,
+    _slip: 0.3,
     _without_space: 0.04,
     _without_end: 0.5,
     _small_first: 0.25,
@@ -117,9 +140,11 @@ _WAYS: dict[Callable[[str, Random], str], float] = {
     _without_apostrophes: 0.25,
     _curly: 0.25,
     _without_commas: 0.15,
+    _spaces_at_marks: 0.06,
     _many_marks: 0.05,
+    _stretched: 0.04,
     _two_spaces: 0.05,
-    _capitals: 0.06,
+    _capitals: 0.1,
 }
 """What happens to a sentence, one after the other, and how often."""
 

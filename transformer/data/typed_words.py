@@ -27,7 +27,8 @@ SHORT = {
     "should have": "shoulda should_of", "would have": "woulda would_of", "must have": "must_of",
     "I am going to": "imma", "in my opinion": "imo", "to be honest": "tbh", "right now": "rn",
     "at the moment": "atm", "as far as I know": "afaik", "be right back": "brb", "oh my god": "omg",
-    "for example": "eg e.g.", "never mind": "nvm", "no problem": "np",
+    "for example": "eg e.g.", "never mind": "nvm", "no problem": "np", "I am": "iam im", "I have": "ive",
+    "I will": "ill", "as well": "aswell", "in front": "infront", "at least": "atleast",
 }  # fmt: skip
 """What is shorter; "_" stands for a space."""
 
@@ -99,3 +100,17 @@ MISSPELLED = {
     "you're": "your", "your": "you're", "young": "yung",
 }  # fmt: skip
 """What is usually written in a word's place; "_" stands for a space."""
+
+SOUNDS_ALIKE = {
+    "ph": "f", "wh": "w", "kn": "n", "wr": "r", "ck": "k c", "ie": "ei", "ei": "ie", "ea": "ee e",
+    "ee": "ea i", "oo": "u o", "ou": "ow u", "ow": "ou", "ai": "ay a", "ay": "ai ey", "ough": "uff ow o",
+    "augh": "aff aw", "igh": "y i", "tion": "sion shun", "sion": "tion", "ssion": "sion tion", "ce": "se",
+    "ci": "si", "ge": "je", "dge": "ge", "tch": "ch", "sch": "sk", "sc": "s", "qu": "kw", "x": "ks",
+    "c": "k s", "k": "c", "s": "z c", "z": "s", "f": "ff", "y": "i", "i": "e y", "e": "i a", "a": "e u",
+    "o": "u a", "u": "o a", "er": "ar or", "or": "er", "ar": "er", "le": "el", "bb": "b", "cc": "c",
+    "dd": "d", "ff": "f", "gg": "g", "ll": "l", "mm": "m", "nn": "n", "pp": "p", "rr": "r", "ss": "s",
+    "tt": "t", "l": "ll", "m": "mm", "n": "nn", "t": "tt", "able": "ible", "ible": "able", "ent": "ant",
+    "ant": "ent", "ence": "ance", "ance": "ence", "ful": "full", "mb": "m", "th": "t f", "au": "o",
+    "aw": "au", "ew": "u oo", "oa": "o", "sh": "ch", "ture": "cher",
+}  # fmt: skip
+"""What is written for a sound by who spells by ear."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.data.noise import add_typing_noise
-from transformer.data.typed_words import MISSPELLED, SHORT
+from transformer.data.typed_words import MISSPELLED, SHORT, SOUNDS_ALIKE
 
 
 def ways(sentence: str) -> set[str]:
@@ -31,6 +31,20 @@ def test_ways_of_a_sentence(typed: str) -> None:
 def test_slips() -> None:
     """Two letters change places, one is missing, one comes twice, one beside it is struck."""
     assert {"tehre", "thee", "theere", "thete"} <= ways("there")
+    assert "teh" in ways("the")
+
+
+def test_words_are_spelled_by_ear_and_stretched() -> None:
+    assert {"fone", "phoneee"} <= ways("phone")
+
+
+def test_spaces_before_marks_and_none_after() -> None:
+    found = ways("Well, are you there?")
+    assert {"Well ,are you there?", "Well,are you there?", "Well, are you there ?"} <= found
+
+
+def test_a_sentence_in_capitals() -> None:
+    assert "ARE YOU THERE?" in ways("Are you there?")
 
 
 def test_words_that_many_misspell_or_shorten_and_spaces_that_are_forgotten() -> None:
@@ -40,7 +54,7 @@ def test_words_that_many_misspell_or_shorten_and_spaces_that_are_forgotten() -> 
     assert {"may be", "mayb"} & ways("maybe"), "two words of one"
 
 
-@pytest.mark.parametrize("table", [SHORT, MISSPELLED])
+@pytest.mark.parametrize("table", [SHORT, MISSPELLED, SOUNDS_ALIKE])
 def test_no_word_is_misspelled_as_itself(table: dict[str, str]) -> None:
     assert [word for word, ways in table.items() if word in ways.split() or not ways] == []
 
