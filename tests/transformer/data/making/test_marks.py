@@ -57,6 +57,8 @@ def test_emoji_follow_and_speakers_are_named() -> None:
     emoji = [target for _, target in with_sign("[\U0001f600-\U0001f64f]")]
     assert emoji
     assert all(re.fullmatch(r"Anna ha visto il cane\.? ?[^\w\s.]+", target) for target in emoji)
+    assert any("\ufe0f" in target for target in emoji), "that it is a picture"
+    assert any(re.search("[\U0001f3fb-\U0001f3ff]", target) for target in emoji), "a tone of the skin"
     for source, target in with_sign(" said:? “"):
         name = source.split()[0]
         assert target == f"{name} ha detto: “Anna ha visto il cane.”"
