@@ -79,7 +79,8 @@ class ModelPlan:
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
         start_from: begin with the weights of this model, a shipped one or a folder that was trained; it must
-            have the same sizes, its vocabularies may differ. Empty begins with random weights.
+            have the same sizes, its vocabularies may differ, and a pre-norm model may be deeper: the layers
+            beyond those of the other one add nothing at first. Empty begins with random weights.
         mistake: the name of one of transformer.analysis.mistakes that the model is trained with; empty for
             none. Only live runs are offered it.
     """

@@ -18,6 +18,8 @@ WHOLE_WORDS = "--start-from takes a model of sub-words: this one's vocabulary is
 
 _OF_THE_VOCABULARIES = {"src_vocab_size", "tgt_vocab_size", "share_embeddings", "tie_generator"}
 _FREE = {*_OF_THE_VOCABULARIES, "dropout", "max_len"}
+_DEPTHS = ("n_encoder_layers", "n_decoder_layers")
+_LAST_OF_A_SUBLAYER = (".w_o.weight", ".w_o.bias", ".w_2.weight", ".w_2.bias")
 _PER_PIECE = ("src_embedding.weight", "tgt_embedding.weight", "generator.weight", "generator.bias")
 
 
@@ -45,12 +47,15 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
     both sides share one matrix now and did not before, a piece that both knew begins as the sum of its two
     rows: they are nearly orthogonal, so the layers of each side find theirs.
 
+    A deeper model begins as the same function (Chen et al. 2016, section 2.3): each layer beyond the other
+    model's adds nothing to the residual stream yet, for what its sub-layers end with is 0.
+
     Args:
         loaded: its parameters are replaced.
         other: of the same sizes and choices, vocabularies, dropout and positions apart.
 
     Raises:
-        PlanError: for a model of another kind or size, or of whole words.
+        PlanError: for a model of another kind or size, or of whole words; a deeper one has to be pre-norm.
     """
     _check(loaded, other)
     theirs = dict(other.model.named_parameters(remove_duplicate=False))
@@ -59,7 +64,10 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
     with torch.no_grad():
         for name, parameter in loaded.model.named_parameters():
             if name not in _PER_PIECE:
-                parameter.copy_(theirs[name])
+                if name in theirs:
+                    parameter.copy_(theirs[name])
+                elif name.endswith(_LAST_OF_A_SUBLAYER):
+                    parameter.zero_()
             elif loaded.model.config.share_embeddings and not other.model.config.share_embeddings:
                 is_shared = name == "src_embedding.weight"
                 parameter.copy_(_joined(src, tgt, theirs) if is_shared else tgt.of(theirs[name]))
@@ -91,7 +99,12 @@ def _rows(new: Coder, old: Coder) -> _Rows:
 
 def _check(loaded: LoadedModel, other: LoadedModel) -> None:
     new, old = _choices(loaded), _choices(other)
-    differing = [f"{name} is {new[name]}, there {old[name]}" for name in new if new[name] != old[name]]
+    may_be_deeper = new["norm_position"] == "pre"
+    differing = [
+        f"{name} is {new[name]}, there {old[name]}"
+        for name in new
+        if new[name] != old[name] and not (may_be_deeper and name in _DEPTHS and new[name] > old[name])
+    ]
     if differing:
         raise PlanError(
             f"--start-from {other.name}: its weights fit a model of its own sizes only "

@@ -100,6 +100,28 @@ def test_one_matrix_of_two_has_the_sum_where_both_sides_knew_a_piece() -> None:
     assert min(counts.values()) > 10, counts
 
 
+def test_a_deeper_model_begins_as_the_same_function_and_its_new_layers_learn() -> None:
+    pre = {"norm_position": "pre", "final_norm": True}
+    old = tiny_subword_model(seed=1, **pre, n_encoder_layers=1, n_decoder_layers=2)
+    deeper = tiny_subword_model(seed=5, **pre, n_encoder_layers=3, n_decoder_layers=4)
+    deeper.model.requires_grad_(True)
+    take_weights(deeper, old)
+    source, target = torch.tensor([[5, 9, 11, 2]]), torch.tensor([[1, 7, 8]])
+    logits = deeper.model(source, target)
+    assert torch.equal(logits, old.model(source, target))
+    logits.logsumexp(-1).sum().backward()
+    for stack in (deeper.model.encoder, deeper.model.decoder):
+        for name in ("self_attn.w_o.weight", "feed_forward.w_2.weight"):
+            gradient = stack.layers[-1].get_parameter(name).grad
+            assert gradient is not None
+            assert gradient.any(), name
+    with pytest.raises(PlanError, match="n_encoder_layers is 1, there 3; n_decoder_layers is 2, there 4"):
+        take_weights(old, deeper)
+    post = tiny_subword_model(n_encoder_layers=3)
+    with pytest.raises(PlanError, match="n_encoder_layers is 3, there 2"):
+        take_weights(post, OLD)
+
+
 def test_other_sizes_and_whole_words_are_refused_in_words() -> None:
     narrow = tiny_subword_model(d_ff=29)
     with pytest.raises(PlanError, match=r"--start-from tiny: .*\(d_ff is 29, there 23\)"):
