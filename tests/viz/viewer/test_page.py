@@ -68,7 +68,7 @@ def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most
     assert len(made) < most
     data, arrays = unpacked(made)
     assert data["whole"]
-    assert arrays["weights:encoder/values"].shape == (4, 4, tokens, tokens)
+    assert arrays["weights:encoder/values"].shape == (8, 4, tokens, tokens)
     for head in range(4):
         record = run.trace.attention("decoder", 3, "cross_attn")
         for name in ("weights", "scores"):

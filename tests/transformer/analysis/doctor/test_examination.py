@@ -41,12 +41,14 @@ HEALTHY = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
 @pytest.mark.parametrize("name", ["en-it", "toy-en-it"])
 @pytest.mark.parametrize("text", ["", HEALTHY])
 def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
+    """That attention rests on <eos>, as trained models' does, is noted and no complaint."""
     diagnosis = examine(imported(open_model(name)), text)
-    assert {finding.severity for finding in diagnosis.findings} == {"ok"}
+    noted = {finding.check for finding in diagnosis.findings if finding.severity != "ok"}
+    assert noted <= {"sinks"}
     assert diagnosis.clean
     expected = [check.name for check in CHECKS if text or check.name != "unknown tokens"]
     assert list(diagnosis.checks) == expected, "all are listed"
-    assert [finding.check for finding in diagnosis.findings] == expected
+    assert list(dict.fromkeys(finding.check for finding in diagnosis.findings)) == expected
 
 
 def test_an_open_model_is_examined_without_its_files() -> None:
