@@ -52,7 +52,7 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
 
     Args:
         loaded: its parameters are replaced.
-        other: of the same sizes and choices, vocabularies, dropout and positions apart.
+        other: of the same sizes and choices, but for vocabularies, dropout, positions and fewer layers.
 
     Raises:
         PlanError: for a model of another kind or size, or of whole words; a deeper one has to be pre-norm.
@@ -103,7 +103,7 @@ def _check(loaded: LoadedModel, other: LoadedModel) -> None:
     differing = [
         f"{name} is {new[name]}, there {old[name]}"
         for name in new
-        if new[name] != old[name] and not (may_be_deeper and name in _DEPTHS and new[name] > old[name])
+        if new[name] != old[name] and not (may_be_deeper and name in _DEPTHS and 0 < old[name] < new[name])
     ]
     if differing:
         raise PlanError(
