@@ -199,6 +199,15 @@ def summarize(name_or_path: str) -> ModelSummary:
     )
 
 
+def open_config(name_or_path: str) -> TransformerConfig:
+    """Read a model's sizes and choices, nothing else of it.
+
+    Raises:
+        CheckpointError: for a folder that is missing, or whose configuration can't be read.
+    """
+    return _open_config(own_folder(name_or_path))
+
+
 def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
     """Open what a model reads and writes sentences with, source and target, without its weights.
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 import torch
 import tyro
 
+from transformer.checkpoints.folder import open_config
 from transformer.data.filters import Filters
-from transformer.model.config import NormPosition, TransformerConfig, preset
+from transformer.model.config import PRESETS, NormPosition, TransformerConfig, preset
 from transformer.training.optimization.schedule import cosine_rate, inverse_root_rate, linear_rate, paper_rate
 from transformer.training.optimization.trainer import Precision
 
@@ -67,7 +68,7 @@ class ModelPlan:
     """The model.
 
     Attributes:
-        preset: sizes by name; those below replace its own.
+        preset: sizes by name; those of --start-from's model replace them, and those below both.
         d_model: width of the residual stream.
         n_heads: attention heads per layer.
         n_encoder_layers: of the encoder.
@@ -78,9 +79,9 @@ class ModelPlan:
         norm_position: "pre", which trains more easily and gets a final norm, or "post", the paper's.
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
-        start_from: begin with the weights of this model, a shipped one or a folder that was trained; it must
-            have the same sizes, its vocabularies may differ, and a pre-norm model may be deeper: the layers
-            beyond those of the other one add nothing at first. Empty begins with random weights.
+        start_from: begin with the weights of this model, a shipped one or a folder that was trained, and with
+            its sizes. Its vocabularies may differ. A pre-norm model may be made deeper: the layers beyond
+            those of the other one add nothing at first. Empty begins with random weights.
         mistake: the name of one of transformer.analysis.mistakes that the model is trained with; empty for
             none. Only live runs are offered it.
     """
@@ -102,9 +103,17 @@ class ModelPlan:
     def config(
         self, *, src_vocab_size: int, tgt_vocab_size: int, share_embeddings: bool = False
     ) -> TransformerConfig:
-        """The configuration for given vocabularies. Raises ConfigError when there is no such model."""
+        """The configuration for given vocabularies.
+
+        Raises:
+            ConfigError: when there is no such model.
+            CheckpointError: when the configuration of the one that it begins with can't be read.
+        """
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
         del chosen["preset"], chosen["mistake"], chosen["start_from"]
+        if self.start_from:
+            other = open_config(self.start_from)
+            chosen = {size: getattr(other, size) for size in PRESETS[self.preset]} | chosen
         return preset(
             self.preset,
             src_vocab_size=src_vocab_size,

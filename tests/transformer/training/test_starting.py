@@ -11,7 +11,9 @@ from torch import Tensor
 
 from tests.support.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder, tiny_model, tiny_subword_model
 from tests.transformer.training.runs import TINY, metrics, train, write_pairs
-from transformer.checkpoints.folder import LoadedModel, open_coders
+from transformer.checkpoints.folder import LoadedModel, open_coders, open_config
+from transformer.errors import CheckpointError
+from transformer.model.config import PRESETS
 from transformer.model.transformer import Transformer
 from transformer.text.plain_values import to_plain
 from transformer.text.subwords import SubwordCoder
@@ -154,6 +156,22 @@ def test_the_command_begins_with_the_weights(tmp_path: Path) -> None:
     assert losses["begun"] < losses["random"] - 0.3
     card = (tmp_path / "begun" / "README.md").read_text(encoding="utf-8")
     assert f"--start-from {tmp_path / 'first'}" in card
+
+
+def test_what_size_is_not_given_is_the_other_models() -> None:
+    sizes = open_config("en-it")
+    kept = ModelPlan(start_from="en-it").config(src_vocab_size=5, tgt_vocab_size=6)
+    wanted = replace(kept, **{size: getattr(sizes, size) for size in PRESETS["small"]})
+    assert kept == wanted
+    assert kept.n_encoder_layers != ModelPlan().config(src_vocab_size=5, tgt_vocab_size=6).n_encoder_layers
+    deeper = ModelPlan(start_from="en-it", n_decoder_layers=9).config(src_vocab_size=5, tgt_vocab_size=6)
+    assert deeper == replace(kept, n_decoder_layers=9)
+    with pytest.raises(CheckpointError, match="no-such-model"):
+        check_plan(
+            TrainingPlan(
+                data=DataPlan(pairs=((Path("pairs.tsv"),),)), model=ModelPlan(start_from="no-such-model")
+            )
+        )
 
 
 def test_vocabularies_may_be_kept_though_the_pairs_are_others(tmp_path: Path) -> None:

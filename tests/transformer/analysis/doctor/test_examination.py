@@ -36,19 +36,23 @@ D_HEAD = 10
 W_Q, W_K, W_V, W_O = (f"encoder.layers.0.self_attn.w_{letter}" for letter in "qkvo")
 FEED_FORWARD_NORM = "encoder.layers.1.feed_forward_norm.gamma"
 HEALTHY = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
+NOTED = {("en-it", HEALTHY): {("sinks", "note")}}
+"""What there is to say of a shipped model with a text, beside that all is well."""
 
 
 @pytest.mark.parametrize("name", ["en-it", "toy-en-it"])
 @pytest.mark.parametrize("text", ["", HEALTHY])
 def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
-    """That attention rests on <eos>, as trained models' does, is noted and no complaint."""
+    """That en-it's attention rests on <eos>, as many trained models' does, is noted and no complaint."""
     diagnosis = examine(imported(open_model(name)), text)
-    noted = {finding.check for finding in diagnosis.findings if finding.severity != "ok"}
-    assert noted <= {"sinks"}
+    noted = [finding for finding in diagnosis.findings if finding.severity != "ok"]
+    assert {(finding.check, finding.severity) for finding in noted} == NOTED.get((name, text), set())
+    assert all("<eos>" in finding.title for finding in noted)
     assert diagnosis.clean
     expected = [check.name for check in CHECKS if text or check.name != "unknown tokens"]
     assert list(diagnosis.checks) == expected, "all are listed"
-    assert list(dict.fromkeys(finding.check for finding in diagnosis.findings)) == expected
+    checked = [finding.check for finding in diagnosis.findings if finding not in noted[1:]]
+    assert checked == expected, "each once, but for what is noted in several places"
 
 
 def test_an_open_model_is_examined_without_its_files() -> None:
