@@ -1,4 +1,4 @@
-"""What lies beside the weights does not matter: it is plain, or opaque, and the weights are read."""
+"""Anything may be saved along with the weights: it becomes plain or opaque, and the weights are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WEIGHTS = {"encoder.weight": torch.arange(6.0).view(2, 3)}
 
 
 class Vocab:
-    """As people write them: a class of one's own that keeps dictionaries, lists and vectors."""
+    """A user's class that contains dictionaries, lists and vectors."""
 
     def __init__(self) -> None:
         self.stoi = {"<pad>": 0, "dog": 1}
@@ -37,7 +37,7 @@ class Vocab:
 
 @dataclass
 class Config:
-    """As minGPT and others have it."""
+    """A dataclass, as in minGPT."""
 
     n_head: int = 3
     betas: list[float] = field(default_factory=lambda: [0.9, 0.98])
@@ -50,11 +50,11 @@ class Schedule(Enum):
 
 
 class AttributeDict(dict[str, Any]):
-    """As Lightning keeps a module's arguments."""
+    """What Lightning stores a module's arguments in."""
 
 
 class Slots:
-    """An object whose attributes are not in a dictionary."""
+    """An object without a __dict__."""
 
     __slots__ = ("n_layers",)
 
@@ -62,23 +62,23 @@ class Slots:
         self.n_layers = 2
 
     def __getstate__(self) -> tuple[None, dict[str, int]]:
-        """What Python makes of slots, by every protocol."""
+        """Python's own state for slots, under every protocol."""
         return None, {"n_layers": self.n_layers}
 
 
 class Reduced:
-    """An object that says itself how it is made again."""
+    """An object with its own __reduce__."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Reduced, (), {"seen": 3}
 
 
 class Own(Tensor):
-    """Tensors of another class."""
+    """A subclass of Tensor."""
 
 
 class ManyArguments:
-    """An object that is made with named arguments."""
+    """An object constructed with keyword arguments."""
 
     def __new__(cls, *_: Any, **__: Any) -> ManyArguments:
         return super().__new__(cls)
@@ -154,25 +154,23 @@ OPAQUE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", PLAIN)
-def test_simple_values_become_plain(tmp_path: Path, name: str) -> None:
-    value, expected = PLAIN[name]
-    found = read({"model": WEIGHTS, "beside": value, "in": [value]}, tmp_path)
-    assert found.tensors.keys() == WEIGHTS.keys()
-    assert found.extras["beside"] == expected
-    assert found.extras["in"] == [expected]
+def test_simple_values_become_plain(tmp_path: Path) -> None:
+    for name, (value, expected) in PLAIN.items():
+        found = read({"model": WEIGHTS, "extra": value, "in": [value]}, tmp_path)
+        assert found.tensors.keys() == WEIGHTS.keys(), name
+        assert found.extras["extra"] == expected, name
+        assert found.extras["in"] == [expected], name
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *OPAQUE])
+@pytest.mark.parametrize("is_zip", [True, False], ids=["zip", "before 1.6"])
 @pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
-def test_nothing_beside_the_weights_is_a_reason_to_refuse_them(
-    tmp_path: Path, protocol: int, name: str
+def test_no_extra_value_is_a_reason_to_refuse_the_weights(
+    tmp_path: Path, protocol: int, is_zip: bool
 ) -> None:
-    """Both in today's format and in that from before 1.6."""
-    value = OPAQUE.get(name, PLAIN.get(name, (None,))[0])
-    for is_zip in (True, False):
-        found = read({"model": WEIGHTS, "beside": value}, tmp_path, protocol, is_zip=is_zip)
-        assert {name: view.shape for name, view in found.tensors.items()} == {"encoder.weight": (2, 3)}
+    for name, value in ({name: value for name, (value, _) in PLAIN.items()} | OPAQUE).items():
+        found = read({"model": WEIGHTS, "extra": value}, tmp_path, protocol, is_zip=is_zip)
+        shapes = {weight: view.shape for weight, view in found.tensors.items()}
+        assert shapes == {"encoder.weight": (2, 3)}, name
 
 
 def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:

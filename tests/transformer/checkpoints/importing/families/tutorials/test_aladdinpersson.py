@@ -1,154 +1,106 @@
-"""aladdinpersson's Transformer from scratch: modules written as described compute the same numbers."""
+"""aladdinpersson's Transformer from scratch: heads that share matrices, scores scaled by d_model."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
-from tests.transformer.checkpoints.importing.families.tutorials.parity import (
-    D_FF,
+from tests.transformer.checkpoints.importing.families.foreign import raw_of
+from tests.transformer.checkpoints.importing.families.reference import (
     D_MODEL,
-    DECODER_LAYERS,
-    ENCODER_LAYERS,
     HEADS,
     MAX_LEN,
-    SRC_VOCAB,
-    TGT_VOCAB,
-    attend,
-    causal,
+    Program,
+    Reference,
+    Sample,
     compared,
+    drawn,
+    drawn_as,
+    published,
+    with_positions,
 )
 from transformer.checkpoints.importing.families.tutorials.aladdinpersson import once_per_head
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.model.config import TransformerConfig
 
-PAD = 0
-NAMES = {"transformer_block.attention": "cross_attn", ".attention": ".self_attn"}
-D_HEAD = D_MODEL // HEADS
+PAD, D_HEAD = 0, D_MODEL // HEADS
+RULES = {
+    "^src_embedding": "encoder.word_embedding",
+    "^tgt_embedding": "decoder.word_embedding",
+    "^src_positions": "encoder.position_embedding.weight",
+    "^tgt_positions": "decoder.position_embedding.weight",
+    "^generator": "decoder.fc_out",
+    "^encoder(.*)self_attn_norm": r"encoder\1norm1",
+    "^decoder(.*)self_attn_norm": r"decoder\1norm",
+    "cross_attn_norm": "transformer_block.norm1",
+    "^encoder(.*)feed_forward_norm": r"encoder\1norm2",
+    "^decoder(.*)feed_forward_norm": r"decoder\1transformer_block.norm2",
+    "self_attn": "attention",
+    "cross_attn": "transformer_block.attention",
+    "w_q": "queries",
+    "w_k": "keys",
+    "w_v": "values",
+    "w_o": "fc_out",
+    r"^encoder(.*)feed_forward\.w_1": r"encoder\1feed_forward.0",
+    r"^encoder(.*)feed_forward\.w_2": r"encoder\1feed_forward.2",
+    r"^decoder(.*)feed_forward\.w_1": r"decoder\1transformer_block.feed_forward.0",
+    r"^decoder(.*)feed_forward\.w_2": r"decoder\1transformer_block.feed_forward.2",
+    "gamma$": "weight",
+    "beta$": "bias",
+}
+OF_HEADS = re.compile(r".*attn\.w_[qkv]\.(weight|bias)")
 
 
-class Version(NamedTuple):
-    """How the code differs.
-
-    Attributes:
-        shared: whether heads share matrices of their width.
-        bias: of queries, keys and values.
-        corrected: whether scores are scaled as in the paper.
-    """
-
-    shared: bool = True
-    bias: bool = False
-    corrected: bool = False
-
-
-class Attention(nn.Module):
-    weights: Tensor
-
-    def __init__(self, version: Version) -> None:
-        super().__init__()
-        width, bias = D_HEAD if version.shared else D_MODEL, version.bias
-        self.shared, self.scale = version.shared, (D_HEAD if version.corrected else D_MODEL) ** -0.5
-        self.values, self.keys, self.queries = (nn.Linear(width, width, bias=bias) for _ in range(3))
-        self.fc_out = nn.Linear(D_MODEL, D_MODEL)
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        q, k, v = self._by_head(self.queries, x), self._by_head(self.keys, memory), self.values
-        z, self.weights = attend(q, k, self._by_head(v, memory), mask, scale=self.scale)
-        return self.fc_out(z)
-
-    def _by_head(self, linear: nn.Module, x: Tensor) -> Tensor:
-        return linear(x.unflatten(-1, (HEADS, D_HEAD))).flatten(-2) if self.shared else linear(x)
+def sample(*, shared: bool = True, bias: bool = False, divided_by: str = "model") -> Sample:
+    """Published versions: one matrix shared by all heads or wide ones, each with or without biases."""
+    weights = drawn(without=() if bias else ("*attn.w_[qkv].bias",))
+    own = {name: weight for name, weight in weights.items() if shared and OF_HEADS.fullmatch(name)}
+    if own:
+        own = {
+            name: weight[:D_HEAD, :D_HEAD] if weight.dim() == 2 else weight[:D_HEAD]
+            for name, weight in own.items()
+        }
+    stored = with_positions(weights | own, drawn_as({"table": (MAX_LEN, D_MODEL)})["table"])
+    used = stored | {
+        name: torch.block_diag(*[block] * HEADS) if block.dim() == 2 else block.repeat(HEADS)
+        for name, block in own.items()
+    }
+    width = D_MODEL if divided_by == "model" else D_HEAD
+    theirs = Reference(used, Program(score_scale=width**-0.5, pad_id=PAD))
+    answers: dict[str, Any] = {"scores_divided_by": divided_by, "pad_id": PAD}
+    answers |= {} if shared else {"n_heads": HEADS}
+    return Sample("aladdinpersson", theirs, published(stored, RULES), answers)
 
 
-class Block(nn.Module):
-    def __init__(self, version: Version) -> None:
-        super().__init__()
-        self.attention = Attention(version)
-        self.norm1, self.norm2 = nn.LayerNorm(D_MODEL), nn.LayerNorm(D_MODEL)
-        self.feed_forward = nn.Sequential(nn.Linear(D_MODEL, D_FF), nn.ReLU(), nn.Linear(D_FF, D_MODEL))
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        x = self.norm1(self.attention(x, memory, mask) + x)
-        return self.norm2(self.feed_forward(x) + x)
+SAMPLES = {"aladdinpersson": sample}
 
 
-class DecoderBlock(nn.Module):
-    def __init__(self, version: Version) -> None:
-        super().__init__()
-        self.norm, self.attention = nn.LayerNorm(D_MODEL), Attention(version)
-        self.transformer_block = Block(version)
-
-    def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        return self.transformer_block(self.norm(self.attention(x, x, mask) + x), memory, memory_mask)
-
-
-class Stack(nn.Module):
-    def __init__(self, vocab_size: int, layers: list[nn.Module]) -> None:
-        super().__init__()
-        self.word_embedding = nn.Embedding(vocab_size, D_MODEL)
-        self.position_embedding = nn.Embedding(MAX_LEN, D_MODEL)
-        self.layers = nn.ModuleList(layers)
-
-    def embed(self, ids: Tensor) -> Tensor:
-        return self.word_embedding(ids) + self.position_embedding(torch.arange(ids.shape[1]))
-
-
-AS_PUBLISHED = Version()
-
-
-class Theirs(nn.Module):
-    def __init__(self, version: Version = AS_PUBLISHED) -> None:
-        super().__init__()
-        self.encoder = Stack(SRC_VOCAB, [Block(version) for _ in range(ENCODER_LAYERS)])
-        self.decoder = Stack(TGT_VOCAB, [DecoderBlock(version) for _ in range(DECODER_LAYERS)])
-        self.decoder.add_module("fc_out", nn.Linear(D_MODEL, TGT_VOCAB))
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """There is no mask of the target's padding: what is after a sentence it can't see anyway."""
-        memory_mask = (src != PAD)[:, None, None]
-        memory = self.encoder.embed(src)
-        for layer in self.encoder.layers:
-            memory = layer(memory, memory, memory_mask)
-        x = self.decoder.embed(tgt)
-        for layer in self.decoder.layers:
-            x = layer(x, causal()[None, None], memory, memory_mask)
-        return self.decoder.get_submodule("fc_out")(x)
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("divided_by", ["model", "head"])
+@pytest.mark.parametrize("bias, divided_by", [(False, "model"), (True, "model"), (False, "head")])
 def test_matrices_that_heads_share(tmp_path: Path, divided_by: str, bias: bool) -> None:
-    theirs = randomized(Theirs(Version(bias=bias, corrected=divided_by == "head")))
-    found = compared(tmp_path, theirs, NAMES, pad_id=PAD, asks_heads=False, scores_divided_by=divided_by)
-    assert found.report.family == "aladdinpersson"
-    assert found.asked == ["scores_divided_by", "pad_id"]
-    assert found.model.config.n_heads == HEADS
+    found = compared(tmp_path, sample(bias=bias, divided_by=divided_by), n_heads=HEADS)
+    assert [*found.asked] == ["scores_divided_by", "pad_id"]
     assert any("share their matrices" in note for note in found.report.notes)
 
 
 @pytest.mark.parametrize("divided_by", ["model", "head"])
 def test_matrices_as_wide_as_the_model(tmp_path: Path, divided_by: str) -> None:
-    theirs = randomized(Theirs(Version(shared=False, bias=True, corrected=divided_by == "head")))
-    found = compared(tmp_path, theirs, NAMES, pad_id=PAD, scores_divided_by=divided_by)
-    assert found.asked == ["n_heads", "scores_divided_by", "pad_id"]
+    found = compared(tmp_path, sample(shared=False, bias=True, divided_by=divided_by))
+    assert [*found.asked] == ["n_heads", "scores_divided_by", "pad_id"]
     assert not found.report.notes
 
 
-def test_the_originals_scale_is_assumed(tmp_path: Path) -> None:
-    report = plan_import(raw_of(tmp_path, Theirs().state_dict()), {}).report
+def test_the_originals_scale_is_assumed_and_matrices_of_another_shape_do_not_fit(tmp_path: Path) -> None:
+    state_dict = sample().state_dict
+    report = plan_import(raw_of(tmp_path, state_dict), {}).report
     assert report.config.attention_scale == pytest.approx(D_MODEL**-0.5)
-
-
-@pytest.mark.parametrize("shape", [(), (5,), (5, 5), (D_HEAD, D_HEAD, 2), (D_MODEL + 1, D_MODEL)])
-def test_matrices_of_another_shape_do_not_fit(tmp_path: Path, shape: tuple[int, ...]) -> None:
     name = "decoder.layers.1.attention.keys.weight"
-    planned = plan_import(raw_of(tmp_path, Theirs().state_dict() | {name: torch.ones(shape)}), {})
-    assert [key.name for key in planned.report.keys.misshaped] == [name]
+    for shape in ((), (5,), (5, 5), (D_HEAD, D_HEAD, 2), (D_MODEL + 1, D_MODEL)):
+        planned = plan_import(raw_of(tmp_path, state_dict | {name: torch.ones(shape)}), {})
+        assert [key.name for key in planned.report.keys.misshaped] == [name], shape
 
 
 def test_blocks_stand_on_the_diagonal() -> None:

@@ -1,166 +1,73 @@
-"""gordicaleksa/pytorch-original-transformer: a module written as described computes the same numbers."""
+"""gordicaleksa/pytorch-original-transformer: norms before the sublayers and after each stack."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from tests.transformer.checkpoints.importing.families.foreign import randomized, raw_of
-from tests.transformer.checkpoints.importing.families.tutorials.parity import (
-    D_FF,
+from tests.transformer.checkpoints.importing.families.foreign import raw_of
+from tests.transformer.checkpoints.importing.families.reference import (
     D_MODEL,
-    DECODER_LAYERS,
-    ENCODER_LAYERS,
+    HEADS,
     MAX_LEN,
-    SRC_VOCAB,
-    TGT_VOCAB,
-    attend,
-    causal,
+    Program,
+    Reference,
+    Sample,
     compared,
+    drawn,
+    published,
     sinusoids,
+    with_positions,
 )
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 
 PAD = 1
-NAMES = {
-    "trg_multi_headed_attention": "self_attn",
-    "src_multi_headed_attention": "cross_attn",
-    "multi_headed_attention": "self_attn",
-    "encoder_layers": "layers",
-    "decoder_layers": "layers",
+RULES = {
+    "^src_embedding": "src_embedding.embeddings_table",
+    "^tgt_embedding": "trg_embedding.embeddings_table",
+    "^src_positions": "src_pos_embedding.positional_encodings_table",
+    "^tgt_positions": "trg_pos_embedding.positional_encodings_table",
+    "^generator": "decoder_generator.linear",
+    r"^(encoder|decoder)\.layers": r"\1.\1_layers",
+    "self_attn_norm": "sublayers.0.norm",
+    "cross_attn_norm": "sublayers.1.norm",
+    "^encoder(.*)feed_forward_norm": r"encoder\1sublayers.1.norm",
+    "^decoder(.*)feed_forward_norm": r"decoder\1sublayers.2.norm",
+    "final_norm": "norm",
+    "^encoder(.*)self_attn": r"encoder\1multi_headed_attention",
+    "^decoder(.*)self_attn": r"decoder\1trg_multi_headed_attention",
+    "cross_attn": "src_multi_headed_attention",
+    "w_q": "qkv_nets.0",
+    "w_k": "qkv_nets.1",
+    "w_v": "qkv_nets.2",
+    "w_o": "out_projection_net",
+    r"feed_forward\.w_": "pointwise_net.linear",
+    "gamma$": "weight",
+    "beta$": "bias",
 }
 
 
-class Attention(nn.Module):
-    weights: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.qkv_nets = nn.ModuleList(nn.Linear(D_MODEL, D_MODEL) for _ in range(3))
-        self.out_projection_net = nn.Linear(D_MODEL, D_MODEL)
-
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        q, k, v = (net(y) for net, y in zip(self.qkv_nets, (x, memory, memory), strict=True))
-        z, self.weights = attend(q, k, v, mask)
-        return self.out_projection_net(z)
+def sample() -> Sample:
+    weights = with_positions(drawn(final_norm=True), sinusoids())
+    program = Program(norm_first=True, embedding_scale=math.sqrt(D_MODEL), pad_id=PAD)
+    answers = {"n_heads": HEADS, "pad_id": PAD}
+    return Sample("gordicaleksa", Reference(weights, program), published(weights, RULES), answers)
 
 
-class FeedForward(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear1, self.linear2 = nn.Linear(D_MODEL, D_FF), nn.Linear(D_FF, D_MODEL)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.linear1(x).relu())
-
-
-class Sublayer(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(D_MODEL)
-
-    def forward(self, x: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + compute(self.norm(x))
-
-
-class EncoderLayer(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.sublayers = nn.ModuleList(Sublayer() for _ in range(2))
-        self.multi_headed_attention, self.pointwise_net = Attention(), FeedForward()
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        x = self.sublayers[0](x, lambda y: self.multi_headed_attention(y, y, mask))
-        return self.sublayers[1](x, self.pointwise_net)
-
-
-class DecoderLayer(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.sublayers = nn.ModuleList(Sublayer() for _ in range(3))
-        self.trg_multi_headed_attention, self.src_multi_headed_attention = Attention(), Attention()
-        self.pointwise_net = FeedForward()
-
-    def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        x = self.sublayers[0](x, lambda y: self.trg_multi_headed_attention(y, y, mask))
-        x = self.sublayers[1](x, lambda y: self.src_multi_headed_attention(y, memory, memory_mask))
-        return self.sublayers[2](x, self.pointwise_net)
-
-
-class Encoder(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.encoder_layers = nn.ModuleList(EncoderLayer() for _ in range(ENCODER_LAYERS))
-        self.norm = nn.LayerNorm(D_MODEL)
-
-
-class Decoder(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.decoder_layers = nn.ModuleList(DecoderLayer() for _ in range(DECODER_LAYERS))
-        self.norm = nn.LayerNorm(D_MODEL)
-
-
-class Embedding(nn.Module):
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__()
-        self.embeddings_table = nn.Embedding(vocab_size, D_MODEL)
-
-
-class Positions(nn.Module):
-    positional_encodings_table: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("positional_encodings_table", sinusoids())
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x * math.sqrt(D_MODEL) + self.positional_encodings_table[: x.shape[1]]
-
-
-class Generator(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(D_MODEL, TGT_VOCAB)
-
-
-class Theirs(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.src_embedding, self.trg_embedding = Embedding(SRC_VOCAB), Embedding(TGT_VOCAB)
-        self.src_pos_embedding, self.trg_pos_embedding = Positions(), Positions()
-        self.encoder, self.decoder = Encoder(), Decoder()
-        self.decoder_generator = Generator()
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        memory_mask = (src != PAD)[:, None, None]
-        memory = self.src_pos_embedding(self.src_embedding.embeddings_table(src))
-        for layer in self.encoder.encoder_layers:
-            memory = layer(memory, memory_mask)
-        memory = self.encoder.norm(memory)
-        x = self.trg_pos_embedding(self.trg_embedding.embeddings_table(tgt))
-        for layer in self.decoder.decoder_layers:
-            x = layer(x, (tgt != PAD)[:, None, None] & causal(), memory, memory_mask)
-        logits = self.decoder_generator.linear(self.decoder.norm(x))
-        return logits.log_softmax(-1).reshape(-1, TGT_VOCAB)
+SAMPLES = {"gordicaleksa": sample}
 
 
 def test_parity(tmp_path: Path) -> None:
-    found = compared(tmp_path, randomized(Theirs()), NAMES, pad_id=PAD)
-    assert found.report.family == "gordicaleksa"
-    assert found.asked == ["n_heads", "pad_id"]
-    assert (found.model.config.positions, found.model.config.max_len) == ("sinusoidal", MAX_LEN)
+    found = compared(tmp_path, sample(), positions="sinusoidal", max_len=MAX_LEN)
+    assert [*found.asked] == ["n_heads", "pad_id"]
 
 
 @pytest.mark.parametrize("shape", [(), (D_MODEL,)])
 def test_a_table_of_positions_without_rows_is_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    weights = Theirs().state_dict()
-    weights["src_pos_embedding.positional_encodings_table"] = torch.zeros(shape)
+    table = {"src_pos_embedding.positional_encodings_table": torch.zeros(shape)}
     with pytest.raises(CheckpointError, match="src_positions"):
-        plan_import(raw_of(tmp_path, weights), {})
+        plan_import(raw_of(tmp_path, sample().state_dict | table), {})
