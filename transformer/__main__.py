@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status, 1 for what can't be done and 130 after Ctrl-C."""
+    """Run a command; returns the exit status: 0, 1 for an error, 130 after Ctrl-C."""
     try:
-        # Only here, for the commands import torch: Ctrl-C in those seconds is to be as quiet as later.
+        # Imported here because it takes seconds: Ctrl-C must be quiet then too.
         from transformer.cli.dispatch import run_command
 
         return run_command(sys.argv[1:] if arguments is None else arguments, write_page)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_page(loaded: LoadedModel, run: Run, text: str, path: Path) -> None:
-    """Write a run as a page: the one thing that a command has from above, handed down to it from here."""
+    """Write a run as a page; given to the command from here, as pages are made by a package above it."""
     from headlight.pages import write_page
 
     write_page(loaded, run, text, path)

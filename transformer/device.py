@@ -1,4 +1,4 @@
-"""Where a model runs."""
+"""Choosing the device that a model runs on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class DeviceError(ValueError):
-    """A device that is not there."""
+    """The machine has no such device."""
 
 
 def available_devices() -> list[str]:
-    """What this machine has, the fastest first: CUDA, then Apple's MPS, then the CPU."""
-    import torch  # only here: the error above is caught by commands that may need no torch
+    """The devices of the machine, fastest first: CUDA, Apple's MPS, the CPU."""
+    import torch  # imported here: commands that need no torch catch the error above
 
     cuda = ["cuda"] if torch.cuda.is_available() else []
     mps = ["mps"] if torch.backends.mps.is_available() else []
@@ -22,10 +22,10 @@ def available_devices() -> list[str]:
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """The device of that name, or the fastest there is when none is named.
+    """The device of a name; the fastest one when None.
 
     Raises:
-        DeviceError: when this machine has no such device.
+        DeviceError: when the machine has no such device.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whenever the power fails."""
+"""Files written whole or not at all, even if the power fails; and locks."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CODE = Path(__file__).resolve().parents[1]
-"""Where the packages lie: what a process of our own needs on its path."""
+"""The folder of the packages, which our own child processes need on their path."""
 ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
-"""The shipped models and examples: inside of the package where it is installed, beside it in a checkout."""
+"""The shipped models and examples: inside the package where it is installed, next to it in a checkout."""
 
 
 def replace_all(
     writers: Mapping[Path, Callable[[Path], object]], *, between: Callable[[], object] = lambda: None
 ) -> None:
-    """Have files of one folder written beside their places, then put them there.
+    """Write files of one folder under temporary names, then rename them all.
 
-    What was there stays until all are written. Files and folder are on the disk, not only in its cache, when
-    this returns.
+    Existing files stay until all are written. Files and folder are synced to the disk.
 
     Args:
-        writers: for each file, not none: called with the path to write to.
-        between: called when all files are written and none is in its place yet.
+        writers: at least one file -> function that is given the path to write to.
+        between: called when all files are written and none is renamed yet.
 
     Raises:
-        OSError: when one can't be written, for a full disk say; the files that were there are as they were.
+        OSError: when one can't be written, on a full disk say; existing files are unchanged.
     """
     parts = {path: path.with_name(f"{path.name}.part") for path in writers}
     try:
@@ -53,20 +52,20 @@ def replace_all(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text as UTF-8, whole or not at all: see `replace_all`."""
+    """Write UTF-8 text: see `replace_all`."""
     replace_all({path: lambda part: part.write_text(text, encoding="utf-8")})
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes, whole or not at all: see `replace_all`."""
+    """Write bytes: see `replace_all`."""
     replace_all({path: lambda part: part.write_bytes(content)})
 
 
 def check_place(path: Path) -> None:
-    """Refuse a path that no file can be written to, before its contents are made.
+    """Refuse a path that no file can be written to, before the work of making its contents.
 
     Raises:
-        IsADirectoryError, FileNotFoundError: with a message for people.
+        IsADirectoryError, FileNotFoundError: with a message for the user.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
@@ -75,38 +74,38 @@ def check_place(path: Path) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, whole or not at all: see `replace_all`."""
+    """Write JSON: see `replace_all`."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write tensors as safetensors, whole or not at all: see `replace_all`."""
+    """Write a safetensors file: see `replace_all`."""
     replace_all({path: partial(save_tensors, tensors=tensors, metadata=metadata)})
 
 
 def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
-    """Write a safetensors file that everybody may read who may read others: one of `replace_all`'s writers.
+    """Write a safetensors file with the usual permissions: a writer for `replace_all`.
 
     Raises:
         OSError: when it can't be written.
     """
-    # Only here, for it imports torch: who finds shipped models by their names can do without.
+    # Imported here because it imports torch, which finding the shipped models doesn't need.
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     part.touch()
-    readers = part.stat().st_mode  # the library lets nobody but the owner read
-    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    mode = part.stat().st_mode  # the library makes the file readable by its owner only
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
-        save_file(kept, part, metadata)
+        save_file(plain, part, metadata)
     except SafetensorError as error:
         raise OSError(None, str(error), str(part.with_suffix(""))) from error
-    part.chmod(readers)
+    part.chmod(mode)
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names of a folder's files to the disk."""
-    if os.name == "nt":  # which opens no folders, and brings their names to the disk with the files
+    """Sync a folder's entries to the disk."""
+    if os.name == "nt":  # Windows can't open folders, and syncs their entries with the files
         return
     number = os.open(folder, os.O_RDONLY)
     try:
@@ -116,7 +115,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def digest(path: Path) -> str | None:
-    """A name of a file's contents; None when it can't be read."""
+    """SHA-256 of a file's contents; None when it can't be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -130,11 +129,11 @@ class LockedError(Exception):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process, however that ends.
+    """Hold a lock file; the system releases it when this process ends, however it ends.
 
     Raises:
         LockedError: when another process holds it.
-        OSError: when the file can't be made.
+        OSError: when the file can't be created.
     """
     try:
         lock = FileLock(path, blocking=False).acquire()

@@ -1,4 +1,4 @@
-"""Attention: the pure function of section 3.2.1, then the module with its heads of section 3.2.2."""
+"""Scaled dot-product attention (paper, section 3.2.1) and multi-head attention (section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from transformer.model.trace import NO_TAP, Tap
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that may be looked at; exactly 0 elsewhere.
+    """Softmax over the unmasked keys; exactly 0 elsewhere.
 
-    A query that may look at nothing gets zeros: a finite stand-in for minus infinity would give it uniform
-    attention, minus infinity itself NaN.
+    A fully masked query gets zeros: a finite stand-in for minus infinity would give uniform attention, minus
+    infinity itself NaN.
 
     Args:
         scores: (..., Q, K).
-        mask: bool, broadcasts to scores, True = may attend; None opens every cell.
+        mask: bool, broadcasts to scores, True = may attend; None masks nothing.
 
     Returns:
-        (..., Q, K), each row sums to 1, or to 0 where nothing is open.
+        (..., Q, K), each row sums to 1, or to 0 where it is fully masked.
     """
     if mask is None or bool(mask.all()):
         return scores.softmax(dim=-1)
     empty = _empty_rows(mask)
-    if not bool(empty.any()):  # then minus infinity makes zeros, and none has to be written
+    if not bool(empty.any()):  # minus infinity alone gives the zeros
         return torch.where(mask, scores, -math.inf).softmax(dim=-1)
     weights = torch.where(mask | empty, scores, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
 
 def _empty_rows(mask: Tensor) -> Tensor:
-    """Which rows are closed throughout: (..., Q, 1).
+    """True for fully masked rows, (..., Q, 1).
 
-    They are opened before a softmax, so that it and its gradient exist, and their output is set to zero.
+    They are unmasked before the softmax, so that it and its gradient are finite, and then set to zero.
     """
     return ~mask.any(dim=-1, keepdim=True)
 
@@ -61,21 +61,20 @@ def scaled_dot_product_attention(
 
     Args:
         q: (B, H, Q, d_head).
-        k: (B, H, K, d_head); of fewer heads, each is shared by as many neighbouring heads of q.
-        v: as k.
-        mask: bool, broadcasts to (B, H, Q, K), True = may attend; None opens every cell.
-        tap: sees position_bias, scores (what enters the softmax: scaled, biased, capped, before the mask),
-            mask, weights and z; where there is a cap, before them scores_uncapped.
+        k, v: (B, H, K, d_head); with fewer heads, each is shared by neighbouring heads of q.
+        mask: bool, broadcasts to (B, H, Q, K), True = may attend; None masks nothing.
+        tap: sees position_bias, scores_uncapped (with a cap), scores (scaled, biased, capped, before the
+            mask), mask, weights and z.
         bias: added to the scores, broadcasts to (B, H, Q, K).
-        scale: what the products are multiplied by; 1 / sqrt(d_head) when None.
-        soft_cap: c of c tanh(scores / c); 0 for none.
+        scale: factor of the products; 1 / sqrt(d_head) when None.
+        soft_cap: c in c tanh(scores / c); 0 for none.
 
     Returns:
         z (B, H, Q, d_head).
     """
     if k.shape[1] < q.shape[1]:
         k, v = (heads.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for heads in (k, v))
-    # There are fewer of the queries' numbers than of scores.
+    # Scaling the queries is cheaper than scaling the larger scores.
     queries = q / math.sqrt(q.shape[-1]) if scale is None else q * scale
     scores = queries @ k.transpose(-2, -1)  # (B, H, Q, K)
     if bias is not None:
@@ -90,7 +89,7 @@ def scaled_dot_product_attention(
 
 
 def soft_capped(x: Tensor, cap: float) -> Tensor:
-    """c tanh(x / c): small numbers stay nearly as they are, none passes c (Gemma Team 2024, section 2)."""
+    """c tanh(x / c): nearly x for small x, never beyond c (Gemma Team 2024, section 2)."""
     return (x / cap).tanh() * cap
 
 
@@ -104,10 +103,10 @@ def fused_attention(
     scale: float | None = None,
     soft_cap: float = 0.0,
 ) -> Tensor:
-    """The same function by torch's fused kernel, which keeps no scores and no weights: for untapped runs.
+    """The same by torch's fused kernel, which stores no scores and no weights: for runs without a tap.
 
-    That kernel can't cap scores; and for short sentences in bfloat16 on a CPU it takes twice as long as the
-    function above.
+    The kernel can't cap scores, and in bfloat16 on a CPU it takes twice as long for short sentences: then
+    the function above is used.
     """
     if soft_cap or (q.dtype == torch.bfloat16 and q.device.type == "cpu"):
         return scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=scale, soft_cap=soft_cap)
@@ -119,17 +118,17 @@ def fused_attention(
         )
     empty = _empty_rows(mask)
     opened = mask | empty
-    kept = opened if added is None else added.masked_fill(~opened, -math.inf)
-    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=kept, scale=scale, enable_gqa=shared)
+    attn_mask = opened if added is None else added.masked_fill(~opened, -math.inf)
+    z = functional.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, scale=scale, enable_gqa=shared)
     return z.masked_fill(empty, 0.0)
 
 
 class PositionInfo(NamedTuple):
-    """What a layer's self-attention itself is told of where its tokens are.
+    """Token positions as one layer's self-attention uses them.
 
     Attributes:
         bias: (1, H, Q, K), added to the scores.
-        rotation: by which queries and keys of the newest tokens are turned.
+        rotation: of the newest tokens' queries and keys.
     """
 
     bias: Tensor | None = None
@@ -140,20 +139,20 @@ NO_POSITIONS = PositionInfo()
 
 
 class MultiHeadAttention(nn.Module):
-    """H attentions in parallel, each in a d_head-wide projection of its own (paper, section 3.2.2).
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O (paper, section 3.2.2).
 
-    MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
+    head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
 
     Args:
         d_model: D.
         n_heads: H.
         bias: whether the four projections have one.
-        n_kv_heads: heads of keys and values, each shared by H / n_kv_heads heads of queries; H when 0.
-        d_head: width of a head; D / H when 0.
-        scale: what products are multiplied by; 1 / sqrt(d_head) when None.
-        soft_cap: c of c tanh(scores / c); 0 for none.
-        transposed: whether heads are transposed back before they are merged; see `TransformerConfig`.
-        q_norm, k_norm: norms over d_head of each head's queries and keys, one for all heads; None for none.
+        n_kv_heads: key and value heads, each shared by H / n_kv_heads query heads; 0 for H.
+        d_head: width of a head; 0 for D / H.
+        scale: factor of the products; 1 / sqrt(d_head) when None.
+        soft_cap: c in c tanh(scores / c); 0 for none.
+        transposed: see merge_heads in `TransformerConfig`.
+        q_norm, k_norm: norms over d_head of every head's queries and keys; None for none.
     """
 
     def __init__(
@@ -192,18 +191,17 @@ class MultiHeadAttention(nn.Module):
         cache: KeyValueCache | None = None,
         positions: PositionInfo = NO_POSITIONS,
     ) -> Tensor:
-        """Queries from x look at keys and values from memory (x itself in self-attention).
+        """Queries from x attend to keys and values from memory (x itself in self-attention).
 
         Args:
             x: (B, Q, D).
-            memory: (B, K, D); with a cache, the part of it that the cache does not hold yet (K may be 0).
-            mask: bool, broadcasts to (B, H, Q, K), True = may attend.
-            tap: sees q, k, v (k and v of n_kv_heads heads), scores, mask, weights, z and out; where there is
-                a soft cap, scores_uncapped; where there are such positions, q_unrotated and k_unrotated, or
-                position_bias; where there are such norms, what they show under q_norm and k_norm,
-                (B, H, T, d_head).
-            cache: keys and values of what memory held in earlier calls.
-            positions: where the tokens are; in self-attention only.
+            memory: (B, K, D); with a cache, only the part not yet cached (K may be 0).
+            mask: bool, broadcasts to (B, H, Q, K), True = may attend; None masks nothing.
+            tap: sees q_norm and k_norm (B, H, T, d_head), q_unrotated, q, k_unrotated, k, v (k and v have
+                n_kv_heads heads), the tensors of `scaled_dot_product_attention`, and out; each where there
+                is one.
+            cache: keys and values of earlier calls.
+            positions: in self-attention only.
 
         Returns:
             (B, Q, D).
@@ -222,10 +220,10 @@ class MultiHeadAttention(nn.Module):
     def _keys_and_values(
         self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, positions: PositionInfo
     ) -> tuple[Tensor, Tensor]:
-        """Those of memory, after those of the cache."""
-        kept = None if cache is None else cache.contents()
-        if kept is not None and memory.shape[1] == 0:
-            return kept
+        """The cache's, followed by those of memory."""
+        cached = None if cache is None else cache.contents()
+        if cached is not None and memory.shape[1] == 0:
+            return cached
         k = self.split_heads(self.w_k(memory))
         if self.k_norm is not None:
             k = self.k_norm(k, tap.at("k_norm"))
@@ -236,11 +234,11 @@ class MultiHeadAttention(nn.Module):
         return (k, v) if cache is None else cache.extend(k, v)
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """(B, T, H * d_head) -> (B, H, T, d_head): head h reads columns h * d_head up to (h + 1) * d_head."""
+        """(B, T, H * d_head) -> (B, H, T, d_head): head h gets columns h * d_head to (h + 1) * d_head - 1."""
         return torch.unflatten(x, -1, (-1, self.d_head)).transpose(1, 2)
 
     def merge_heads(self, z: Tensor) -> Tensor:
-        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads`, if transposed."""
+        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads` where transposed."""
         if not self.transposed:
             return z.reshape(z.shape[0], z.shape[2], self.n_heads * self.d_head)
         return z.transpose(1, 2).flatten(-2)

@@ -1,4 +1,4 @@
-"""What an attention keeps of the tokens so far, so that a step of a decoding costs one token."""
+"""Cached keys and values, so that a decoding step computes one token only."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor
 
 
 class KeyValueCache:
-    """One attention's keys and values; for inference only, as numbers are written in place."""
+    """One attention's keys and values; written in place, so for inference only."""
 
     def __init__(self) -> None:
-        self._k: _Kept | None = None
-        self._v: _Kept | None = None
+        self._k: _GrowingTensor | None = None
+        self._v: _GrowingTensor | None = None
 
     def __len__(self) -> int:
         return 0 if self._k is None else self._k.length
@@ -20,16 +20,16 @@ class KeyValueCache:
         """All keys and values, (B, H, K, d_head) each; None before the first."""
         if self._k is None or self._v is None:
             return None
-        return self._k.numbers, self._v.numbers
+        return self._k.values, self._v.values
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Append the newest tokens' keys and values along K; returns all of them."""
         if self._k is None or self._v is None:
-            self._k, self._v = _Kept(k), _Kept(v)
+            self._k, self._v = _GrowingTensor(k), _GrowingTensor(v)
         else:
             self._k.append(k)
             self._v.append(v)
-        return self._k.numbers, self._v.numbers
+        return self._k.values, self._v.values
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order."""
@@ -38,12 +38,11 @@ class KeyValueCache:
             self._v.select(rows)
 
 
-class _Kept:
-    """Numbers (B, H, K, d_head) that grow along K, and of whose rows some are selected again and again.
+class _GrowingTensor:
+    """(B, H, K, d_head) that grows along K and whose rows can be selected.
 
-    Room that is used up is doubled, so that a new token is written after the others, which stay where they
-    are; selected rows go back and forth between two buffers. Fresh memory for each step took longer than the
-    copying.
+    Growing doubles the buffer, so that most tokens are appended without copying; selecting copies between two
+    buffers, because allocating memory at each step took longer than the copying.
     """
 
     def __init__(self, first: Tensor) -> None:
@@ -52,8 +51,8 @@ class _Kept:
         self.length = first.shape[2]
 
     @property
-    def numbers(self) -> Tensor:
-        """(B, H, K, d_head), until the next change."""
+    def values(self) -> Tensor:
+        """A view (B, H, K, d_head), valid until the next change."""
         return self._buffer[:, :, : self.length]
 
     def append(self, new: Tensor) -> None:
@@ -72,5 +71,5 @@ class _Kept:
         if target is None or target.shape[0] < len(rows) or target.shape[2] < self.length:
             target = self._buffer.new_empty(len(rows), *self._buffer.shape[1:])
         target = target[: len(rows)]
-        torch.index_select(self.numbers, 0, rows, out=target[:, :, : self.length])
+        torch.index_select(self.values, 0, rows, out=target[:, :, : self.length])
         self._buffer, self._spare = target, self._buffer

@@ -1,4 +1,4 @@
-"""The sizes and choices that a Transformer is described by, each with where it comes from."""
+"""The sizes and choices that describe a Transformer, each with its source."""
 
 from __future__ import annotations
 
@@ -10,94 +10,92 @@ Norm = Literal["layer", "rms", "layer_unbiased"]
 SinusoidLayout = Literal["interleaved", "halves", "halves_to_base"]
 
 NORM_PLACES: dict[str, str] = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
-"""Where a layer's norms stand, in words."""
+"""Names of the norm positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """Sizes and choices of one Transformer; `TransformerConfig` checks them.
+    """Sizes and choices of one Transformer, as yet unchecked: see `TransformerConfig`.
 
     Attributes:
         src_vocab_size: rows of the source embedding; 0 when there is no encoder.
         tgt_vocab_size: rows of the target embedding; 0 when there is no decoder.
         d_model: width of the residual stream (paper, section 3.1: 512).
-        n_heads: attention heads a layer (section 3.2.2: 8).
-        n_kv_heads: heads of keys and values, each shared by n_heads / n_kv_heads heads of queries (grouped
-            queries, Ainslie et al. 2023, arXiv:2305.13245); 0 becomes n_heads: each its own.
+        n_heads: attention heads per layer (section 3.2.2: 8).
+        n_kv_heads: key and value heads, each shared by n_heads / n_kv_heads query heads (grouped-query
+            attention, Ainslie et al. 2023, arXiv:2305.13245); 0 becomes n_heads.
         d_head: width of a head, the paper's d_k = d_v; 0 becomes d_model / n_heads.
-        merge_heads: "transposed" as in the paper: a token gets its heads' outputs side by side.
-            "untransposed", as published by mistake and trained with: they are only reshaped, which deals the
-            rows of each head out to other tokens, by a rule that depends on the length of the sentence.
-        attention_scale: whether q k is divided by sqrt(d_head) (equation 1; T5 trains without); or what it is
-            multiplied by instead (Gemma Team 2024, arXiv:2408.00118).
-        attention_soft_cap: c of c tanh(scores / c), which keeps scores between -c and c before the softmax
+        merge_heads: "transposed" as in the paper: the outputs of a token's heads are concatenated.
+            "untransposed", a published mistake that models were trained with: reshaped only, which scatters
+            each head's rows over other tokens, depending on the length of the sentence.
+        attention_scale: True divides q k by sqrt(d_head) (equation 1), False doesn't (T5); a number is the
+            factor itself (Gemma Team 2024, arXiv:2408.00118).
+        attention_soft_cap: c in c tanh(scores / c), which keeps scores between -c and c before the softmax
             (the same report, section 2); 0 for none.
-        query_key_norm: whether each head's queries and keys go through a norm of their own, before rotary
-            positions turn them (Henry et al. 2020, arXiv:2010.04245; Dehghani et al. 2023, arXiv:2302.05442).
+        query_key_norm: normalise each head's queries and keys, before any rotation (Henry et al. 2020,
+            arXiv:2010.04245; Dehghani et al. 2023, arXiv:2302.05442).
         n_encoder_layers: the paper's N for the encoder; 0 makes a decoder-only model.
-        n_decoder_layers: N for the decoder, independent of the encoder's; 0 makes an encoder-only model.
+        n_decoder_layers: N for the decoder, which may differ; 0 makes an encoder-only model.
         d_ff: hidden width of the position-wise feed-forward (section 3.3: 2048).
-        shared_layers: whether all layers of a stack are one and the same, run again and again (ALBERT, Lan et
-            al. 2019, arXiv:1909.11942, section 3.1).
-        max_len: the longest sentence, in tokens, that is accepted.
-        dropout: P_drop of section 5.4: of sublayers' outputs and of the embeddings, in training only.
-        activation: of the feed-forward; "gelu_tanh" is GELU's approximation by tanh.
-        gated: whether the feed-forward multiplies its hidden numbers by a second projection: GEGLU, SwiGLU
+        shared_layers: all layers of a stack share one set of weights (ALBERT, Lan et al. 2019,
+            arXiv:1909.11942, section 3.1).
+        max_len: the longest sentence accepted, in tokens.
+        dropout: P_drop of section 5.4, for sublayer outputs and embeddings; in training only.
+        activation: of the feed-forward; "gelu_tanh" is the tanh approximation of GELU.
+        gated: multiply the feed-forward's hidden values by a second projection: GEGLU, SwiGLU
             (Shazeer 2020, arXiv:2002.05202).
         norm: "layer" (Ba et al. 2016); "rms", without mean and beta (Zhang and Sennrich 2019); or
             "layer_unbiased", divided by the unbiased deviation plus eps (the Annotated Transformer).
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); "pre",
-            x + Sublayer(LayerNorm(x)); or "both", x + LayerNorm(Sublayer(LayerNorm(x))), the two being
-            different norms (Gemma Team 2024, arXiv:2408.00118, section 2).
-        residual_scale: what a sublayer's output is multiplied by before it is added to the stream.
-        parallel_residual: whether self-attention and feed-forward read the same stream, each through its own
-            norm, and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); of
-            pre-norm decoders.
-        final_norm: one more norm after the last layer of each stack (needed by pre-norm, harmless in
-            post-norm), or of the named one alone.
+            x + Sublayer(LayerNorm(x)); or "both", x + LayerNorm(Sublayer(LayerNorm(x))) with two norms
+            (Gemma Team 2024, arXiv:2408.00118, section 2).
+        residual_scale: factor of a sublayer's output before it is added to the stream.
+        parallel_residual: self-attention and feed-forward read the same stream, each through its own norm,
+            and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); pre-norm
+            decoders only.
+        final_norm: a norm after the last layer of both stacks, or of the one named. Pre-norm needs it.
         norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
             deviation itself.
-        positions: sinusoidal (section 3.5), learned, or none at the embedding; "relative" adds a learned bias
-            to the scores of self-attention by distance (Raffel et al. 2020, arXiv:1910.10683), "rotary" turns
-            queries and keys (Su et al. 2021, arXiv:2104.09864).
-        position_base: the 10000 of section 3.5's wavelengths; of sinusoidal and rotary positions.
-        position_bases: the base of each decoder layer's rotary positions, where they differ; 0 for a layer
-            that turns nothing (Gemma 3, Kamath et al. 2025, arXiv:2503.19786, section 2; NoPE layers).
-        position_offset: the position of the first token, of sinusoids; the paper's 0.
-        rotary_dims: how many leading numbers of each head are turned, the others stay as they are (GPT-NeoX,
-            section 2.1); 0 for all.
-        rotary_stretch: how many times longer rotary wavelengths are made, for longer texts than those first
-            trained on (position interpolation, Chen et al. 2023, arXiv:2306.15595); 1 for not at all.
-            Layers whose base is another than `position_base` are never stretched (Gemma 3).
-        stretch_start: rotary wavelengths up to this one stay as they are ("NTK by parts", Peng et al. 2023,
+        positions: "sinusoidal" (section 3.5) and "learned" are added to the embeddings; "relative" adds a
+            learned bias by distance to the scores of self-attention (Raffel et al. 2020, arXiv:1910.10683);
+            "rotary" rotates queries and keys (Su et al. 2021, arXiv:2104.09864).
+        position_base: the 10000 in section 3.5's wavelengths, for sinusoidal and rotary positions.
+        position_bases: rotary base of each decoder layer, where they differ; 0 for a layer without rotation
+            (Gemma 3, Kamath et al. 2025, arXiv:2503.19786, section 2; NoPE layers).
+        position_offset: sinusoidal position of the first token; 0 in the paper.
+        rotary_dims: leading dimensions of each head that are rotated (GPT-NeoX, section 2.1); 0 for all.
+        rotary_stretch: factor that lengthens rotary wavelengths, for texts longer than those trained on first
+            (position interpolation, Chen et al. 2023, arXiv:2306.15595); 1 for none. Layers with a base other
+            than `position_base` are never stretched (Gemma 3).
+        stretch_start: rotary wavelengths up to this one are not stretched ("NTK by parts", Peng et al. 2023,
             arXiv:2309.00071, section 3.2).
-        stretch_full: from this one on they are stretched in full, and between the two in part.
+        stretch_full: those from this one on are stretched in full, those between the two in part.
         sinusoid_layout: "interleaved" as in section 3.5; "halves": all sines, then all cosines; or
-            "halves_to_base", as first published in code (tensor2tensor): the same with the exponents
-            i / (d_model / 2 - 1), so that the last wavelength is 2 pi base exactly.
-        n_position_buckets: distances that have a relative bias of their own, near ones each, far ones shared.
-        max_position_distance: from it on all distances share the last bucket.
-        d_embedding: width of the embeddings, their norm, segments and positions, where it is smaller than the
-            stream's; a projection then widens them to d_model (ALBERT, section 3.1). 0 for d_model.
-        embedding_scale: whether embeddings are multiplied by sqrt(d_model) (section 3.4), or what they are
-            multiplied by instead.
-        embedding_norm: whether a norm follows the embeddings.
-        n_segments: kinds of token (BERT's sentence A and B) with a vector each; the first one's is added to
-            every token. 0 for none.
-        bias: whether linear layers have a bias (layer norms always have beta).
-        attention_bias: the same for those of attention; as `bias` when None.
-        generator_bias: the same for the generator; as `bias` when None.
-        has_generator: whether hidden states become logits; a model without returns its hidden states.
-        generator_transform: whether a dense layer (to the embeddings' width), the activation and a norm stand
-            before the generator.
-        logits_scale: whether hidden states are divided by sqrt(d_model) before the generator (a tied
-            generator's counterpart of embedding_scale), or what they are multiplied by instead.
-        logits_soft_cap: c of c tanh(logits / c); 0 for none.
-        share_embeddings: one matrix for source and target words (needs equal vocabularies).
+            "halves_to_base", as first published in code (tensor2tensor): the same with exponents
+            i / (d_model / 2 - 1), so that the last wavelength is exactly 2 pi base.
+        n_position_buckets: relative distances with a bias of their own; far ones share a bucket.
+        max_position_distance: distances from this one on share the last bucket.
+        d_embedding: width of the embeddings, their norm, segments and positions where it is less than
+            d_model, to which a projection widens them (ALBERT, section 3.1). 0 for d_model.
+        embedding_scale: True multiplies embeddings by sqrt(d_model) (section 3.4), False doesn't; a number is
+            the factor itself.
+        embedding_norm: normalise the embeddings.
+        n_segments: rows of BERT's segment embedding (sentence A and B), the first of which is added to every
+            token; 0 for none.
+        bias: linear layers have a bias (layer norms always have beta).
+        attention_bias: the same for attention; None for `bias`.
+        generator_bias: the same for the generator; None for `bias`.
+        has_generator: whether there is a generator; without one the model returns hidden states.
+        generator_transform: a dense layer (to the embeddings' width), the activation and a norm before the
+            generator.
+        logits_scale: True divides hidden states by sqrt(d_model) before the generator (the counterpart of
+            embedding_scale for a tied generator), False doesn't; a number is the factor itself.
+        logits_soft_cap: c in c tanh(logits / c); 0 for none.
+        share_embeddings: one embedding matrix for source and target (needs equal vocabularies).
         tie_generator: the generator's matrix is the embedding's (section 3.4).
-        pad_id: the id that fills up short sentences of a batch, on both sides; -1 where no id does.
-        memory_padding_mask: whether cross-attention is kept from the source's padding; some models were
-            trained without, and what they make of a short sentence then depends on its batch.
+        pad_id: the id that pads short sentences of a batch, on both sides; -1 for none.
+        memory_padding_mask: cross-attention masks the source's padding. Some models were trained without it:
+            their output for a short sentence depends on its batch.
     """
 
     src_vocab_size: int

@@ -1,4 +1,4 @@
-"""What a Transformer is made of: one frozen, validated description, and the presets of it."""
+"""The description of a Transformer: frozen, validated, with presets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Choices):
-    """Sizes and choices of one Transformer, each explained in `Choices`; ConfigError for impossible ones."""
+    """Sizes and choices of one Transformer, explained in `Choices`.
+
+    Raises:
+        ConfigError: for values that no model can have.
+    """
 
     def __post_init__(self) -> None:
-        """Check the values, and fill in what follows from others, so that equal models have equal configs."""
+        """Check the values and fill in derived ones, so that equal models have equal configurations."""
         check(self)
         object.__setattr__(self, "d_head", self.d_head or self.d_model // self.n_heads)
         object.__setattr__(self, "n_kv_heads", self.n_kv_heads or self.n_heads)
@@ -34,43 +38,43 @@ class TransformerConfig(Choices):
 
     @property
     def kind(self) -> Kind:
-        """Which stacks there are."""
+        """The stacks it has, as one word."""
         if self.n_decoder_layers == 0:
             return "encoder-only"
         return "decoder-only" if self.n_encoder_layers == 0 else "encoder-decoder"
 
     @property
     def embedding_width(self) -> int:
-        """Of the embeddings, before they are projected to d_model where that is another width."""
+        """Width of the embeddings, before any projection to d_model."""
         return self.d_embedding or self.d_model
 
     @property
     def generator_width(self) -> int:
-        """Of what the generator reads."""
+        """Width of the generator's input."""
         return self.embedding_width if self.generator_transform else self.d_model
 
     @property
     def attention_factor(self) -> float:
-        """What products of queries and keys are multiplied by."""
+        """Factor of the products of queries and keys."""
         return _factor(self.attention_scale, 1 / math.sqrt(self.d_head))
 
     @property
     def embedding_factor(self) -> float:
-        """What embeddings are multiplied by."""
+        """Factor of the embeddings."""
         return _factor(self.embedding_scale, math.sqrt(self.d_model))
 
     @property
     def logits_factor(self) -> float:
-        """What hidden states are multiplied by before the generator."""
+        """Factor of the hidden states before the generator."""
         return _factor(self.logits_scale, 1 / math.sqrt(self.d_model))
 
     @property
     def has_norms_before(self) -> bool:
-        """Whether sublayers read the stream through a norm."""
+        """True where sublayers read the stream through a norm."""
         return self.norm_position != "post"
 
     def rotary_base(self, stack: Literal["encoder", "decoder"], layer: int) -> float:
-        """The base of a layer's rotary positions; 0 for a layer that turns nothing."""
+        """The base of a layer's rotary positions; 0 for a layer without rotation."""
         if self.positions != "rotary":
             return 0
         bases = self.position_bases if stack == "decoder" else ()
@@ -81,7 +85,7 @@ class TransformerConfig(Choices):
         return self.final_norm in (True, stack)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; 0 for those that were filled in from others."""
+        """Plain values, ready for JSON; derived ones are 0."""
         values = asdict(self)
         if self.d_head * self.n_heads == self.d_model:
             values["d_head"] = 0
@@ -91,7 +95,7 @@ class TransformerConfig(Choices):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """The inverse of `to_dict`. Raises ConfigError for a field that is unknown or missing."""
+        """The inverse of `to_dict`; raises ConfigError for an unknown or missing field."""
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
@@ -135,17 +139,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def _factor(scale: bool | float, usual: float) -> float:
-    """The usual factor, none, or the number itself."""
+    """A number stands for itself; True is the usual factor, False is 1."""
     if isinstance(scale, bool):
         return usual if scale else 1.0
     return scale
 
 
 def preset(name: str, *, src_vocab_size: int, tgt_vocab_size: int, **changes: object) -> TransformerConfig:
-    """The configuration of a preset for given vocabularies, with `changes` on top.
+    """A preset's configuration for these vocabularies, with `changes` applied.
 
     Raises:
-        ConfigError: for a preset that does not exist, or changes that make no model.
+        ConfigError: for an unknown preset or an impossible change.
     """
     if name not in PRESETS:
         raise ConfigError(f"There is no preset {name!r}: choose one of {', '.join(PRESETS)}.")

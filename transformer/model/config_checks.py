@@ -1,4 +1,4 @@
-"""Which configurations make a model: each check says what is wrong and what to change."""
+"""Checks of a configuration: each says what is wrong and what to change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SINUSOID_LAYOUTS = ("interleaved", "halves", "halves_to_base")
 MERGES = ("transposed", "untransposed")
 NO_PAD_ID = -1
 
-# Types of a field -> those that its value may have; all other fields are text.
+# Annotation of a field -> types its value may have; other annotations are text.
 _KINDS_OF_VALUES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),
@@ -26,11 +26,11 @@ _KINDS_OF_VALUES: dict[str, tuple[type, ...]] = {
 
 
 class ConfigError(ValueError):
-    """A configuration that no model can be built from; the message says what to change."""
+    """No model can be built from this configuration; the message says what to change."""
 
 
 def check(config: Choices) -> None:
-    """Raises ConfigError for values that no model can be built from."""
+    """Raises ConfigError unless a model can be built from these values."""
     _check_types(config)
     _check_sizes(config)
     _check_numbers(config)
@@ -108,8 +108,8 @@ def _check_generator(config: Choices) -> None:
     tied = config.has_generator and config.tie_generator
     if tied and not config.generator_transform and config.d_embedding not in (0, config.d_model):
         raise ConfigError(
-            f"The tied generator can't read {config.d_model} numbers with embeddings of "
-            f"{config.d_embedding}: set generator_transform to True or tie_generator to False."
+            f"A generator tied to embeddings of width {config.d_embedding} can't read states of width "
+            f"{config.d_model}: set generator_transform to True or tie_generator to False."
         )
 
 
@@ -142,8 +142,8 @@ def _check_positions(config: Choices) -> None:
         )
     if config.position_offset and config.positions != "sinusoidal":
         raise ConfigError(
-            f"position_offset is {config.position_offset} but positions are {config.positions!r}: only "
-            "sinusoids have one, set it to 0."
+            f"position_offset is {config.position_offset} but positions are {config.positions!r}: it applies "
+            "to sinusoidal positions only, set it to 0."
         )
     if config.positions == "relative":
         if config.n_position_buckets < 4 or config.n_position_buckets % 2:
@@ -161,26 +161,25 @@ def _check_rotary(config: Choices) -> None:
     d_head = config.d_head or config.d_model // config.n_heads
     turned, name = (config.rotary_dims, "rotary_dims") if config.rotary_dims else (d_head, "d_head")
     if config.positions == "rotary" and turned % 2:
-        raise ConfigError(f"{name} {turned} is odd: rotary positions turn pairs of numbers, make it even.")
+        raise ConfigError(f"{name} {turned} is odd: rotary positions rotate pairs, make it even.")
     if turned > d_head:
-        raise ConfigError(f"rotary_dims is {turned}: a head has {d_head} numbers, no more can be turned.")
+        raise ConfigError(f"rotary_dims is {turned}: a head has only {d_head} dimensions.")
     for option in ("rotary_dims", "position_bases"):
         if getattr(config, option) and config.positions != "rotary":
             raise ConfigError(
-                f"{option} is {getattr(config, option)} but positions are {config.positions!r}: only rotary "
-                "ones turn heads, leave it out."
+                f"{option} is {getattr(config, option)} but positions are {config.positions!r}: it applies "
+                "to rotary positions only, leave it out."
             )
     _check_bases(config)
     if not 1 <= config.rotary_stretch < math.inf:
         raise ConfigError(
-            f"rotary_stretch is {config.rotary_stretch}: it must be finite and at least 1, which "
-            "stretches nothing."
+            f"rotary_stretch is {config.rotary_stretch}: it must be finite and at least 1 (1 is no stretch)."
         )
     start, full = config.stretch_start, config.stretch_full
     if not 0 <= start <= full < math.inf or (full and start < 1):
         raise ConfigError(
-            f"stretch_start is {start} and stretch_full {full}: they must be wavelengths of at "
-            "least 1 position, the first not longer than the second, or both 0, which stretches all."
+            f"stretch_start is {start} and stretch_full {full}: they must be wavelengths of at least 1 "
+            "position, start no longer than full, or both 0 to stretch all."
         )
 
 
@@ -188,15 +187,14 @@ def _check_bases(config: Choices) -> None:
     bases = config.position_bases
     if bases and len(bases) != config.n_decoder_layers:
         raise ConfigError(
-            f"position_bases has {len(bases)} values: give one for each of the {config.n_decoder_layers} "
-            "decoder layers."
+            f"position_bases has {len(bases)} values: give one per decoder layer, {config.n_decoder_layers}."
         )
     if bases and not any(bases):
-        raise ConfigError("position_bases has no base above 0: set positions to 'none', and leave it out.")
+        raise ConfigError("position_bases has no base above 0: set positions to 'none' and leave it out.")
     for base in bases:
         if type(base) not in (float, int) or not (base == 0 or 1 < base < math.inf):
             raise ConfigError(
-                f"position_bases has {base!r}: a base is a number above 1 and finite, or 0 for no rotation."
+                f"position_bases has {base!r}: a base is finite and above 1, or 0 for no rotation."
             )
 
 
@@ -209,7 +207,7 @@ def _check_vocabularies(config: Choices) -> None:
         if not n_layers and size:
             raise ConfigError(f"{name} is {size} but that side has no layers: set it to 0.")
         if n_layers and not NO_PAD_ID <= config.pad_id < size:
-            raise ConfigError(f"pad_id {config.pad_id} is no id of the vocabulary: {name} is {size}.")
+            raise ConfigError(f"pad_id {config.pad_id} is not in the vocabulary: {name} is {size}.")
     if config.share_embeddings and config.src_vocab_size != config.tgt_vocab_size:
         raise ConfigError(
             f"share_embeddings needs one vocabulary for both sides, not {config.src_vocab_size} source and "

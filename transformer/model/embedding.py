@@ -14,10 +14,10 @@ from transformer.model.trace import NO_TAP, Tap
 
 
 class Embedding(nn.Module):
-    """x = embedding(token) * sqrt(d_model) + position(place in the sentence).
+    """x = embedding(token) * sqrt(d_model) + position.
 
-    By configuration with another factor or none, without the positions, with the vector of the first segment
-    added, with a norm after it all, and narrower than d_model, with a projection at the end.
+    The configuration may change the factor, leave out the positions, add the first segment's vector,
+    normalise the sum, and widen it by a projection to d_model.
     """
 
     def __init__(self, vocab_size: int, config: TransformerConfig) -> None:
@@ -32,11 +32,11 @@ class Embedding(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
-        """Embed ids (B, T), whose first token stands at position `start`, as (B, T, D).
+        """Embed ids (B, T), the first of which is at position `start`: (B, T, D).
 
         The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D), unprojected (B, T, D:
-        their sum, after the norm) and out (B, T, D: what enters the first layer), each where there is one;
-        where there is a projection, all but the last are d_embedding wide.
+        their sum, after any norm) and out (B, T, D: the first layer's input), each where there is one. With a
+        projection all but out are d_embedding wide.
         """
         x = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
         if self.segments is not None:
@@ -51,7 +51,7 @@ class Embedding(nn.Module):
 
 
 def _positions(config: TransformerConfig) -> SinusoidalPositions | LearnedPositions | None:
-    """What is added to the embeddings; nothing where attention is told the positions, or nobody is."""
+    """The encoding that is added to the embeddings, if any."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config)
     return LearnedPositions(config.max_len, config.embedding_width) if config.positions == "learned" else None

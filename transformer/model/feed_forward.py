@@ -19,9 +19,9 @@ ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = activation(x W_1 + b_1) W_2 + b_2, each token by itself (equation 2).
+    """FFN(x) = activation(x W_1 + b_1) W_2 + b_2 for each token (equation 2).
 
-    Gated, the hidden numbers are activation(x W_1 + b_1) * (x W_3 + b_3) (Shazeer 2020, arXiv:2002.05202).
+    Gated: (activation(x W_1 + b_1) * (x W_3 + b_3)) W_2 + b_2 (Shazeer 2020, arXiv:2002.05202).
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str, bias: bool, gated: bool = False) -> None:
@@ -34,8 +34,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, T, D) -> (B, T, D).
 
-        The tap sees hidden (B, T, d_ff: what W_2 gets) and out; before them, where gated, gate (B, T, d_ff:
-        after the activation).
+        The tap sees gate (B, T, d_ff: after the activation) where gated, hidden (B, T, d_ff: W_2's input) and
+        out.
         """
         hidden = self.activation(self.w_1(x))
         if self.w_3 is not None:

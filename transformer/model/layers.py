@@ -18,17 +18,14 @@ from transformer.model.trace import NO_TAP, Tap
 
 @dataclass
 class DecoderLayerCache:
-    """What one decoder layer keeps between the steps of a decoding."""
+    """The keys and values of one decoder layer."""
 
     self_attn: KeyValueCache = field(default_factory=KeyValueCache)
     cross_attn: KeyValueCache = field(default_factory=KeyValueCache)
 
 
 class _ResidualLayer(nn.Module):
-    """What both layers share: a sublayer's output is added to the stream, with norms before, after or both.
-
-    Where it is both, a sublayer's second norm has its name and "_post_norm".
-    """
+    """Adds each sublayer's output to the stream, with a norm before, after or both."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -47,8 +44,13 @@ class _ResidualLayer(nn.Module):
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
 
         Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Both: x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))).
-        The norms are those called {name}_norm and {name}_post_norm; `stream` is what is added to, where that
-        is not x.
+
+        Args:
+            x: what the sublayer reads, (B, T, D).
+            name: of the sublayer; its norms are {name}_norm and, for "both", {name}_post_norm.
+            tap: of the layer.
+            sublayer: (B, T, D) -> (B, T, D).
+            stream: what the output is added to; x when None.
         """
         norm: Norm = getattr(self, f"{name}_norm")
         norm_tap = tap.at(f"{name}_norm")
@@ -61,13 +63,13 @@ class _ResidualLayer(nn.Module):
         return (x if stream is None else stream) + self.scaled(out)
 
     def scaled(self, out: Tensor) -> Tensor:
-        """A sublayer's output as it is added: Dropout(out) * residual_scale."""
+        """Dropout(out) * residual_scale."""
         out = self.dropout(out)
         return out if self.residual_scale == 1 else out * self.residual_scale
 
 
 def _norms(config: TransformerConfig) -> tuple[Norm, Norm | None]:
-    """A sublayer's norm, and its second one where the stream is normed before and after."""
+    """A sublayer's norm, and its second norm for "both"."""
     return norm_of(config), norm_of(config) if config.norm_position == "both" else None
 
 
@@ -93,10 +95,7 @@ def _feed_forward(config: TransformerConfig) -> FeedForward:
 
 
 class EncoderLayer(_ResidualLayer):
-    """Self-attention and feed-forward, each in a residual connection.
-
-    resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post.
-    """
+    """resid_pre -> self-attention -> resid_mid -> feed-forward -> resid_post."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
@@ -108,7 +107,7 @@ class EncoderLayer(_ResidualLayer):
     def forward(
         self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, positions: PositionInfo = NO_POSITIONS
     ) -> Tensor:
-        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K) masks the padding, positions are for self-attention."""
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K), positions for self-attention."""
 
         def self_attention(x: Tensor) -> Tensor:
             return self.self_attn(x, x, mask, tap.at("self_attn"), positions=positions)
@@ -124,11 +123,10 @@ class EncoderLayer(_ResidualLayer):
 
 
 class DecoderLayer(_ResidualLayer):
-    """Self-attention, cross-attention and feed-forward, each in a residual connection.
+    """resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> ... -> resid_post.
 
-    resid_pre -> self-attention -> resid_mid -> cross-attention -> resid_mid_cross -> feed-forward ->
-    resid_post. Without an encoder there is no cross-attention: resid_mid goes straight to the feed-forward,
-    or, in parallel, is only added to: the feed-forward then reads resid_pre.
+    Without an encoder there is no cross-attention, and the feed-forward reads resid_mid; with
+    parallel_residual it reads resid_pre.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -156,11 +154,11 @@ class DecoderLayer(_ResidualLayer):
 
         Args:
             x: (B, Q, D).
-            mask: (B, 1, Q, K) of the self-attention: causal and padding; None where nothing is closed.
-            memory: (B, S, D), what the encoder made of the source; or (B / n, S, D), each for n rows of x.
-            memory_mask: (B, 1, 1, S), closes the source's padding; None where there is none.
+            mask: (B, 1, Q, K) for self-attention, causal and padding; None to mask nothing.
+            memory: (B, S, D), the encoded source; or (B / n, S, D), each row serving n rows of x.
+            memory_mask: (B, 1, 1, S), masks the source's padding; None to mask nothing.
             tap: sees the stream, and through its scopes every submodule.
-            cache: keys and values of earlier steps; x then holds the newest tokens only.
+            cache: keys and values of earlier steps; x is then the newest tokens only.
             positions: for self-attention.
 
         Returns:
@@ -174,19 +172,18 @@ class DecoderLayer(_ResidualLayer):
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None
             not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
-            beside = x.reshape(len(memory), -1, x.shape[-1])  # all targets of a source, one after the other
-            z = self.cross_attn(beside, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
-            return z.view_as(x)
+            by_source = x.reshape(len(memory), -1, x.shape[-1])  # the n targets of a source in one row
+            out = self.cross_attn(by_source, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
+            return out.view_as(x)
 
         def feed_forward(x: Tensor) -> Tensor:
             return self.feed_forward(x, tap.at("feed_forward"))
 
-        x = start = tap("resid_pre", x)
+        x = resid_pre = tap("resid_pre", x)
         x = self.residual(x, "self_attn", tap, self_attention)
         x = tap("resid_mid", x)
         if memory is not None:
             x = self.residual(x, "cross_attn", tap, cross_attention)
             x = tap("resid_mid_cross", x)
-        read = start if self.parallel else x
-        x = self.residual(read, "feed_forward", tap, feed_forward, stream=x)
+        x = self.residual(resid_pre if self.parallel else x, "feed_forward", tap, feed_forward, stream=x)
         return tap("resid_post", x)

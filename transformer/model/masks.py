@@ -1,4 +1,4 @@
-"""Which query may look at which key. Boolean, True = may attend; shapes broadcast to (B, H, Q, K)."""
+"""Attention masks: boolean, True = may attend; shapes broadcast to (B, H, Q, K)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,20 @@ from torch import Tensor
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Open for words, closed for the padding that fills up short sentences.
-
-    Args:
-        ids: (B, K) token ids of the keys.
-        pad_id: the id of padding.
-
-    Returns:
-        (B, 1, 1, K) bool.
-    """
+    """Hides padding: ids of the keys (B, K) -> (B, 1, 1, K) bool."""
     return (ids != pad_id)[:, None, None, :]
 
 
 def causal_mask(n_queries: int, n_keys: int | None = None, device: torch.device | None = None) -> Tensor:
-    """Open for a position and those before it, closed for what comes later (paper, section 3.2.3).
+    """Hides later positions from each query (paper, section 3.2.3).
 
-    The last query is aligned with the last key, so that a decoder that is fed one token at a time and keeps
-    the earlier keys asks for `causal_mask(1, n_keys)`.
+    The last query is aligned with the last key: a decoder that reads one token at a time, with earlier keys
+    cached, needs `causal_mask(1, n_keys)`.
 
     Args:
         n_queries: Q.
-        n_keys: K, at least Q; Q itself when left out.
-        device: where the mask lives.
+        n_keys: K, at least Q; Q when left out.
+        device: of the mask.
 
     Returns:
         (1, 1, Q, K) bool.

@@ -1,4 +1,4 @@
-"""Norms: each token's numbers brought to one size, each token by itself."""
+"""Norms over the features of each token."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from transformer.model.trace import NO_TAP, Tap
 
 
 class LayerNorm(nn.Module):
-    """gamma * (x - mean) / sqrt(variance + eps) + beta, over the D numbers of each token by itself.
+    """gamma * (x - mean) / sqrt(variance + eps) + beta, over the D features of each token.
 
-    The variance is the biased one (divided by D, not D - 1). Ba et al. 2016, arXiv:1607.06450.
+    The variance is biased (divided by D, not D - 1). Ba et al. 2016, arXiv:1607.06450.
     """
 
     def __init__(self, d_model: int, eps: float) -> None:
@@ -23,7 +23,7 @@ class LayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Normalize each token: (B, T, D) -> (B, T, D).
+        """(B, T, D) -> (B, T, D).
 
         The tap sees input (B, T, D), mean (B, T, 1), scale (B, T, 1: the deviation, eps included), normalized
         (B, T, D: before gamma and beta) and result (B, T, D).
@@ -41,9 +41,9 @@ class LayerNorm(nn.Module):
 
 
 class UnbiasedLayerNorm(nn.Module):
-    """gamma * (x - mean) / (deviation + eps) + beta; the deviation is the unbiased one (divided by D - 1).
+    """gamma * (x - mean) / (deviation + eps) + beta, with the unbiased deviation (divided by D - 1).
 
-    The LayerNorm that the Annotated Transformer wrote out, and many after it (Rush et al. 2018,
+    The LayerNorm of the Annotated Transformer and the many implementations that copied it (Rush et al. 2018,
     nlp.seas.harvard.edu/annotated-transformer).
     """
 
@@ -54,7 +54,7 @@ class UnbiasedLayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Normalize each token: (B, T, D) -> (B, T, D). The tap sees what LayerNorm shows it."""
+        """(B, T, D) -> (B, T, D). The tap sees the same tensors as in LayerNorm."""
         x = tap("input", x)
         mean = tap("mean", x.mean(dim=-1, keepdim=True))
         scale = tap("scale", x.std(dim=-1, keepdim=True) + self.eps)
@@ -63,10 +63,7 @@ class UnbiasedLayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """gamma * x / sqrt(mean of x^2 + eps): no mean is taken away, nothing is added.
-
-    Zhang and Sennrich 2019, arXiv:1910.07467.
-    """
+    """gamma * x / sqrt(mean of x^2 + eps) (Zhang and Sennrich 2019, arXiv:1910.07467)."""
 
     def __init__(self, d_model: int, eps: float) -> None:
         super().__init__()
@@ -74,7 +71,7 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Normalize each token: (B, T, D) -> (B, T, D).
+        """(B, T, D) -> (B, T, D).
 
         The tap sees input (B, T, D), scale (B, T, 1: the root mean square, eps included), normalized
         (B, T, D: before gamma) and result (B, T, D).
@@ -93,5 +90,5 @@ _NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "layer_unbiased": UnbiasedL
 
 
 def norm_of(config: TransformerConfig, width: int = 0) -> Norm:
-    """A fresh norm of the configuration's kind, over `width` numbers; over d_model when 0."""
+    """A fresh norm over `width` features; over d_model when 0."""
     return _NORMS[config.norm](width or config.d_model, config.norm_eps)

@@ -1,8 +1,8 @@
-"""Where a token stands: encodings that are added to embeddings, and positions that attention itself is told.
+"""Positions: added to the embeddings, or used by attention itself.
 
-Sinusoidal (paper, section 3.5) and learned encodings, (length, d_model); rotary positions (Su et al. 2021,
-arXiv:2104.09864), which turn queries and keys; relative positions (Raffel et al. 2020, arXiv:1910.10683,
-section 2.1), a bias of the scores.
+Sinusoidal (paper, section 3.5) and learned encodings, (length, d_model), are added; rotary positions (Su et
+al. 2021, arXiv:2104.09864) rotate queries and keys; relative positions (Raffel et al. 2020, arXiv:1910.10683,
+section 2.1) are a bias of the scores.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from transformer.model.config import SinusoidLayout, TransformerConfig
 
 
 def wavelengths(d_model: int, base: float = 10_000.0, layout: SinusoidLayout = "interleaved") -> Tensor:
-    """Positions until sine and cosine of each dimension pair repeat: 2 pi base^(2i / d_model) (section 3.5).
+    """The period of each dimension pair, in positions: 2 pi base^(2i / d_model) (section 3.5).
 
     In the layout "halves_to_base" 2 pi base^(i / (d_model / 2 - 1)).
 
     Returns:
-        (d_model / 2,) float64, from 2 pi up to nearly 2 pi base; "halves_to_base": to 2 pi base itself.
+        (d_model / 2,) float64, from 2 pi to almost 2 pi base; "halves_to_base": to exactly 2 pi base.
     """
     pair = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
     last = max(d_model - 2, 1) if layout == "halves_to_base" else d_model
@@ -39,11 +39,11 @@ def sinusoidal_encoding(
 ) -> Tensor:
     """PE(pos, 2i) = sin(pos / base^(2i / d_model)), PE(pos, 2i+1) = cos of the same (paper, section 3.5).
 
-    In the layout "halves" all sines stand before all cosines, as in Marian; in "halves_to_base", too, by its
-    own `wavelengths`. Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
+    In the layouts "halves" (Marian) and "halves_to_base" all sines come before all cosines. Computed in
+    float64: in float32 the angle of position 5000 is off by 2e-4.
 
     Returns:
-        (length, d_model) float32 of the positions from `start` on; d_model must be even.
+        (length, d_model) float32, for the positions from `start` on; d_model must be even.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (length, 1)
     angle = position * (2 * math.pi / wavelengths(d_model, base, layout))  # (length, d_model / 2)
@@ -53,7 +53,7 @@ def sinusoidal_encoding(
 
 
 def encoding_of(config: TransformerConfig, length: int) -> Tensor:
-    """What a model with sinusoids adds to its first tokens' embeddings: (length, embedding_width)."""
+    """A model's sinusoidal encoding of its first tokens: (length, embedding_width)."""
     return sinusoidal_encoding(
         length,
         config.embedding_width,
@@ -64,53 +64,50 @@ def encoding_of(config: TransformerConfig, length: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """The encoding of section 3.5, made once up to max_len; nothing to learn and nothing to save."""
+    """The encoding of section 3.5, computed once up to max_len."""
 
     encoding: Tensor
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        # Nothing to load either, so real numbers even in a skeleton on the meta device.
-        with torch.device("cpu"):
+        with torch.device("cpu"):  # there is nothing to load, so a model on the meta device has it too
             encoding = encoding_of(config, config.max_len)
         self.register_buffer("encoding", encoding, persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Encodings of the tokens start, ..., start + length - 1: (length, D)."""
+        """Encodings of the positions start, ..., start + length - 1: (length, D)."""
         return self.encoding[start : start + length]
 
 
 class LearnedPositions(nn.Module):
-    """One learned vector a position; the paper found it as good (table 3, row E)."""
+    """One learned vector per position; the paper found it as good (table 3, row E)."""
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(max_len, d_model))
 
     def forward(self, start: int, length: int) -> Tensor:
-        """Vectors of the positions start, ..., start + length - 1: (length, D)."""
+        """Encodings of the positions start, ..., start + length - 1: (length, D)."""
         return self.weight[start : start + length]
 
 
 class Rotation(NamedTuple):
-    """Cosines and sines of the angles, (T, pairs) each; numbers after these pairs stay as they are."""
+    """Cosines and sines of the angles, (T, pairs) each; dimensions after these pairs are not rotated."""
 
     cos: Tensor
     sin: Tensor
 
 
 def rotary_wavelengths(config: TransformerConfig, base: float = 0) -> Tensor:
-    """Positions until each pair of a head has turned once: 2 pi base^(2i / d_head), stretched if so said.
+    """Positions until each pair of a head has rotated once: 2 pi base^(2i / d_head), stretched if configured.
 
-    Where only rotary_dims numbers of a head are turned, they count in place of d_head.
-
-    From config.stretch_full on the speed 1 / wavelength is divided by config.rotary_stretch, up to
-    config.stretch_start it stays, and between the two it is mixed, in proportion to the speed ("NTK by
-    parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
+    rotary_dims replaces d_head where only a part of a head is rotated. From config.stretch_full on the
+    frequency 1 / wavelength is divided by config.rotary_stretch, up to config.stretch_start it is kept, and
+    between the two interpolated linearly ("NTK by parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
 
     Args:
         config: of the model.
-        base: of the layer; config.position_base when 0. Another than that is not stretched.
+        base: of the layer; config.position_base when 0. Only that base is stretched.
 
     Returns:
         (d_head / 2,) float64.
@@ -124,7 +121,7 @@ def rotary_wavelengths(config: TransformerConfig, base: float = 0) -> Tensor:
         kept = (trained < full).double()
     else:
         kept = ((1 / trained - 1 / full) / (1 / start - 1 / full)).clamp(0, 1)
-    # 1 / ((1 - kept) / stretch + kept), so that a wavelength that stays is the same to the bit.
+    # 1 / ((1 - kept) / stretch + kept), written so that a kept wavelength stays the same to the bit.
     return trained * (stretch / ((1 - kept) + kept * stretch))
 
 
@@ -135,9 +132,9 @@ def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rota
 
     Args:
         start: the first position.
-        length: T, how many there are.
-        wavelengths: (pairs,) positions until each pair has turned once, float64.
-        like: a tensor whose device and dtype the numbers get.
+        length: T.
+        wavelengths: (pairs,) float64.
+        like: a tensor of the device and dtype to return.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (T, 1)
     angle = position * (2 * math.pi / wavelengths)  # (T, pairs)
@@ -145,28 +142,27 @@ def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rota
 
 
 def rotate(x: Tensor, by: Rotation) -> Tensor:
-    """Turn as many pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head) as there are angles."""
-    n_turned = 2 * by.cos.shape[-1]
-    even, odd = x[..., :n_turned:2], x[..., 1:n_turned:2]
-    turned = torch.stack((even * by.cos - odd * by.sin, even * by.sin + odd * by.cos), dim=-1).flatten(-2)
-    return turned if n_turned == x.shape[-1] else torch.cat((turned, x[..., n_turned:]), dim=-1)
+    """Rotate the first pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head), one pair for each angle."""
+    width = 2 * by.cos.shape[-1]
+    even, odd = x[..., :width:2], x[..., 1:width:2]
+    rotated = torch.stack((even * by.cos - odd * by.sin, even * by.sin + odd * by.cos), dim=-1).flatten(-2)
+    return rotated if width == x.shape[-1] else torch.cat((rotated, x[..., width:]), dim=-1)
 
 
 def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, both_ways: bool) -> Tensor:
-    """The bucket of each distance: near ones have their own, farther ones share ever wider buckets.
+    """The bucket of each distance: near distances have their own, farther ones share ever wider buckets.
 
-    Half of the buckets are for single distances, the others grow logarithmically up to max_distance; all
-    that is farther is in the last one.
+    Half of the buckets are for single distances, the others grow logarithmically up to max_distance.
 
     Args:
-        distances: key's position minus query's, whole numbers of any shape.
-        n_buckets: how many there are.
-        max_distance: from it on the last bucket.
-        both_ways: whether keys after the query have the upper half of the buckets; else they all are in
-            bucket 0 (a causal mask closes them).
+        distances: key's position minus query's, integers of any shape.
+        n_buckets: number of buckets.
+        max_distance: distances from this one on are in the last bucket.
+        both_ways: keys after the query have the upper half of the buckets; otherwise they are all in bucket 0
+            (a causal mask hides them).
 
     Returns:
-        Whole numbers from 0 to n_buckets - 1, of the shape of `distances`.
+        Integers from 0 to n_buckets - 1, of the shape of `distances`.
     """
     if both_ways:
         n_buckets //= 2
@@ -174,17 +170,14 @@ def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, bo
     else:
         first, steps = torch.zeros_like(distances), (-distances).clamp(min=0)
     n_single = n_buckets // 2
-    # In float32, as the published tables were trained: another rounding moves distances on the border.
+    # In float32, as in training of the published models: other rounding would move borderline distances.
     growth = (steps.clamp(min=1).float() / n_single).log() / math.log(max_distance / n_single)
     shared = n_single + (growth * (n_buckets - n_single)).long()
     return first + torch.where(steps < n_single, steps, shared.clamp(max=n_buckets - 1))
 
 
 class RelativeBias(nn.Module):
-    """A learned number for each head and bucket of distances, added to the scores of self-attention.
-
-    One table serves all layers of a stack.
-    """
+    """A learned bias per head and distance bucket for the scores of self-attention, shared by all layers."""
 
     buckets: Tensor
 
@@ -192,15 +185,15 @@ class RelativeBias(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_buckets, n_heads))
         self.max_distance = max_distance
-        # Nothing to learn or to load, so real numbers even in a skeleton on the meta device.
+        # There is nothing to load, so a model on the meta device has them too.
         distances = torch.arange(-max_distance, max_distance + 1, device="cpu")
         buckets = distance_buckets(distances, n_buckets, max_distance, both_ways=both_ways)
         self.register_buffer("buckets", buckets, persistent=False)
 
     def forward(self, start: int, n_queries: int) -> Tensor:
-        """(1, H, Q, K) of the Q queries from position `start` on and all keys from 0 to the last query."""
+        """(1, H, Q, K) for the Q queries from position `start` on and all keys up to the last query."""
         keys = torch.arange(start + n_queries, device=self.weight.device)
         distances = keys[None, :] - keys[start:, None]  # (Q, K)
-        nearer = distances.clamp(-self.max_distance, self.max_distance)
-        bias = functional.embedding(self.buckets[nearer + self.max_distance], self.weight)  # (Q, K, H)
+        clamped = distances.clamp(-self.max_distance, self.max_distance)
+        bias = functional.embedding(self.buckets[clamped + self.max_distance], self.weight)  # (Q, K, H)
         return bias.permute(2, 0, 1)[None]

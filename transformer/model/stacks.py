@@ -15,7 +15,7 @@ from transformer.model.trace import NO_TAP, Stack, Tap
 
 
 class _Stack(nn.Module):
-    """What both stacks share: layers, positions that self-attention is told in each, and a final norm."""
+    """Layers, the positions that their self-attention uses, and a final norm."""
 
     def __init__(
         self,
@@ -37,27 +37,27 @@ class _Stack(nn.Module):
         )
         self.bases = [config.rotary_base(stack, i) for i in range(n_layers)]
         self.wavelengths = {base: rotary_wavelengths(config, base) for base in self.bases if base}
-        n_made = 1 if config.shared_layers else n_layers
-        self.layers = nn.ModuleList([layer(config) for _ in range(n_made)] * (n_layers // n_made))
+        n_distinct = 1 if config.shared_layers else n_layers
+        self.layers = nn.ModuleList([layer(config) for _ in range(n_distinct)] * (n_layers // n_distinct))
         self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
     def position_info(self, x: Tensor, start: int = 0) -> list[PositionInfo]:
-        """Where tokens x (B, T, D) stand whose first is at position `start`, for each layer."""
+        """Positions of the tokens x (B, T, D), the first of which is at `start`, for each layer."""
         if self.relative_bias is not None:
             return [PositionInfo(bias=self.relative_bias(start, x.shape[1]))] * len(self.layers)
-        turned = {
+        by_base = {
             base: PositionInfo(rotation=rotation(start, x.shape[1], lengths, like=x))
             for base, lengths in self.wavelengths.items()
         }
-        return [turned.get(base, NO_POSITIONS) for base in self.bases]
+        return [by_base.get(base, NO_POSITIONS) for base in self.bases]
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
-        """The final norm, where there is one."""
+        """Apply the final norm, if there is one."""
         return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
 
 
 class Encoder(_Stack):
-    """N encoder layers (or one, N times), and a final norm where the configuration has one."""
+    """N encoder layers (with shared_layers one layer, N times), then any final norm."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config, "encoder", EncoderLayer, config.n_encoder_layers)
@@ -71,7 +71,7 @@ class Encoder(_Stack):
 
 
 class Decoder(_Stack):
-    """N decoder layers (or one, N times), and a final norm where the configuration has one."""
+    """N decoder layers (with shared_layers one layer, N times), then any final norm."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config, "decoder", DecoderLayer, config.n_decoder_layers)
@@ -87,7 +87,7 @@ class Decoder(_Stack):
     ) -> Tensor:
         """(B, T, D) -> (B, T, D); mask (B, 1, T, K), memory (B, S, D), memory_mask (B, 1, 1, S).
 
-        A mask that closes nothing may be left out (None).
+        A mask of None masks nothing.
         """
         positions = self.position_info(x, 0 if caches is None else len(caches[0].self_attn))
         for i, layer in enumerate(self.layers):

@@ -1,9 +1,8 @@
-"""The tap: one mechanism to look at every number of a run, and to change it.
+"""The tap: one mechanism to record every tensor of a run, and to change it.
 
-Every forward takes a tap, hands it each tensor by name, and continues with the tensor that it returns.
-`NO_TAP` hands the tensor back untouched; a `Recorder` keeps it, after an edit if there is one for its path.
-`tap.at(scope)` goes one module down, so that the path of a record is the path of the module in the model and
-the prefix of its parameters.
+Every forward takes a tap, calls it with each tensor and its name, and continues with the tensor that it
+returns. `NO_TAP` returns the tensor itself; a `Recorder` edits and stores it. `tap.at(scope)` is the tap of a
+submodule, so that the path of a recorded tensor is its module's path, the prefix of its parameters.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ Edit = Callable[[Tensor], Tensor]
 
 
 class Tap(Protocol):
-    """What a forward calls with each tensor."""
+    """Called by a forward with each tensor."""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """See the tensor; returns the one to continue with."""
+        """Returns the tensor to continue with."""
         ...
 
     def at(self, scope: str | int) -> Tap:
@@ -33,7 +32,7 @@ class Tap(Protocol):
 
 
 class _NoTap:
-    """Looks at nothing and costs nothing."""
+    """Returns every tensor, at no cost."""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         return tensor
@@ -46,13 +45,12 @@ NO_TAP: Tap = _NoTap()
 
 
 class Recorder:
-    """Keeps every tensor by its path, each after the edit for that path.
+    """Stores every tensor by its path, after applying the edit for that path.
 
     Args:
-        edits: path -> function of the tensor that returns one to continue with, of the same shape. It is
-            given a copy: written into, the tensor itself would change what was recorded of it before, and
-            positions would change the model.
-        keep: whether a path is kept; all are when left out. Keep less to hold a long sentence in less memory.
+        edits: path -> function from the tensor to one of the same shape. It gets a copy that it may change in
+            place: the tensor itself may be shared with earlier records or with the model.
+        keep: decides by path what is stored; everything when left out. Storing less saves memory.
     """
 
     def __init__(
@@ -64,20 +62,20 @@ class Recorder:
         self._scope = ""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """Edit the tensor if its path has an edit, keep it, and hand it back."""
+        """Apply any edit, store the tensor and return it."""
         path = self._scope + name
         if path in self._edits:
             edited = self._edits[path](tensor.clone())
             if edited.shape != tensor.shape:
-                shapes = f"{tuple(tensor.shape)} into {tuple(edited.shape)}"
-                raise ValueError(f"The edit of {path} turned {shapes}: it must keep the shape.")
+                shapes = f"from {tuple(tensor.shape)} to {tuple(edited.shape)}"
+                raise ValueError(f"The edit of {path} changed its shape {shapes}: it must keep it.")
             tensor = edited
         if self._keep is None or self._keep(path):
             self.records[path] = tensor.detach()
         return tensor
 
     def at(self, scope: str | int) -> Recorder:
-        """The same recorder, one module further down."""
+        """The same recorder for a submodule."""
         inner = Recorder.__new__(Recorder)
         inner.records, inner._edits, inner._keep = self.records, self._edits, self._keep
         inner._scope = f"{self._scope}{scope}."
@@ -86,17 +84,16 @@ class Recorder:
 
 @dataclass(frozen=True)
 class AttentionRecord:
-    """One attention of one run, its tensors with all their heads.
+    """One attention of one run, all heads.
 
     Attributes:
         path: of the module, such as "decoder.layers.0.cross_attn".
         q, z: (B, H, Q, d_head).
-        k, v: (B, H, K, d_head), or of fewer heads that neighbouring heads of q share.
-        scores: (B, H, Q, K), what enters the softmax: scaled, biased by position and capped where the model
-            does so, before the mask.
+        k, v: (B, H, K, d_head); with fewer heads, each is shared by neighbouring heads of q.
+        scores: (B, H, Q, K), scaled, biased and capped as in the model, before the mask.
         mask: (B, 1, Q, K) bool, True = may attend.
         weights: (B, H, Q, K), rows sum to 1.
-        query_tokens, key_tokens: for each sentence, its Q and its K tokens.
+        query_tokens, key_tokens: the Q and the K tokens of each sentence.
     """
 
     path: str
@@ -113,10 +110,10 @@ class AttentionRecord:
 
 @dataclass(frozen=True)
 class NormRecord:
-    """One norm of one run: (B, T, D), mean and scale (B, T, 1); (B, H, T, ...) in each head by itself.
+    """One norm of one run: (B, T, D), mean and scale (B, T, 1); for a norm inside heads (B, H, T, ...).
 
-    `scale` is what was divided by: sqrt(variance + eps); of norm "rms", which has no `mean`, sqrt(mean square
-    + eps); of norm "layer_unbiased" the unbiased deviation + eps.
+    `scale` is the divisor: sqrt(variance + eps); for "rms", which has no `mean`, sqrt(mean square + eps); for
+    "layer_unbiased" the unbiased deviation + eps.
     """
 
     path: str
@@ -127,7 +124,7 @@ class NormRecord:
     result: Tensor
 
     def of_head(self, head: int) -> NormRecord:
-        """What a norm inside of heads did in one of them: (B, H, T, ...) -> (B, T, ...)."""
+        """One head of a norm inside heads: (B, H, T, ...) -> (B, T, ...)."""
         return NormRecord(
             self.path,
             self.input[:, head],
@@ -140,7 +137,7 @@ class NormRecord:
 
 @dataclass(frozen=True)
 class ResidualRecord:
-    """The residual stream (B, T, D) at one point: resid_pre, resid_mid, resid_mid_cross or resid_post."""
+    """The residual stream (B, T, D) at one point, whose name begins with resid_."""
 
     path: str
     layer: int
@@ -151,13 +148,12 @@ class ResidualRecord:
 class Trace(Mapping[str, Tensor]):
     """Every recorded tensor of one run by its path, in the order of the forward, with typed views. Immutable.
 
-    Args:
-        records: path -> tensor, as a Recorder kept them.
-        src_tokens: for each sentence of the batch, the source tokens as shown, padding included.
-        tgt_tokens: the same for the decoder's input (it begins with <bos>).
+    The views raise KeyError for a module that the run doesn't have.
 
-    Raises:
-        KeyError: from the views, for a module that the run did not have.
+    Args:
+        records: path -> tensor, from a Recorder.
+        src_tokens: the source tokens of each sentence as shown, padding included.
+        tgt_tokens: the same for the decoder's input (it begins with <bos>).
     """
 
     def __init__(
@@ -179,11 +175,11 @@ class Trace(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._records)
 
-    __eq__ = object.__eq__  # a Mapping's own would ask tensors whether they are true
+    __eq__ = object.__eq__  # Mapping's would need the truth value of tensors
     __hash__ = object.__hash__
 
     def n_layers(self, stack: Stack) -> int:
-        """How many layers of a stack were recorded."""
+        """Number of recorded layers of a stack."""
         prefix = f"{stack}.layers."
         return len({path.removeprefix(prefix).split(".")[0] for path in self if path.startswith(prefix)})
 
@@ -192,7 +188,7 @@ class Trace(Mapping[str, Tensor]):
         return self.src_tokens if stack == "encoder" else self.tgt_tokens
 
     def attention(self, stack: Stack, layer: int, name: AttentionName) -> AttentionRecord:
-        """One attention: ("encoder", 0, "self_attn"), ("decoder", 1, "cross_attn"), ..."""
+        """One attention, such as ("decoder", 1, "cross_attn")."""
         path = f"{stack}.layers.{layer}.{name}"
         weights = self[f"{path}.weights"]
         return AttentionRecord(
@@ -209,7 +205,7 @@ class Trace(Mapping[str, Tensor]):
         )
 
     def norm(self, path: str) -> NormRecord:
-        """One norm by the path of its module, such as "encoder.layers.0.self_attn_norm"."""
+        """One norm by its module's path, such as "encoder.layers.0.self_attn_norm"."""
         return NormRecord(
             path=path,
             input=self[f"{path}.input"],
@@ -224,7 +220,7 @@ class Trace(Mapping[str, Tensor]):
         return [self.norm(path.removesuffix(".normalized")) for path in self if path.endswith(".normalized")]
 
     def residual(self, stack: Stack) -> list[ResidualRecord]:
-        """The residual stream of a stack from its input to its end, in the order of the forward."""
+        """The residual stream of a stack, from first to last point."""
         points = []
         for path, value in self.items():
             prefix, _, name = path.rpartition(".")

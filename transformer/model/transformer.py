@@ -25,16 +25,13 @@ class SequenceTooLongError(ValueError):
 
 @dataclass
 class DecoderState:
-    """What an incremental decoding keeps: the encoded source, and for each layer its keys and values.
+    """The state of incremental decoding: the encoded source, and every layer's keys and values.
 
     Attributes:
         memory: (B, S, D), or None without an encoder.
         memory_mask: (B, 1, 1, S), or None where no source is padded.
-        tokens: (B, T) ids, the target so far.
-        caches: one a decoder layer.
-
-    Several targets of one source may be decoded side by side: B is then that of the targets, and each row of
-    the source (of memory, its mask, and the keys and values of the cross-attention) serves as many of them.
+        tokens: (n * B, T) ids of the targets so far, n for each source (of a beam, say).
+        caches: one per decoder layer; cross-attention's have B rows, self-attention's n * B.
     """
 
     memory: Tensor | None
@@ -47,10 +44,9 @@ class DecoderState:
 
         Args:
             sources: (B') rows of the source.
-            targets: (n * B') rows of the target so far: n for each of those sources, one after the other. A
-                row may come several times.
+            targets: (n * B') rows of the target so far: n for each of those sources in turn. Rows may repeat.
         """
-        if self.memory is not None and not _is_all(sources, self.memory):
+        if self.memory is not None and not _are_all_rows(sources, self.memory):
             self.memory = self.memory.index_select(0, sources)
             if self.memory_mask is not None:
                 self.memory_mask = self.memory_mask.index_select(0, sources)
@@ -61,8 +57,8 @@ class DecoderState:
             cache.self_attn.select(targets)
 
 
-def _is_all(rows: Tensor, of: Tensor) -> bool:
-    return torch.equal(rows, torch.arange(len(of), device=rows.device))
+def _are_all_rows(rows: Tensor, batch: Tensor) -> bool:
+    return torch.equal(rows, torch.arange(len(batch), device=rows.device))
 
 
 class GeneratorTransform(nn.Module):
@@ -75,20 +71,17 @@ class GeneratorTransform(nn.Module):
         self.norm = norm_of(config, config.generator_width)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """(B, T, D) -> (B, T, D), or (B, T, d_embedding) where embeddings are so wide.
-
-        The tap sees hidden (after the activation), then the norm's.
-        """
+        """(B, T, D) -> (B, T, generator_width); the tap sees hidden (after the activation) and the norm."""
         hidden: Tensor = tap("hidden", self.activation(self.dense(x)))
         return self.norm(hidden, tap.at("norm"))
 
 
 class Transformer(nn.Module):
-    """Encoder-decoder, encoder-only or decoder-only, as the configuration says.
+    """An encoder-decoder, encoder-only or decoder-only Transformer.
 
     Args:
         config: sizes and choices.
-        generator: where the initial weights are drawn from; torch's own when left out.
+        generator: draws the initial weights; torch's default generator when left out.
     """
 
     def __init__(self, config: TransformerConfig, generator: torch.Generator | None = None) -> None:
@@ -118,12 +111,12 @@ class Transformer(nn.Module):
         return generator
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Fresh weights: Xavier-uniform for matrices, deviation d_model^-1/2 for embeddings, zero for biases.
+        """Draw fresh weights: Xavier-uniform matrices, embeddings of deviation d_model^-1/2, zero biases.
 
-        With that deviation an embedding times sqrt(d_model) has numbers of size 1, like the encoding's.
+        An embedding times sqrt(d_model) then has values of size 1, like the positional encoding.
         """
         for name, parameter in self.named_parameters():
-            if parameter.is_meta:  # no memory; to ask for numbers nonetheless would load torch's compiler
+            if parameter.is_meta:  # nothing to fill, and trying would load torch's compiler
                 continue
             if name.endswith(".gamma"):
                 nn.init.ones_(parameter)
@@ -135,20 +128,19 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(parameter, generator=generator)
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """Logits of every position at once; in a decoder, those of the next token (teacher forcing).
+        """Logits of all positions at once; a decoder's are for the next token (teacher forcing).
 
         Args:
             src: (B, S) ids; None without an encoder.
             tgt: (B, T) ids, the decoder's input, beginning with <bos>; None without a decoder.
-            tap: sees every number on the way.
+            tap: sees every intermediate tensor.
 
         Returns:
             (B, T, V) with a decoder, (B, S, V) without; hidden states (B, T or S, D) without a generator.
 
         Raises:
             SequenceTooLongError: for more tokens than config.max_len.
-            ValueError: when an input is missing that this kind of model needs, or is given that it can't use,
-                or src and tgt are not equally many.
+            ValueError: for a missing input, one that this kind of model can't use, or batches of two sizes.
         """
         self._check_side("src", src, self.config.n_encoder_layers)
         self._check_side("tgt", tgt, self.config.n_decoder_layers)
@@ -176,9 +168,9 @@ class Transformer(nn.Module):
         return self.decoder(embedded, mask, memory, memory_mask, tap.at("decoder"))
 
     def propose(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Last hidden states (B, T, D) -> logits (B, T, V); as they are without a generator.
+        """Last hidden states (B, T, D) -> logits (B, T, V); unchanged without a generator.
 
-        The tap sees what the head's transform shows it, logits and, where they are capped, logits_uncapped.
+        The tap sees the transform's tensors, logits_uncapped where there is a cap, and logits.
         """
         if not self.config.has_generator:
             return x
@@ -196,7 +188,7 @@ class Transformer(nn.Module):
 
         Args:
             src: (B, S) ids; None without an encoder.
-            batch_size: B where there is no source to tell it.
+            batch_size: B, where there is no source.
 
         Raises:
             SequenceTooLongError: for a source of more tokens than config.max_len.
@@ -217,20 +209,17 @@ class Transformer(nn.Module):
 
     @property
     def recomputes(self) -> bool:
-        """Whether each step of a decoding computes the whole target again.
+        """True where each decoding step computes the whole target again.
 
-        It must where heads are merged untransposed: every number depends on all tokens so far.
+        With heads merged untransposed every value depends on all tokens so far, so nothing can be cached.
         """
         return self.config.merge_heads == "untransposed"
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
-        """Feed the newest target tokens (B, T_new) and get the logits that follow (B, T_new, V).
-
-        The state grows by these tokens: their keys and values are not computed again (unlike in `forward`).
-        A model that `recomputes` computes all tokens so far again.
+        """Append target tokens (B, T_new) to the state; returns the logits that follow them (B, T_new, V).
 
         Raises:
-            SequenceTooLongError: for a target of more tokens than config.max_len; the state stays as it was.
+            SequenceTooLongError: for a target of more tokens than config.max_len; the state is unchanged.
         """
         start, n_keys = state.tokens.shape[1], state.tokens.shape[1] + tokens.shape[1]
         self._check_length(n_keys)
@@ -238,13 +227,13 @@ class Transformer(nn.Module):
         if self.recomputes:
             return self.propose(self._decode_again(state)[:, start:])
         mask, open_keys = None, self._target_mask(state.tokens)
-        if tokens.shape[1] > 1 or not open_keys.all():  # else one token may look at everything before it
+        if tokens.shape[1] > 1 or not open_keys.all():  # otherwise nothing is masked for a single token
             mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & open_keys
         x = self.tgt_embedding(tokens, start=start)
         return self.propose(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
 
     def _decode_again(self, state: DecoderState) -> Tensor:
-        """Hidden states (B, T, D) of the whole target, for attention that mixes earlier tokens with later."""
+        """Hidden states (B, T, D) of the whole target, for a model that `recomputes`."""
         memory, mask = state.memory, state.memory_mask
         if memory is not None:
             targets = len(state.tokens) // len(memory)
@@ -253,13 +242,13 @@ class Transformer(nn.Module):
         return self._decode(state.tokens, memory, mask)
 
     def _memory_mask(self, source_mask: Tensor) -> Tensor:
-        """What cross-attention may look at: (B, 1, 1, S), the source's words, or everything."""
+        """Cross-attention's mask (B, 1, 1, S); all True where the model doesn't mask padding there."""
         return source_mask if self.config.memory_padding_mask else torch.ones_like(source_mask)
 
     def _target_mask(self, tgt: Tensor) -> Tensor:
-        """Closes the padding of target ids (B, T): (B, 1, 1, T).
+        """Masks the padding of target ids (B, T): (B, 1, 1, T).
 
-        What begins a target is no padding, though some models begin with the token that pads their sources.
+        The first token is never padding: some models start a target with the pad token.
         """
         mask = padding_mask(tgt, self.config.pad_id)
         mask[..., :1] = True

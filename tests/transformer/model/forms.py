@@ -1,6 +1,8 @@
-"""Choices that families of models make, for tests of what holds for every model."""
+"""Models with the choices of many families, for tests of what holds for every model."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.transformer.model.core import KINDS
 
@@ -130,11 +132,28 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
-def changes_of(kind: str, form: dict[str, object]) -> dict[str, object]:
-    """A form's choices for a kind of model, without those that are for decoders alone."""
-    changes = KINDS[kind] | form
+def _changes(kind: str, form: str) -> dict[str, object]:
+    changes = KINDS[kind] | FORMS[form]
     if kind != "decoder-only":
         changes.pop("parallel_residual", None)
     if kind == "encoder-only":
         changes.pop("position_bases", None)
     return changes
+
+
+_ONE_STACK = {
+    "encoder-only": ("the paper's", "shared layers, narrow embeddings"),
+    "decoder-only": ("the paper's", "parallel, partly rotated"),
+}
+"""Forms of models with one stack in the usual run: an encoder-decoder has both kinds of layer."""
+
+
+def any_model(*kinds: str) -> pytest.MarkDecorator:
+    """Every form of encoder-decoders and two of models with one stack; the full cross is marked as such."""
+    cases = []
+    for kind in kinds:
+        for form in FORMS:
+            is_usual = form in _ONE_STACK.get(kind, FORMS)
+            marks = () if is_usual else pytest.mark.full
+            cases.append(pytest.param(_changes(kind, form), id=f"{kind}, {form}", marks=marks))
+    return pytest.mark.parametrize("changes", cases)

@@ -1,4 +1,4 @@
-"""Whole models of the choices that families of models make; each choice against a computation of its own."""
+"""What holds for models of every choice, and single choices against independent computations."""
 
 from __future__ import annotations
 
@@ -26,37 +26,26 @@ from tests.transformer.model.core import (
     trace_of,
     with_pair,
 )
-from tests.transformer.model.forms import FORMS, changes_of
+from tests.transformer.model.forms import any_model
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.trace import Recorder
+from transformer.model.trace import NO_TAP, Recorder
 from transformer.model.transformer import Transformer
 
 TOLERANCE = 1e-12
 
-ANY_KIND = pytest.mark.parametrize("kind", KINDS)
-ANY_FORM = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 UNTRANSPOSED: dict[str, object] = {"merge_heads": "untransposed"}
 
 
-@ANY_KIND
-@ANY_FORM
-def test_recording_changes_nothing(kind: str, form: dict[str, object]) -> None:
-    model = tiny_transformer(**changes_of(kind, form)).double()
-    src, tgt = batch(model.config)
-    assert deviation(model(src, tgt, tap=Recorder()), model(src, tgt)) < TOLERANCE
-
-
-@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
-@ANY_FORM
+@any_model("encoder-decoder", "decoder-only")
 @given(cuts=st.sets(st.integers(1, TGT_LENGTH - 1)))
 @example(cuts={1, 2, 3, 4})
 @example(cuts={3})
-@settings(max_examples=6)
-def test_cached_and_uncached_decoding_agree(kind: str, form: dict[str, object], cuts: set[int]) -> None:
+@settings(max_examples=3)
+def test_cached_and_uncached_decoding_agree(changes: dict[str, object], cuts: set[int]) -> None:
     """Token by token, in chunks of any size, all at once; in a batch with padding."""
-    model = tiny_transformer(**changes_of(kind, form)).double()
+    model = tiny_transformer(**changes).double()
     src, tgt = batch(model.config)
     assert tgt is not None
     state = model.start(src, batch_size=len(tgt))
@@ -64,10 +53,9 @@ def test_cached_and_uncached_decoding_agree(kind: str, form: dict[str, object], 
     assert deviation(torch.cat(chunks, dim=1), model(src, tgt)) < TOLERANCE
 
 
-@ANY_FORM
-def test_ended_sentences_leave_the_batch_without_a_trace(form: dict[str, object]) -> None:
-    changes = changes_of("encoder-decoder", form) | {"has_generator": True}
-    model, src, _ = with_pair(tiny_transformer(**changes).double())
+@any_model("encoder-decoder")
+def test_ended_sentences_leave_the_batch_without_a_trace(changes: dict[str, object]) -> None:
+    model, src, _ = with_pair(tiny_transformer(**changes | {"has_generator": True}).double())
 
     def request(ends: Sequence[int]) -> DecodingRequest:
         return DecodingRequest(start_ids=[1], end_ids=ends, max_new_tokens=9, suppressed_ids=(PAD_ID,))
@@ -83,39 +71,41 @@ def test_ended_sentences_leave_the_batch_without_a_trace(form: dict[str, object]
     ]
 
 
-@ANY_KIND
-@ANY_FORM
-@pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
-def test_every_parameter_gets_a_gradient(kind: str, form: dict[str, object], tapped: bool) -> None:
-    model = tiny_transformer(**changes_of(kind, form)).double()
+@any_model(*KINDS)
+def test_recording_changes_nothing_and_every_parameter_gets_a_gradient(changes: dict[str, object]) -> None:
+    model = tiny_transformer(**changes).double()
     src, tgt = batch(model.config)
-    out = model(src, tgt, tap=Recorder()) if tapped else model(src, tgt)
-    goal = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).double()
-    (out - goal).square().sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        largest = parameter.grad.abs().max()
-        is_turned = "cross_attn" not in name and model.config.positions == "rotary"
-        is_capped = model.config.attention_soft_cap > 0
-        added_to_keys = "k_norm.beta" if model.config.query_key_norm else "w_k.bias"
-        if name.endswith(added_to_keys) and not is_turned and not is_capped:
-            assert largest < 1e-10, "it adds the same to all of a query's scores: the softmax takes it away"
-        else:
-            assert largest > 1e-6, name
+    outputs = []
+    for tap in (NO_TAP, Recorder()):
+        out = model(src, tgt, tap=tap)
+        goal = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).double()
+        model.zero_grad()
+        (out - goal).square().sum().backward()
+        outputs.append(out)
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None, name
+            largest = parameter.grad.abs().max()
+            is_rotated = "cross_attn" not in name and model.config.positions == "rotary"
+            is_capped = model.config.attention_soft_cap > 0
+            added_to_keys = "k_norm.beta" if model.config.query_key_norm else "w_k.bias"
+            if name.endswith(added_to_keys) and not is_rotated and not is_capped:
+                assert largest < 1e-10, "it adds the same to all scores of a query, which softmax ignores"
+            else:
+                assert largest > 1e-6, name
+    assert deviation(*outputs) < TOLERANCE
 
 
-@ANY_KIND
-@ANY_FORM
+@any_model(*KINDS)
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=1, max_size=4),
     more=st.integers(0, 3),
 )
 @example(lengths=[(SRC_LENGTH, TGT_LENGTH), (4, 3)], more=0)
-@settings(max_examples=6)
+@settings(max_examples=3)
 def test_padding_changes_nothing(
-    kind: str, form: dict[str, object], lengths: list[tuple[int, int]], more: int
+    changes: dict[str, object], lengths: list[tuple[int, int]], more: int
 ) -> None:
-    model = tiny_transformer(**changes_of(kind, form) | {"pad_id": PAD_ID}).double()
+    model = tiny_transformer(**changes | {"pad_id": PAD_ID}).double()
     sizes = (model.config.src_vocab_size, model.config.tgt_vocab_size)
     sides = [sentences(size, own, more) for size, own in zip(sizes, zip(*lengths, strict=True), strict=True)]
     together = model(*sides)
@@ -125,7 +115,7 @@ def test_padding_changes_nothing(
 
 
 def sentences(vocab_size: int, lengths: Sequence[int], more: int) -> Tensor | None:
-    """Of these lengths, all filled up to more than the longest; none for a model without that side."""
+    """Random sentences, padded to `more` than the longest; None for a model without that side."""
     if not vocab_size:
         return None
     ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
@@ -234,7 +224,9 @@ def test_rotated_queries_and_keys_are_recorded_with_what_they_were() -> None:
     assert "decoder.layers.1.cross_attn.q_unrotated" not in trace
 
 
-@pytest.mark.parametrize("positions, knows", [("none", False), ("relative", True), ("rotary", True)])
+@pytest.mark.parametrize(
+    "positions, knows", [("none", False), ("sinusoidal", True), ("relative", True), ("rotary", True)]
+)
 def test_an_encoder_knows_the_order_by_its_positions_alone(positions: str, knows: bool) -> None:
     model = tiny_transformer(**KINDS["encoder-only"], positions=positions).double()
     src = random_ids(29, 2, 7)
