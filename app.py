@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from viz.components.page_helpers import page_helpers
-from viz.components.run_all import run_all
+from viz.components.bridge import page_helpers, run_all
 from viz.page_titles import PAGES, TITLES
 from viz.warm_up import is_warm, warm_up
 

@@ -57,8 +57,8 @@ def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(page: Page
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/attention_update.js*", hold)
-    with page.expect_request("**/attention_update.js*"):
+    page.route("**/bridge.js*", hold)
+    with page.expect_request("**/bridge.js*"):
         page.goto(f"{app_url}/{TOY}")
     wait_until_idle(page, quiet=QUIET_MILLISECONDS)
     expect(attention(page)).to_be_attached()

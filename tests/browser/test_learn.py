@@ -172,7 +172,7 @@ def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(page: Page, ap
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/page_helpers.js", hold)
+    page.route("**/bridge.js", hold)
     page.goto(f"{app_url}/masks")
     explained(page, "padding").click()
     wait_until(page, lambda: bool(held), "the script was never asked for")

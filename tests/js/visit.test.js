@@ -32,7 +32,7 @@ Object.assign(globalThis, {
   },
   setTimeout: () => 0,
 });
-const { navigate } = await import("../../viz/components/page_helpers/navigation.js");
+const { navigate } = await import("../../viz/components/bridge/navigation.js");
 const { Visit } = await import("../../viz/components/scenes/visit.js");
 
 test("a page that is only passed gets no entry in the history, whichever script came first", () => {

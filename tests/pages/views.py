@@ -62,7 +62,7 @@ class Views:
             self.held[key] = arrays
         self.frames[key], self.updates[key] = frame, update
         told, pieces = unpack_frame(update)
-        assert (told["run"], told["channel"]) == (data["run"], data["channel"]), "or it would be passed over"
+        assert (told["run"], key) == (data["run"], data["channel"]), "or it would be ignored"
         self.held[key] |= pieces
 
     def data(self, key: str) -> dict[str, Any]:

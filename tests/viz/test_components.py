@@ -6,6 +6,7 @@ import struct
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -19,10 +20,11 @@ import headlight
 import viz.components
 import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
+from viz.components import bridge
+from viz.components.bridge import SavedFile, page_helpers, save_file
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.prediction import Board, prediction
-from viz.components.saved_file import SavedFile, hand_over
-from viz.components.shared.client_view import ClientView
+from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import pack_frame
 from viz.components.shared.scripts import component
 from viz.components.token_strip import StripToken, token_strip
@@ -81,7 +83,7 @@ def test_a_frame_refuses_what_a_browser_cannot_read() -> None:
 
 def test_there_are_scripts_to_look_at() -> None:
     assert {"shell.js", "attention.js", "grid.js", "matrix.js"} <= {path.name for path in SOURCES}
-    assert {"attention.js", "attention_update.js", "beam_tree.js"} <= {path.name for path in BUILT}
+    assert {"attention.js", "bridge.js", "beam_tree.js"} <= {path.name for path in BUILT}
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *BUILT], ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -114,25 +116,25 @@ def test_a_script_that_is_not_installed_travels_as_text(monkeypatch: pytest.Monk
     made: list[dict[str, str]] = []
 
     def register(name: str, *, html: None, **content: str) -> Mock:
-        if content["js"] == "clock.js":
+        if content["js"] == "bridge.js":
             raise StreamlitAPIException("must be declared in pyproject.toml")
         made.append({"name": name, **content})
         return Mock()
 
     monkeypatch.setattr(st.components.v2, "component", register)
-    render = component("clock", css="p { margin: 0 }")
+    render = component("bridge", css="p { margin: 0 }")
     assert made == [], "only a server knows what is installed"
     render(key="a")
     render(key="b")
-    assert made == [{"name": "headlight.clock", "css": "p { margin: 0 }", "js": read_built("clock")}]
+    assert made == [{"name": "headlight.bridge", "css": "p { margin: 0 }", "js": read_built("bridge")}]
     assert "\n" in made[0]["js"].strip()
 
 
 def test_a_script_that_is_installed_is_named_only(monkeypatch: pytest.MonkeyPatch) -> None:
     register = Mock()
     monkeypatch.setattr(st.components.v2, "component", register)
-    component("clock")(key="a")
-    register.assert_called_once_with("headlight.clock", js="clock.js", html=None, css=None)
+    component("bridge")(key="a")
+    register.assert_called_once_with("headlight.bridge", js="bridge.js", html=None, css=None)
 
 
 def read_built(name: str) -> str:
@@ -160,40 +162,53 @@ def test_what_a_view_tells_when_it_has_gone_is_dropped(monkeypatch: pytest.Monke
 def test_the_viewer_has_its_run_and_its_updates_in_messages_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is constant for a run is not sent again with what is chosen in it, and the script never is."""
-    run, update = Mock(return_value={}), Mock(return_value={})
-    monkeypatch.setattr(viewer, "_VIEW", run)
-    monkeypatch.setattr(viewer, "_UPDATE", update)
-    viewer.attention(b"run", b"update", key="mine", on_choose=print, on_fetch=print)
-    assert (run.call_args.kwargs["data"], update.call_args.kwargs["data"]) == (b"run", b"update")
-    assert run.call_args.kwargs["key"] == "mine" != update.call_args.kwargs["key"]
+    """A new choice does not send the run again, and no message sends the script."""
+    view, told = mount_viewer(monkeypatch)
+    assert view["mine"]["data"] == b"run"
+    message, arrays = unpack_frame(view["mine update"]["data"])
+    assert message == {"kind": "attention_update", "channel": "mine"}
+    assert arrays["content"].tobytes() == b"update"
+    assert told == []
 
 
-TOLD = {"mine": {"select": {"layer": 1}}, "mine update": {"fetch": ["scores:cross"]}}
-"""By two components: of what one tells twice before a run, Streamlit keeps the last."""
-
-
-def test_the_viewer_tells_what_is_chosen_and_asked_for_and_what_comes_too_late_is_dropped(
+def test_the_viewer_reports_choices_and_requests_and_late_values_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, update = Mock(return_value={}), Mock(return_value={})
-    monkeypatch.setattr(viewer, "_VIEW", run)
-    monkeypatch.setattr(viewer, "_UPDATE", update)
-    told: list[object] = []
-    asked: list[object] = []
-    viewer.attention(b"", b"", key="mine", on_choose=told.append, on_fetch=asked.append)
-    reports = [run.call_args.kwargs["on_select_change"], update.call_args.kwargs["on_fetch_change"]]
-    other: dict[str, object] = {"other": {"select": 1, "fetch": 2}}
-    states: list[dict[str, object]] = [{}, {"mine": {}}, other, {"mine": {"select": None}}]
-    for state in states:
+    """Two components report them, because Streamlit keeps only a component's last trigger per run."""
+    view, told = mount_viewer(monkeypatch)
+    reports = [view["mine"]["on_select_change"], view["mine update"]["on_answer_change"]]
+    late: list[dict[str, object]] = [{}, {"mine": {}}, {"other": {"select": 1}}, {"mine": {"select": None}}]
+    for state in late:
         monkeypatch.setattr(st, "session_state", state)
         for report in reports:
             report()
-    assert told == asked == []
-    monkeypatch.setattr(st, "session_state", TOLD)
+    assert told == []
+    state = {"mine": {"select": {"layer": 1}}, "mine update": {"answer": ["scores:cross"]}}
+    monkeypatch.setattr(st, "session_state", state)
     for report in reports:
         report()
-    assert (told, asked) == ([{"layer": 1}], [["scores:cross"]])
+    assert told == [("choice", {"layer": 1}), ("fetch", ["scores:cross"])]
+
+
+def mount_viewer(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, dict[str, Any]], list[tuple[str, JSON]]]:
+    """Draw the viewer as "mine"; return what each component was given, by its key, and what is reported."""
+    given: dict[str, dict[str, Any]] = {}
+    told: list[tuple[str, JSON]] = []
+
+    def render(**options: Any) -> SimpleNamespace:
+        given[options["key"]] = options
+        return SimpleNamespace(answer=None)
+
+    monkeypatch.setattr(viewer._VIEW, "_render", render)
+    monkeypatch.setattr(bridge, "_render", render)
+    viewer.attention(
+        b"run",
+        b"update",
+        key="mine",
+        on_choose=lambda choice: told.append(("choice", choice)),
+        on_fetch=lambda names: told.append(("fetch", names)),
+    )
+    return given, told
 
 
 def test_tokens_travel_as_they_are(mounted: Mounted) -> None:
@@ -256,20 +271,41 @@ def test_an_unknown_word_is_told_by_its_model_s_name(mounted: Mounted) -> None:
     assert "the model gets [UNK] there" in mounted.data["note"]
 
 
-# A file
+# The bridge
 
 
-def test_a_file_comes_as_it_is_and_only_it_counts_as_saved(mounted: Mounted) -> None:
-    saved = Mock()
+def test_a_file_arrives_unchanged_and_only_its_own_id_counts_as_saved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    renderer, saved = Mock(), Mock()
+    monkeypatch.setattr(bridge, "_render", renderer)
     earlier, file = (SavedFile(bytes(range(size)), "<b>.html", "text/html") for size in (3, 256))
-    hand_over(file, key="file", on_saved=saved)
-    assert mounted.arrays["content"].tobytes() == file.content
-    assert mounted.data == {"id": file.id, "name": "<b>.html", "mime": "text/html"}
-    for other in (earlier.id, None, 0):
-        with pytest.raises(ValueError, match="not this file"):
-            mounted.parse(other)
-    mounted.on_select(mounted.parse(file.id))
-    saved.assert_called_once_with()
+    save_file(file, key="file", on_saved=saved)
+    message, arrays = unpack_frame(renderer.call_args.kwargs["data"])
+    assert message == {"kind": "saved_file", "id": file.id, "name": "<b>.html", "mime": "text/html"}
+    assert arrays["content"].tobytes() == file.content
+    for answer, n_saved in ((earlier.id, 0), (0, 0), ([], 0), (file.id, 1)):
+        monkeypatch.setattr(st, "session_state", {"file": {"answer": answer}})
+        renderer.call_args.kwargs["on_answer_change"]()
+        assert saved.call_count == n_saved
+
+
+def test_every_kind_of_message_has_its_helper_in_the_browser() -> None:
+    folder = Path(bridge.__file__).parent
+    sent = re.findall(r'_send\(\s*"(\w+)"', (folder / "__init__.py").read_text(encoding="utf-8"))
+    helpers = re.search(
+        r"HELPERS = \{(.*?)\};", (folder / "bridge.js").read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert helpers
+    assert sorted(sent) == re.findall(r"(\w+)[,:]", re.sub(r": \w+", ":", helpers[1]))
+
+
+@pytest.mark.parametrize("answer, lesson", [("masks", "masks"), (None, ""), (3, ""), ({}, "")])
+def test_a_lesson_requested_by_a_term_is_a_text(
+    monkeypatch: pytest.MonkeyPatch, answer: JSON, lesson: str
+) -> None:
+    monkeypatch.setattr(bridge, "_render", Mock(return_value=SimpleNamespace(answer=answer)))
+    assert page_helpers("helpers") == lesson
 
 
 # A prediction

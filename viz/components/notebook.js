@@ -33,7 +33,7 @@ export const forAnywidget =
     let changed = () => {};
 
     const followChoice = () =>
-      publish(channel, packFrame({ channel, run, choice: model.get("choice"), pieces: [], none: [] }));
+      publish(channel, packFrame({ run, choice: model.get("choice"), pieces: [], none: [] }));
     const takePieces = (/** @type {unknown} */ _content, /** @type {Binary[]} */ [pieces]) =>
       publish(channel, bytesOf(pieces));
     const followTheme = () => {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.components.large_type import large_type
+from viz.components.bridge import large_type
 from viz.session import LARGE, MAGNIFICATIONS, keep_magnification, window_magnification
 
 USUAL, PROJECTOR, WIDE = MAGNIFICATIONS

@@ -99,9 +99,7 @@ def closed(held: HeldRun) -> Arrays:
     return {f"closed:{name}": closed_cells(family)[0] for name, family in held.families.items()}
 
 
-def update_frame(
-    held: HeldRun, choice: Choice | None, pieces: Iterable[str] = (), *, channel: str = ""
-) -> bytes:
+def update_frame(held: HeldRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
     """Pack what is chosen, unless it is None, and pieces; names that name none are told to be none."""
     arrays: Arrays = {}
     found: list[str] = []
@@ -114,7 +112,7 @@ def update_frame(
         else:
             found.append(name)
     told = None if choice is None else choice.data()
-    data = {"channel": channel, "run": run_id(held), "choice": told, "pieces": found, "none": none}
+    data = {"run": run_id(held), "choice": told, "pieces": found, "none": none}
     return pack_frame(data, arrays)
 
 

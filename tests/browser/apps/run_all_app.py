@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz.components.run_all import run_all
+from viz.components.bridge import run_all
 
 
 def note_click() -> None:

@@ -100,8 +100,8 @@ def test_a_closed_cell_has_its_reason() -> None:
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
     own = held("words")[2]
     choice = Choice("decoder", 1, 2, cell=(3, 1), heads=(0, 2))
-    data, arrays = unpack_frame(update_frame(own, choice, channel="here"))
-    assert (data["run"], data["channel"], data["pieces"]) == (run_id(own), "here", [])
+    data, arrays = unpack_frame(update_frame(own, choice))
+    assert (data["run"], data["pieces"]) == (run_id(own), [])
     assert data["choice"] == json.loads(json.dumps(choice.data()))
     assert arrays == {}
     data, _ = unpack_frame(update_frame(own, None, ["nope"]))

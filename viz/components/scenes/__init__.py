@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import streamlit as st
-
-from viz.components.shared.client_view import JSON
+from viz.components.shared.client_view import JSON, reporter
 from viz.components.shared.frame import color_data
 from viz.components.shared.scripts import component
 from viz.theme import Theme
@@ -45,21 +43,11 @@ def scenes_panel(
         on_restore: called with the list of scenes that the browser remembers.
         on_type: called with whether type is to be large.
     """
-
-    def report(name: str, call: Callable[[JSON], None]) -> Callable[[], None]:
-        def tell() -> None:
-            # What was sent last may come when the page has gone on without it.
-            value = st.session_state.get(key, {}).get(name)
-            if value is not None:
-                call(value)
-
-        return tell
-
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
     _renderer(
         key=key,
         data=data | {"steps": steps, "note": note, "colors": color_data(colors)},
-        on_keep_change=report("keep", on_keep),
-        on_restore_change=report("restore", on_restore),
-        on_large_change=report("large", on_type),
+        on_keep_change=reporter(key, "keep", on_keep),
+        on_restore_change=reporter(key, "restore", on_restore),
+        on_large_change=reporter(key, "large", on_type),
     )

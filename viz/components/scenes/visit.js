@@ -48,7 +48,7 @@ export class Visit {
     this.isOwn = true;
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
     this.isOwn = false;
-    // A clock of the page that is left stands still; see clock.js.
+    // A clock of the page that is left stands still; see bridge/clock.js.
     document.documentElement.dataset.following = target.path;
   }
 

@@ -1,4 +1,4 @@
-"""What every client-side view shares: how it is drawn and how it reports a click."""
+"""What the wrappers of all components share: how a view is drawn, and how the browser reports back."""
 
 from __future__ import annotations
 
@@ -25,11 +25,25 @@ def index(value: JSON, length: int) -> int:
     return value
 
 
-class ClientView:
-    """A view that runs in the browser, by the script of its name.
+def reporter(key: str, trigger: str, call: Callable[[JSON], None]) -> Callable[[], None]:
+    """Return the callback of a component's trigger: it calls `call` with the value that the browser sent.
 
-    What a user selects reaches Python as a trigger: it is there for one run and then gone. The view keeps
-    its own zoom, scroll and hover, and redraws itself in place whenever its data changes.
+    The last value may arrive after the page has moved on without the component; it is dropped then.
+    """
+
+    def report() -> None:
+        value = st.session_state.get(key, {}).get(trigger)
+        if value is not None:
+            call(value)
+
+    return report
+
+
+class ClientView:
+    """A view that the browser draws, by the script of its name.
+
+    What a user selects reaches Python as a trigger, present for one run only. The view keeps its own zoom,
+    scroll and hover, and redraws itself in place whenever its data changes.
     """
 
     def __init__(self, name: str) -> None:
@@ -53,15 +67,13 @@ class ClientView:
         Args:
             frame: its data, from ``pack_frame``.
             key: its identity on the page. With the same key it is redrawn in place.
-            parse: makes a selection of the JSON value that the browser sent. What it refuses with a
-                LookupError, TypeError or ValueError counts as no selection.
+            parse: turns the JSON value that the browser sent into a selection. A LookupError, TypeError or
+                ValueError means that nothing was selected.
             on_select: called with the selection, before the run that the selection starts.
         """
 
-        def report() -> None:
-            # What a view sent last may come when the page has gone on without it.
-            value = st.session_state.get(key, {}).get("select")
-            if value is None or on_select is None:
+        def select(value: JSON) -> None:
+            if on_select is None:
                 return
             try:
                 selection = parse(value)
@@ -69,4 +81,4 @@ class ClientView:
                 return
             on_select(selection)
 
-        self._render(key=key, data=frame, on_select_change=report)
+        self._render(key=key, data=frame, on_select_change=reporter(key, "select", select))

@@ -70,7 +70,7 @@ def viewer(
         st.session_state[shown] = run_id(held)
     attention(
         run_frame(held, current_theme(), channel=key, views=list(views), terms=links(*TERMS), **options),
-        update_frame(held, choice, pieces, channel=key),
+        update_frame(held, choice, pieces),
         key=key,
         on_choose=choose,
         on_fetch=fetch,

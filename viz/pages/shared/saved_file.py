@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from viz.components.saved_file import SavedFile, hand_over
+from viz.components.bridge import SavedFile, save_file
 from viz.figures.export import NoChromiumError
 from viz.pages.shared.literal_text import refused
 
@@ -48,4 +48,4 @@ def save_button(
                 refused("This can't be saved.", error)
         if waiting in st.session_state:
             file = st.session_state[waiting]
-            hand_over(file, key=f"{key}_file", on_saved=lambda: st.session_state.pop(waiting, None))
+            save_file(file, key=f"{key}_file", on_saved=lambda: st.session_state.pop(waiting, None))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.run import Run
 from viz.components.architecture import architecture_view
-from viz.components.clock import clock
+from viz.components.bridge import clock
 from viz.pages.checkpoint.drawing import stacks_of
 from viz.pages.step_by_step.session import (
     SECONDS_A_STAGE,

@@ -13,7 +13,7 @@ from transformer.training.live.folder import LearningCurves
 from transformer.training.live.run import ACTIVE, LiveTraining, Status
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import TaskName, TrainingPlan
-from viz.components.clock import clock
+from viz.components.bridge import clock
 from viz.figures.training import training_course
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show

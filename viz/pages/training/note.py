@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.training.live.run import ACTIVE
-from viz.components.clock import clock
+from viz.components.bridge import clock
 from viz.pages.training.choices import TASKS
 from viz.pages.training.live_session import current_training
 

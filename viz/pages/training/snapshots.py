@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.errors import CheckpointError, SentenceError
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.snapshots import Snapshots
-from viz.components.clock import clock
+from viz.components.bridge import clock
 from viz.figures.training import training_course
 from viz.pages.shared.attention_words import look_for
 from viz.pages.shared.explain import computed_by

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from playwright.sync_api import Page
 
 from scripts.browser import ROOT
 from tests.browser.apps.synthetic import held_run
 from viz.components.shared.client_view import JSON
+from viz.components.shared.frame import pack_frame
 from viz.theme import palette
 from viz.viewer.choice import Choice
 from viz.viewer.frames import WHOLE, run_frame, update_frame
@@ -19,7 +21,7 @@ BUILT = ROOT / "headlight" / "browser"
 MOUNT = """
 async ([scripts, frame]) => {
   const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-  const [{ mount }, { default: update }] = await Promise.all(scripts.map(load));
+  const [{ mount }, { default: bridge }] = await Promise.all(scripts.map(load));
   const [asked, told] = [[], []];
   const host = {
     get: () => Uint8Array.from(frame),
@@ -31,7 +33,7 @@ async ([scripts, frame]) => {
   const root = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
   const leave = mount(root, host);
   const setTriggerValue = (_, names) => asked.push(names);
-  const answer = (bytes) => update({ parentElement: root, data: Uint8Array.from(bytes), setTriggerValue });
+  const answer = (bytes) => bridge({ parentElement: root, data: Uint8Array.from(bytes), setTriggerValue });
   const run = (state) => { app.dataset.testScriptState = state; };
   window.alone = { asked, told, answer, leave, run };
 }
@@ -49,15 +51,14 @@ class Alone:
         self.page, self.held, self.choice = page, held, choice
         page.goto(f"{url}/_stcore/health")
         page.clock.pause_at(3_600_000)
-        scripts = [
-            (BUILT / f"{name}.js").read_text(encoding="utf-8") for name in ("attention", "attention_update")
-        ]
+        scripts = [(BUILT / f"{name}.js").read_text(encoding="utf-8") for name in ("attention", "bridge")]
         page.evaluate(MOUNT, [scripts, list(run_frame(held, palette("light"), channel="alone"))])
         self.answer([])
 
     def answer(self, pieces: Sequence[str]) -> None:
-        update = update_frame(self.held, self.choice, pieces, channel="alone")
-        self.page.evaluate("(update) => window.alone.answer(update)", list(update))
+        content = np.frombuffer(update_frame(self.held, self.choice, pieces), np.uint8)
+        message = pack_frame({"kind": "attention_update", "channel": "alone"}, {"content": content})
+        self.page.evaluate("(message) => window.alone.answer(message)", list(message))
 
     def choose_head(self, head: int) -> None:
         self.page.get_by_role("combobox", name="Head").select_option(label=f"head {head}")

@@ -1,5 +1,5 @@
 // @ts-check
-// What the whole document needs, once, whatever page it shows.
+// Installs once per document what every page needs, and reports the lesson that a click on a term asks for.
 
 import { teller } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
@@ -12,11 +12,11 @@ const LEARN = "learn";
 /** @type {(lesson: string) => void} */
 let openLesson = () => {};
 
-/** @param {import("../mount.js").Component} component */
-export default function ({ parentElement, setTriggerValue }) {
-  openLesson = teller(parentElement, (name) => {
-    setTriggerValue("lesson", name);
-    // The key that opened it is released in the next moment: what is told then would go back to the page that is left.
+/** @type {import("./bridge.js").Helper} */
+export function pageHelpers(_, { node, answer }) {
+  openLesson = teller(node, (lesson) => {
+    answer(lesson);
+    // The key that opened it is released a moment later: a run caused by that would return to the old page.
     expectPage(LEARN);
   });
   const { dataset } = document.documentElement;

@@ -1,0 +1,121 @@
+"""Python's end of the bridge to the browser, for everything that draws nothing.
+
+A message is a frame whose ``kind`` names its helper in bridge.js; the helper may answer through the trigger
+"answer". Each function sends one kind; it may be called in several places, under a key for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import numpy as np
+import streamlit as st
+
+from viz.components.shared.client_view import JSON, reporter
+from viz.components.shared.frame import pack_frame
+from viz.components.shared.scripts import component
+
+_render = component("bridge")
+
+
+def _send(
+    kind: str,
+    data: dict[str, JSON],
+    content: bytes | None = None,
+    *,
+    key: str,
+    on_answer: Callable[[JSON], None] = lambda _: None,
+) -> JSON:
+    """Send a message and return the helper's answer if it started this run, else None.
+
+    Args:
+        kind: the helper.
+        data: the message's fields.
+        content: its bytes, if any, as the field "content".
+        key: the helper's identity on the page.
+        on_answer: called with an answer, before the run that it starts.
+    """
+    arrays = {} if content is None else {"content": np.frombuffer(content, np.uint8)}
+    frame = pack_frame({"kind": kind} | data, arrays)
+    return _render(key=key, data=frame, on_answer_change=reporter(key, "answer", on_answer)).answer
+
+
+def attention_update(channel: str, update: bytes, *, key: str, on_fetch: Callable[[JSON], None]) -> None:
+    """Pass an update to the viewer that listens on the channel; `on_fetch` gets the pieces it asks for."""
+    _send("attention_update", {"channel": channel}, update, key=key, on_answer=on_fetch)
+
+
+def clock(seconds: float | None, *, key: str) -> None:
+    """Rerun the surrounding fragment every so many seconds; None stops the clock.
+
+    Each run of the fragment sets it again, so no run of the whole page is needed to start or stop it.
+    """
+    _send("clock", {"seconds": seconds}, key=key)
+
+
+def large_type(magnification: float, *, key: str, on_change: Callable[[JSON], None]) -> None:
+    """Have the browser report the page's magnification whenever it is not this one.
+
+    Only figures need it in Python: everything else follows the style sheet.
+    """
+    _send("large_type", {"magnification": magnification}, key=key, on_answer=on_change)
+
+
+def page_helpers(key: str) -> str:
+    """Install what every page needs; to be called on each, before anything that writes to the address.
+
+    - Back and Forward go from visit to visit, and no click overtakes a page link (``navigation.js``).
+    - Every formula that scrolls is a stop of the Tab key (``formula_stops.js``).
+    - Terms show their explanation (``terms.js``), and keys step through a lesson (``lesson_keys.js``).
+    - Half a character, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
+
+    Returns the lesson requested by a click on a term, or "". It comes from the browser: it may be any text.
+    """
+    lesson = _send("page_helpers", {}, key=key)
+    return lesson if isinstance(lesson, str) else ""
+
+
+@st.fragment
+def run_all(key: str) -> None:
+    """Run the whole page when the browser asks for it (``after_user.js``).
+
+    It asks through this fragment: if the browser itself requested a run of the whole page, Streamlit would
+    drop whatever is waiting to run, such as a click.
+    """
+    if _send("run_all", {}, key=key):
+        st.rerun()
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """A file for the user's disk.
+
+    Attributes:
+        content: its bytes.
+        name: the name that the browser proposes.
+        mime: its MIME type.
+        id: unique to this file.
+    """
+
+    content: bytes
+    name: str
+    mime: str
+    id: str = field(default_factory=lambda: uuid4().hex)
+
+
+def save_file(file: SavedFile, *, key: str, on_saved: Callable[[], None]) -> None:
+    """Have the browser save a file, once however often this is called; `on_saved` is called when it has.
+
+    The file travels with the page's own messages: Streamlit's file store would forget it, and its download
+    button, as soon as anyone's page has run again.
+    """
+
+    def confirm(saved_id: JSON) -> None:
+        # The answer about an earlier file may arrive after this one has taken its place.
+        if saved_id == file.id:
+            on_saved()
+
+    data = {"id": file.id, "name": file.name, "mime": file.mime}
+    _send("saved_file", data, file.content, key=key, on_answer=confirm)
