@@ -10,6 +10,7 @@ TORCH_INDEX ?=
 PYTEST_OPTIONS ?=
 
 BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest -n 3 --no-loadscope-reorder
 OPEN_TO_OTHERS = --server.address $(ADDRESS) --browser.serverAddress $(ADDRESS) --server.allowedHosts $(ADDRESS)
 export TORCH_INDEX
 # PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
@@ -19,13 +20,19 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test parity fuzz shake check format views bench screenshot tour clean help
+.PHONY: run test test-more test-all parity fuzz shake check format views bench screenshot tour clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
-	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder $(PYTEST_OPTIONS)
+	$(PYTEST) -m "not slow and not full" $(PYTEST_OPTIONS)
+
+test-more: .venv/.deps-dev  ## run the slow tests that make test leaves out
+	$(PYTEST) -m "slow and not full" $(PYTEST_OPTIONS)
+
+test-all: .venv/.deps-dev  ## run every test, all combinations and the long random ones too
+	$(PYTEST) $(PYTEST_OPTIONS)
 
 parity: .venv/.deps-dev  ## compare every layout with its original again, for the table in docs/checkpoints.md
 	$(BIN)/python -m scripts.parity
@@ -64,7 +71,7 @@ clean:  ## remove what the other targets made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*##/make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*##/make \1\t/p' Makefile | expand -t 18
 
 .venv/.deps: requirements.txt pyproject.toml
 	$(PYTHON) scripts/install.py requirements.txt

@@ -1,6 +1,7 @@
-"""Settings for all tests: one PyTorch thread a process, the same hypothesis examples in every CI run."""
+"""Settings for all tests: one PyTorch thread per process, one seed for everything that is drawn at random."""
 
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -12,22 +13,43 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
-from tests.support.scheduling import FewBrowsers, long_first
+from tests.support.scheduling import TwoBrowsers, long_first
 from viz.figures.chromium import find_chromium
 from viz.warm_up import settle
 
-settings.register_profile("developer", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "developer")
+DEFAULT_SEED = 0 if os.environ.get("CI") else secrets.randbits(32)
+SEED = int(os.environ.setdefault("HEADLIGHT_SEED", str(DEFAULT_SEED)))
+"""Seed of all random draws, Hypothesis's too. The other processes of a run inherit it."""
+
+settings.register_profile("headlight", deadline=None, print_blob=True)
+settings.load_profile("headlight")
 
 
-def pytest_report_header() -> str:
-    """Say which Chromium is taken: a newer or older one draws and scrolls in its own way."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give Hypothesis the seed of the run."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_report_header() -> list[str]:
+    """Name the seed, and the Chromium: a newer or older one draws and scrolls in its own way."""
+    return [f"seed: {SEED} (HEADLIGHT_SEED={SEED} draws the same again)", f"chromium: {chromium_version()}"]
+
+
+def chromium_version() -> str:
+    """Path and version of the Chromium that the browser tests start."""
     path = find_chromium()
     if path is None:
-        return "chromium: none"
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    return f"chromium: {path}, {told.stdout.strip() or 'which does not tell its version'}"
+        return "none"
+    printed = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    return f"{path}, {printed.stdout.strip() or 'of unknown version'}"
+
+
+@pytest.fixture
+def seed() -> int:
+    """Seed of this run, for a test that draws at random."""
+    return SEED
 
 
 @pytest.fixture
@@ -45,17 +67,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take the libraries that the tests have loaded out of Python's search for garbage, as the server does.
+    """Exclude the loaded libraries from Python's garbage collection, as the server does.
 
-    Streamlit has it search after every run of a page, which takes longer than the page.
+    Streamlit collects garbage after every run of a page, which takes longer than the page.
     """
     settle()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FewBrowsers:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TwoBrowsers:
     """Share the tests between processes in a way of our own."""
-    return FewBrowsers(config, log)
+    return TwoBrowsers(config, log)
 
 
 @pytest.fixture(autouse=True)

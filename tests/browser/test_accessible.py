@@ -46,24 +46,27 @@ ARE_DRAWN = """
 """Whether Python has drawn all views and figures in the theme whose text has this colour."""
 PAGES = {
     "": "Explore",
-    "explore": "Explore",
-    "learn": "Learn",
     "learn?lesson=one-head": "Learn",
-    "learn?lesson=masks&answers=true": "Learn",
     "step-by-step?stage=self-weights": "Step by step",
     "lab": "Lab",
-    "lab?lab=Guess+the+bug": "Lab",
     "decode": "Decode",
     "training": "Training",
-    "training?watch=A+finished+training": "Training",
     "positions": "Positions",
     "masks": "Masks",
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
     "scenes": "Scenes",
-    "?large=true": "Explore",
 }
 """Every page's own address, and its title."""
+OTHER_ADDRESSES = {
+    "explore": "Explore",
+    "learn": "Learn",
+    "learn?lesson=masks&answers=true": "Learn",
+    "lab?lab=Guess+the+bug": "Lab",
+    "training?watch=A+finished+training": "Training",
+    "?large=true": "Explore",
+}
+"""Pages as they also may be opened."""
 
 
 def troubles(page: Page, scheme: ThemeName) -> list[str]:
@@ -90,11 +93,14 @@ def unfold(page: Page) -> None:
     settle(page)
 
 
-@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize(
+    "address, title",
+    [*PAGES.items(), *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHER_ADDRESSES.items())],
+)
 def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
-    kept_page: Page, app_url: str, address: str
+    kept_page: Page, app_url: str, address: str, title: str
 ) -> None:
-    page, title = kept_page, PAGES[address]
+    page = kept_page
     visit(page, f"{app_url}/{address}")
     expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     expect(page_link(page, title)).to_have_attribute("aria-current", "page")
@@ -103,6 +109,7 @@ def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
     check(kept_page)
 
 
+@pytest.mark.slow
 def test_nothing_about_kept_scenes_is_out_of_reach(kept_page: Page, app_url: str) -> None:
     page = kept_page
     visit(page, f"{app_url}/?cell=2,1")
@@ -116,6 +123,7 @@ def test_nothing_about_kept_scenes_is_out_of_reach(kept_page: Page, app_url: str
     check(page)
 
 
+@pytest.mark.slow
 def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
     kept_page: Page, app_url: str, tmp_path: Path
 ) -> None:

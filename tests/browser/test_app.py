@@ -51,6 +51,7 @@ ENTER_AS_A_VIEWER_ASKS = """
 """
 
 
+@pytest.mark.slow
 def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(page: Page, app_url: str) -> None:
     held: list[Route] = []
 
@@ -69,6 +70,7 @@ def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(page: Page
     expect(head_map(page)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_typed_in_the_moment_in_which_a_viewer_asks_is_read(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}")
     sentence_box(page).fill("yesterday i saw a raccoon.")
@@ -114,6 +116,7 @@ def test_the_first_screen_has_sentence_translation_and_attention(
         assert box["x"] + box["width"] <= width, box
 
 
+@pytest.mark.slow
 def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}")
     type_sentence(page, "the zebra eats apples.")
@@ -126,6 +129,7 @@ def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None
     expect(source_tokens(page).nth(1)).to_have_text("zebra")
 
 
+@pytest.mark.slow
 def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> None:
     visit(page, app_url)
     text = "raccoon " * 12_500
@@ -135,6 +139,7 @@ def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> No
     expect(sentence_box(page)).to_have_value(text)
 
 
+@pytest.mark.slow
 def test_two_people_never_see_each_others_sentences(open_page: OpenPage, app_url: str) -> None:
     words = {"first": "aardvark", "second": "platypus"}
     people = {name: open_page() for name in words}

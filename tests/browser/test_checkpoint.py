@@ -61,6 +61,7 @@ def own_model(page: Page) -> Locator:
     return page.get_by_role("radio", name="your checkpoint")
 
 
+@pytest.mark.slow
 def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
     open_page: OpenPage, app_url: str, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> None:
     choose(page, app_url, "A path on this machine")
     open_path(page, MODELS / "toy-en-it")
@@ -115,6 +117,7 @@ def test_a_folder_opens_by_its_path_with_its_words(page: Page, app_url: str) -> 
     expect(page.get_by_text("vedo il gatto.").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp_path: Path) -> None:
     choose(page, app_url, "A path on this machine")
     open_path(page, torch_file(tmp_path / "mine.pt"))
@@ -135,6 +138,7 @@ def test_what_holds_code_is_refused_and_never_run(page: Page, app_url: str, tmp_
     expect(page.get_by_text("as attacks do and no weights need")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_names_out_of_a_file_are_text(page: Page, app_url: str, tmp_path: Path) -> None:
     choose(page, app_url, "A path on this machine")
     open_path(page, hostile_file(tmp_path / "odd.safetensors"))
@@ -175,6 +179,7 @@ def test_a_click_on_a_block_lists_its_weights(page: Page, app_url: str) -> None:
     expect(cross).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, scheme: ColorScheme) -> None:
     page = open_page(scheme)

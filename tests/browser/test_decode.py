@@ -39,6 +39,7 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
     expect(tree.locator(".hl-ranking .word").first).to_have_text("ieri ho visto un procione.")
 
 
+@pytest.mark.slow
 def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     tree = decode(page, app_url)
     rows = attention(page).locator(".hl-token")
@@ -58,6 +59,7 @@ def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
 
 
+@pytest.mark.slow
 def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> None:
     teacher = open_page()
     tree = decode(teacher, app_url)
@@ -79,6 +81,7 @@ def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> 
     assert state(student.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
 
 
+@pytest.mark.slow
 def test_given_words_and_its_own_side_by_side(page: Page, app_url: str) -> None:
     decode(page, app_url)
     type_sentence(page, "my sister is younger than your brother.")
@@ -92,6 +95,7 @@ def test_given_words_and_its_own_side_by_side(page: Page, app_url: str) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, scheme: ColorScheme) -> None:
     page = open_page(scheme)
@@ -101,6 +105,7 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
 
 
+@pytest.mark.slow
 def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str) -> None:
     """By the model that has a token for every character; in three texts, because a search takes seconds."""
     visit(page, f"{app_url}/decode")

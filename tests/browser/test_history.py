@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import (
@@ -88,6 +89,7 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(page:
     assert entries(page) == before + 3
 
 
+@pytest.mark.slow
 def test_a_link_that_was_sent_shows_the_same_arithmetic(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&cell=2,1")
     arithmetic = attention(page).locator(".hl-cell")
@@ -107,6 +109,7 @@ def test_a_link_that_was_sent_shows_the_same_arithmetic(page: Page, app_url: str
     expect(arithmetic).to_have_text(told, use_inner_text=True)
 
 
+@pytest.mark.slow
 def test_a_link_that_was_sent_holds_the_same_token(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&view=map&locked=1,2")
     assert attention(page).evaluate("root => root.state().map.locked") == [1, 2]

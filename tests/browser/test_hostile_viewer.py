@@ -92,6 +92,7 @@ def test_in_a_file(chromium: Browser, tmp_path: Path) -> None:
         assert guard.requests == [path.as_uri()]
 
 
+@pytest.mark.slow
 def test_in_a_notebook(chromium: Browser) -> None:
     held = held_run()
     encoder, decoder, cross = ([*map(family.weights, range(2))] for family in held.families.values())
@@ -107,6 +108,7 @@ def test_in_a_notebook(chromium: Browser) -> None:
         guard.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["", TOY], ids=["sub-words", "words"])
 def test_in_the_app(chromium: Browser, app_url: str, model: str) -> None:
     text = "%3Cimg src=x onerror=alert(1)%3E %3Cb%3E&cell=2,1"

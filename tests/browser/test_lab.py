@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.headlight import TOY, settle, visit
@@ -57,6 +58,7 @@ def test_a_mistake_is_chosen_and_its_address_opens_it_again(page: Page, app_url:
     assert numbers.all_inner_texts() == shown
 
 
+@pytest.mark.slow
 def test_a_patient_is_guessed_and_nothing_names_it_before(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/lab{TOY}&mistake=base-1000")
     page.get_by_text("Guess the bug", exact=True).click()
@@ -84,6 +86,7 @@ def test_a_patient_is_guessed_and_nothing_names_it_before(page: Page, app_url: s
     assert address(page)["mistake"] == mistake.name
 
 
+@pytest.mark.slow
 def test_a_leak_is_trained_and_its_loss_falls(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/lab{TOY}&mistake=no-shift")
     page.get_by_role("button", name="Start", exact=True).click()

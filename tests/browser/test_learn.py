@@ -60,6 +60,7 @@ def test_a_prediction_by_mouse_is_shown_beside_what_is(page: Page, app_url: str)
     expect(page.locator(".hl-attention")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_prediction_can_be_made_by_keys_alone(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/learn?lesson=one-head")
     places(page).nth(0).focus()
@@ -84,6 +85,7 @@ def test_a_presenter_steps_through_a_lesson_and_each_step_is_read_from_its_begin
     expect(heading(page, "Every token asks, every token answers")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_from_a_lesson_to_the_next_one(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/learn?lesson=tokens&step=To+take+away")
     page.get_by_role("button", name="Lesson 2: Where a token stands").click()
@@ -92,6 +94,7 @@ def test_from_a_lesson_to_the_next_one(page: Page, app_url: str) -> None:
     expect(page.get_by_role("radio", name="1", exact=True)).to_be_checked()
 
 
+@pytest.mark.slow
 def test_the_arrow_keys_in_a_box_are_the_boxs_own(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/learn?lesson=tokens")
     page.get_by_label("Your answer: tokens").focus()
@@ -121,6 +124,7 @@ def test_a_term_is_explained_where_it_stands(page: Page, app_url: str) -> None:
     expect(page.locator(TERM)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_term_in_the_viewer_is_explained_too(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/explore")
     softmax = attention(page).get_by_role("link", name="softmax", exact=True)
@@ -131,6 +135,7 @@ def test_a_term_in_the_viewer_is_explained_too(page: Page, app_url: str) -> None
     settle(page)
 
 
+@pytest.mark.slow
 def test_a_term_leads_to_its_lesson_with_the_same_sentence(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/layer-norm")
     type_sentence(page, "I like the cats.")
@@ -145,6 +150,7 @@ def test_a_term_leads_to_its_lesson_with_the_same_sentence(page: Page, app_url: 
     settle(page)
 
 
+@pytest.mark.slow
 def test_a_key_released_while_its_lesson_is_asked_for_does_not_lead_back(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/layer-norm")
     explained(page, "residual stream").evaluate(CLICK_AND_RELEASE)
@@ -154,6 +160,7 @@ def test_a_key_released_while_its_lesson_is_asked_for_does_not_lead_back(page: P
     expect(heading(page, "7. The residual stream")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/masks")
     padding = explained(page, "padding")
@@ -166,6 +173,7 @@ def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app
     settle(page)
 
 
+@pytest.mark.slow
 def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(page: Page, app_url: str) -> None:
     held: list[Route] = []
 
@@ -183,6 +191,7 @@ def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(page: Page, ap
     assert "#" not in page.url
 
 
+@pytest.mark.slow
 def test_answers_come_back_from_their_file(open_page: OpenPage, app_url: str, tmp_path: Path) -> None:
     page = open_page()
     visit(page, f"{app_url}/learn?lesson=tokens&text=I+like+the+cats.")
@@ -211,6 +220,7 @@ def test_answers_come_back_from_their_file(open_page: OpenPage, app_url: str, tm
     expect(other.get_by_role("textbox", name="English sentence")).to_have_value("I like the cats.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, begin", [("Worksheet", "<!doctype html>"), ("Notebook", "{")])
 def test_a_lesson_is_saved(page: Page, app_url: str, tmp_path: Path, name: str, begin: str) -> None:
     visit(page, f"{app_url}/learn?lesson=scale")
@@ -224,6 +234,7 @@ def test_a_lesson_is_saved(page: Page, app_url: str, tmp_path: Path, name: str, 
     settle(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1920])
 def test_a_lesson_fits_every_window(page: Page, app_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

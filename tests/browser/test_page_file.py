@@ -117,6 +117,7 @@ def test_every_number_of_the_chosen_head_is_that_of_the_run(
     assert cells == [[written(value) for value in row] for row in found.tolist()]
 
 
+@pytest.mark.slow
 def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headlight.Run) -> None:
     matrix = opened(page, path)
     choose(page, "Layer", "0")
@@ -130,6 +131,7 @@ def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headl
     ]
 
 
+@pytest.mark.slow
 def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
     page: Page, rounded: Path, run: headlight.Run
 ) -> None:
@@ -149,6 +151,7 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
     assert 0 < max(map(len, decimals)) <= 4, copied
 
 
+@pytest.mark.slow
 def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> None:
     matrix = opened(page, rounded)
     absent = page.locator(".hl-head").get_by_text("Not in this file. Choose it in Headlight")
@@ -215,6 +218,7 @@ def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
         assert any(name.startswith(stage) for name in reached), stage
 
 
+@pytest.mark.slow
 def test_a_head_is_chosen_in_the_grid_by_arrow_keys(page: Page, path: Path) -> None:
     opened(page, path)
     page.get_by_role("application", name=re.compile("of every layer and head")).focus()
@@ -224,6 +228,7 @@ def test_a_head_is_chosen_in_the_grid_by_arrow_keys(page: Page, path: Path) -> N
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
 
 
+@pytest.mark.slow
 def test_it_is_dark_where_the_system_is_and_light_on_paper(open_page: OpenPage, path: Path) -> None:
     page = open_page(color_scheme="dark")
     opened(page, path)
@@ -236,6 +241,7 @@ def test_it_is_dark_where_the_system_is_and_light_on_paper(open_page: OpenPage, 
     expect(page.locator(".hl-attention")).to_have_css("color", "rgb(242, 244, 248)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1400, 1920])
 def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -243,6 +249,7 @@ def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_file_that_was_cut_short_says_so(chromium: Browser, path: Path, tmp_path: Path) -> None:
     broken = re.sub(r'(class="run">.{2000})[^<]*', r"\1", path.read_text(encoding="utf-8"))
     (tmp_path / "broken.html").write_text(broken, encoding="utf-8")
@@ -268,6 +275,7 @@ def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     open_page: OpenPage, app_url: str
 ) -> None:
@@ -286,6 +294,7 @@ def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     assert download.value.failure() is None
 
 
+@pytest.mark.slow
 def test_the_pages_icon_comes_with_the_page(open_page: OpenPage, app_url: str) -> None:
     page = open_page()
     asked: list[str] = []

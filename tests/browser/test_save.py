@@ -67,6 +67,7 @@ def test_numbers_are_those_of_the_figure(positions: Page, tmp_path: Path) -> Non
     assert [float(number) for number in rows[2][1:]] == [0, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_saved_page_opens_without_the_app(page: Page, app_url: str, tmp_path: Path) -> None:
     visit(page, f"{app_url}/layer-norm")
     path = save(page, 0, "HTML page", tmp_path)
@@ -75,6 +76,7 @@ def test_a_saved_page_opens_without_the_app(page: Page, app_url: str, tmp_path: 
     expect(page.get_by_text("8 <eos>", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/masks")
     page.get_by_text("Cross-attention", exact=True).click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.components.line import Line
@@ -132,6 +133,7 @@ def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(page: Page, app_ur
     assert choice(page) == first, "the show ends where it is"
 
 
+@pytest.mark.slow
 def test_arrow_keys_in_the_viewer_are_the_viewers(page: Page, app_url: str) -> None:
     two_scenes(page, app_url)
     page.get_by_role("button", name="Show 3 scenes").click()
@@ -146,6 +148,7 @@ def test_arrow_keys_in_the_viewer_are_the_viewers(page: Page, app_url: str) -> N
     expect_scene(page, "2 of 3", "The second sentence is longer.")
 
 
+@pytest.mark.slow
 def test_scenes_outlive_a_reload_and_back_ends_the_show(page: Page, app_url: str) -> None:
     two_scenes(page, app_url)
     page.reload()
@@ -158,6 +161,7 @@ def test_scenes_outlive_a_reload_and_back_ends_the_show(page: Page, app_url: str
     expect_sentence(page, "Mydogsleeps.")
 
 
+@pytest.mark.slow
 def test_scenes_are_edited_saved_and_opened_by_someone_else(
     page: Page, open_page: OpenPage, app_url: str, tmp_path: Path
 ) -> None:
@@ -190,6 +194,7 @@ def test_scenes_are_edited_saved_and_opened_by_someone_else(
     assert other.locator("main img, main b").count() == 0
 
 
+@pytest.mark.slow
 def test_what_was_brought_back_stays_so_when_an_answer_to_something_older_comes(
     open_page: OpenPage, app_url: str
 ) -> None:
@@ -213,6 +218,7 @@ def test_what_was_brought_back_stays_so_when_an_answer_to_something_older_comes(
     assert page.evaluate("window.counts") == [2, 3]
 
 
+@pytest.mark.slow
 def test_a_pointer_finds_what_is_drawn_in_large_type(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&text=I+like+the+cats.&layer=0&large=true")
     zoom = attention(page).evaluate("root => root.currentCSSZoom")
@@ -236,6 +242,7 @@ def test_a_pointer_finds_what_is_drawn_in_large_type(page: Page, app_url: str) -
     wait_until(page, lambda: (choice(page)["layer"], choice(page)["head"]) == (1, 3), "another head was hit")
 
 
+@pytest.mark.slow
 def test_the_switch_for_large_type_keeps_the_whole_address(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}&text=I+like+the+cats.&layer=0&cell=2,1")
     before = address(page)

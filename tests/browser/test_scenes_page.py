@@ -108,6 +108,7 @@ def test_scenes_are_stepped_through_by_keyboard_and_ask_for_nothing(
         assert guard.requests == [path.as_uri()]
 
 
+@pytest.mark.slow
 def test_buttons_step_and_a_scene_keeps_what_is_chosen_in_it(page: Page, path: Path) -> None:
     page.goto(path.as_uri())
     head = page.locator(SEEN).get_by_role("combobox", name="Head")
@@ -120,6 +121,7 @@ def test_buttons_step_and_a_scene_keeps_what_is_chosen_in_it(page: Page, path: P
     expect(head).to_have_value("0")
 
 
+@pytest.mark.slow
 def test_arrow_keys_in_a_matrix_are_the_matrix_s(page: Page, path: Path) -> None:
     page.goto(path.as_uri())
     page.locator(".hl-head .hl-box").first.focus()
@@ -130,6 +132,7 @@ def test_arrow_keys_in_a_matrix_are_the_matrix_s(page: Page, path: Path) -> None
     expect_scene(page, "2 of 4", f"Explore: {SENTENCES[0]}")
 
 
+@pytest.mark.slow
 def test_f_is_the_full_screen_and_back(page: Page, path: Path) -> None:
     page.goto(path.as_uri())
     page.keyboard.press("f")
@@ -138,6 +141,7 @@ def test_f_is_the_full_screen_and_back(page: Page, path: Path) -> None:
     page.locator("html:not(:fullscreen)").wait_for()
 
 
+@pytest.mark.slow
 def test_all_scenes_are_printed(open_page: OpenPage, path: Path) -> None:
     page = open_page(color_scheme="dark")
     page.goto(path.as_uri())
@@ -154,6 +158,7 @@ def test_all_scenes_are_printed(open_page: OpenPage, path: Path) -> None:
     expect(page.locator("body")).to_have_css("background-color", "rgb(14, 17, 23)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1400, 1920])
 def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -164,6 +169,7 @@ def test_nothing_is_cut_off_at_any_width(page: Page, path: Path, width: int) -> 
         page.keyboard.press("PageDown")
 
 
+@pytest.mark.slow
 def test_without_scripts_all_captions_are_there(chromium: Browser, path: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -202,6 +208,7 @@ def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path
         assert guard.requests == [path.as_uri()]
 
 
+@pytest.mark.slow
 def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: Path) -> None:
     first, third = two_scenes(page, app_url)
     follow(page, "Scenes")
@@ -224,6 +231,7 @@ def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: 
     assert shown.evaluate("root => root.state().choice") == third
 
 
+@pytest.mark.slow
 def test_a_page_is_there_until_the_scenes_change(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/{TOY}")
     keep(page, "One")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import random
-import secrets
 
+import pytest
 from playwright.sync_api import Page
 
 from scripts.shake import ACTIONS, Shaking
 
 CHANGES = 200
 
+pytestmark = pytest.mark.full
 
-def test_pages_change_at_random_moments_of_a_live_training_run(page: Page, app_url: str) -> None:
-    seed = secrets.randbits(32)
-    logging.warning("seed %d: `python -m scripts.shake --seed %d` has the same moments", seed, seed)
+
+def test_pages_change_at_random_moments_of_a_live_training_run(page: Page, app_url: str, seed: int) -> None:
+    """`python -m scripts.shake --seed SEED` draws the same moments, and goes on for an hour."""
     shaking = Shaking(page, app_url, random.Random(seed))
     for _ in range(CHANGES):
         shaking.change_page()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.headlight import TOY, picture, settle, visit, wait_until
@@ -65,6 +66,7 @@ def test_next_back_and_keys_go_from_stage_to_stage(kept_page: Page, app_url: str
     assert "stage=tokens" in page.url
 
 
+@pytest.mark.slow
 def test_a_block_leads_to_its_stage_and_says_where_we_are(kept_page: Page, app_url: str) -> None:
     page = kept_page
     start(page, app_url)
@@ -92,6 +94,7 @@ def test_play_passes_the_stages_until_the_user_acts(kept_page: Page, app_url: st
     assert heading(page).inner_text() == here
 
 
+@pytest.mark.slow
 def test_play_ends_with_the_last_stage(kept_page: Page, app_url: str) -> None:
     page = kept_page
     start(page, app_url, stage="choice")
@@ -101,6 +104,7 @@ def test_play_ends_with_the_last_stage(kept_page: Page, app_url: str) -> None:
     expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
 
 
+@pytest.mark.slow
 def test_nothing_moves_for_who_wants_no_motion(kept_page: Page, app_url: str) -> None:
     page = kept_page
     start(page, app_url, stage="self-scores")
@@ -150,6 +154,7 @@ def test_a_number_is_the_run_s_own(kept_page: Page, app_url: str) -> None:
     expect(tip).to_contain_text("key 1 “\u2068saw\u2069”")
 
 
+@pytest.mark.slow
 def test_numbers_are_reached_and_said_by_keyboard(kept_page: Page, app_url: str) -> None:
     page = kept_page
     start(page, app_url, stage="self-weights")
@@ -165,6 +170,7 @@ def test_numbers_are_reached_and_said_by_keyboard(kept_page: Page, app_url: str)
     expect(pictures(page).locator(".hl-tip")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_the_drawing_stands_below_in_a_narrow_window(kept_page: Page, app_url: str) -> None:
     page = kept_page
     page.set_viewport_size({"width": 400, "height": 900})

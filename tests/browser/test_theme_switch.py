@@ -68,6 +68,7 @@ def test_a_choice_changes_the_app_at_once_and_keeps_the_session(page: Page, url:
     expect(page.get_by_label("Sentence")).to_have_value("a raccoon")
 
 
+@pytest.mark.slow
 def test_a_choice_is_remembered_on_every_page(page: Page, url: str) -> None:
     page.goto(url)
     expect_theme(page, "light")
@@ -94,6 +95,7 @@ def test_without_a_choice_the_system_decides(open_page: OpenPage, url: str) -> N
     expect_theme(page, "light")
 
 
+@pytest.mark.slow
 def test_the_choice_can_be_made_by_keyboard(page: Page, url: str) -> None:
     page.goto(url)
     expect_theme(page, "light")
@@ -103,6 +105,7 @@ def test_the_choice_can_be_made_by_keyboard(page: Page, url: str) -> None:
     expect_theme(page, "dark")
 
 
+@pytest.mark.slow
 def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -> None:
     page.add_init_script(CHOOSE_DARK_AT_ONCE)
     page.goto(url)
@@ -111,6 +114,7 @@ def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -
     expect(page.get_by_role("radio", name="Dark")).to_be_checked()
 
 
+@pytest.mark.slow
 def test_a_streamlit_that_hides_its_theme_is_told_of(page: Page, url: str) -> None:
     """As another version may; the system's choice is then the way."""
     page.add_init_script(HIDE_REACT)

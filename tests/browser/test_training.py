@@ -75,6 +75,7 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_another_page_soon_tells_that_the_training_has_ended(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/training?task=Copy&train_steps=200&{SMALL}")
     page.get_by_role("button", name="Start").click()
@@ -98,6 +99,7 @@ def test_the_slider_goes_back_and_play_goes_on(page: Page, app_url: str) -> None
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, scheme: ColorScheme) -> None:
     page = open_page(scheme)
@@ -107,6 +109,7 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
 
 
+@pytest.mark.slow
 def test_the_choices_above_the_heads_are_whole_on_a_narrow_screen(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     visit(page, f"{app_url}/training?{FINISHED}")

@@ -16,6 +16,8 @@ from transformer.data.making.made import WholeKind, normalized, whole_sentences
 from transformer.training.evaluation.challenge import CategoryScores, challenge_scores, read_challenges
 from transformer.training.evaluation.translations import translate_all
 
+pytestmark = pytest.mark.slow
+
 FLOORS = {
     "names": (0.97, 98.0),
     "numbers": (0.97, 96.0),

@@ -10,6 +10,8 @@ from tests.pages.offered import TEXT
 from transformer.analysis.mistakes import MISTAKES, Case
 from transformer.run import run_sentence
 
+pytestmark = pytest.mark.slow
+
 FEW = ("rotary", "relative", "words")
 """Between them they fit every mistake, and have every kind of position that is computed."""
 

@@ -14,6 +14,8 @@ import pytest
 
 from scripts.browser import comes_up, free_port
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCE = "My favourite animal is the raccoon."
 

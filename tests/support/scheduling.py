@@ -1,4 +1,4 @@
-"""How `make test` shares the tests between its processes: all of a file in one, the long ones first."""
+"""How `make test` shares the tests between its processes: by file, the longest first."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent.parent
 LONG_FIRST = ("browser", "transformer", "scripts", "bench", "pages")
-"""Folders by how long a file of them takes; what is left for the end takes a second or two each."""
+"""Folders by how long a file of them takes; any other file takes a second or two."""
 
 
-class FewBrowsers(LoadFileScheduling):
-    """The browser tests in two processes, one for the shaking: each has an app and a Chromium of its own."""
+class TwoBrowsers(LoadFileScheduling):
+    """Browser tests go to two processes, each with a Chromium and servers of its own.
+
+    One has the tests of views and of files, whose servers are small scripts; the other those of the app.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        is_shared = nodeid.startswith("tests/browser/") and "test_shaken" not in nodeid
-        return "browser" if is_shared else super()._split_scope(nodeid)
+        if not nodeid.startswith("tests/browser/"):
+            return super()._split_scope(nodeid)
+        return "views" if nodeid.startswith("tests/browser/components/") else "app"
 
 
 def long_first(item: pytest.Item) -> int:
-    """Rank a test by its folder; to be sorted by."""
+    """Rank a test by its folder, as a key to sort by."""
     folder = item.path.relative_to(TESTS).parts[0]
     return LONG_FIRST.index(folder) if folder in LONG_FIRST else len(LONG_FIRST)

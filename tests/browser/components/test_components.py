@@ -49,6 +49,7 @@ def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str
     check_reachable(open_view(page, url, name, VIEWS[name]))
 
 
+@pytest.mark.slow
 def test_a_sharp_screen_gets_a_sharp_canvas(open_page: OpenPage, url: str) -> None:
     page = open_page()
     page.context.new_cdp_session(page).send(

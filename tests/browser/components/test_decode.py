@@ -74,6 +74,7 @@ BOXES = """
 """
 
 
+@pytest.mark.slow
 def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=30")
     expect(view.locator("g.node")).to_have_count(len(made_up_search(4, 30)[0]))
@@ -87,6 +88,7 @@ def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> N
             assert apart_across or apart_down
 
 
+@pytest.mark.slow
 def test_the_labels_of_two_lines_stand_apart(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9&short=1")
     labels = [box for label in view.locator("text.cut").all() if (box := label.bounding_box())]
@@ -163,6 +165,7 @@ NOTE_CHOSEN = """
 """
 
 
+@pytest.mark.slow
 def test_an_answer_to_something_older_moves_nothing_back(open_page: OpenPage, url: str) -> None:
     page = open_page()
     line = Line(page)
@@ -183,6 +186,7 @@ def test_an_answer_to_something_older_moves_nothing_back(open_page: OpenPage, ur
     assert page.evaluate("window.chosen") == chosen
 
 
+@pytest.mark.slow
 def test_nothing_can_follow_an_end(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9")
     nodes(view, "ended").nth(1).click()
@@ -193,6 +197,7 @@ def test_nothing_can_follow_an_end(page: Page, url: str) -> None:
     expect(page.get_by_text("picked GoOn")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_returned_sentence_shows_its_path(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9")
     row = view.locator(".hl-ranking button").nth(2)
@@ -292,6 +297,7 @@ async ([source, frame]) => {
 """The view in a host of the test's own, as any host mounts it."""
 
 
+@pytest.mark.slow
 def test_a_choice_is_told_before_the_user_turns_elsewhere(
     page: Page, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +333,7 @@ def test_what_is_cut_off_is_named(page: Page, url: str) -> None:
     expect(view.get_by_role("listitem").filter(has_text="cut by top-p").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_token_of_the_list_is_gone_on_with(page: Page, url: str) -> None:
     view = open_view(page, url, "next")
     view.locator("button.word").nth(4).click()

@@ -32,6 +32,7 @@ def test_a_click_predicts_and_what_is_there_is_shown_only_then(page: Page, url: 
     assert "your prediction" in (places(view).nth(2).get_attribute("aria-label") or "")
 
 
+@pytest.mark.slow
 def test_what_is_closed_or_revealed_is_not_predicted(page: Page, url: str) -> None:
     view = open_view(page, url, "board", "columns=7")
     expect(places(view).nth(1)).to_be_disabled()
@@ -60,6 +61,7 @@ def test_arrow_keys_go_past_what_is_closed_and_enter_predicts(page: Page, url: s
     expect(page.get_by_text("predicted: (0, 3)")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_matrix_is_walked_in_both_directions(page: Page, url: str) -> None:
     view = open_view(page, url, "board", "rows=3&columns=5&reveal=0")  # closed: 1, 4, 7, 10, 13
     expect(view.get_by_role("table", name="Where does it look?")).to_be_visible()
@@ -73,6 +75,7 @@ def test_a_matrix_is_walked_in_both_directions(page: Page, url: str) -> None:
     expect(page.get_by_text("predicted: (1, 1)")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["columns=30", "rows=12&columns=16"])
 @pytest.mark.parametrize("width", [400, 1920])
 def test_a_board_fits_the_window(page: Page, url: str, options: str, width: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Serve
@@ -19,6 +20,7 @@ CLICK = """
 """As `after_user.js` asks for it when a user clicks in the moment in which a view tells something."""
 
 
+@pytest.mark.slow
 def test_no_click_is_lost(page: Page, serve: Serve) -> None:
     visit(page, serve(APP))
     for n in range(1, 11):

@@ -43,6 +43,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, page: Page) -> None:
     run = headlight.run(tiny_subword_model(), TEXT, TARGET)
     open_notebook(page, lab, "run.ipynb")

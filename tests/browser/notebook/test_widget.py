@@ -140,6 +140,7 @@ def test_pieces_of_a_long_run_are_asked_for_once(page: Page) -> None:
     expect(waiting).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_all_weights_of_a_short_run_are_asked_for_when_the_grid_needs_them(page: Page) -> None:
     weights = weights_of(60, n_layers=7)
     assert AT_ONCE < weights.nbytes < 2 * AT_ONCE
@@ -162,6 +163,7 @@ def test_all_weights_of_a_short_run_are_asked_for_when_the_grid_needs_them(page:
     expect(tip).not_to_contain_text("at most")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", ["auto", "light"])
 def test_it_follows_the_notebook_s_colours_unless_told_otherwise(page: Page, look: Any) -> None:
     view = open_widget(page, widget_of(5, theme=look))

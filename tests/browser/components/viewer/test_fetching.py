@@ -26,6 +26,7 @@ def timeless_page(open_page: OpenPage) -> Iterator[Page]:
     page.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens,most", [(64, 3 * 48 * 64 * 64 * 4 + 100_000), (512, 8_000_000)])
 def test_a_long_run_comes_in_pieces(page: Page, traffic: Traffic, url: str, tokens: int, most: int) -> None:
     open_view(page, url, "viewer", f"queries={tokens}&keys={tokens}")

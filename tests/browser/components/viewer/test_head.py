@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.synthetic import cross_weights
@@ -39,6 +40,7 @@ def test_the_tooltip_has_the_cell_number(page: Page, url: str) -> None:
         expect(tooltip).to_contain_text(f"query {query}, key {key}")
 
 
+@pytest.mark.slow
 def test_a_closed_cell_says_why(page: Page, url: str) -> None:
     view = open_view(page, url, "viewer", "scores=1&padding=2")
     choose(view, "What each cell shows", "Scores after the mask")
@@ -76,6 +78,7 @@ def test_arrow_keys_and_enter_choose_a_cell(page: Page, url: str) -> None:
     expect(page.get_by_text(f"cell ({query + down}, {key + right})")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_strongest_cell_is_marked_until_one_is_chosen(page: Page, url: str) -> None:
     view = open_view(page, url, "viewer")
     for layer, head in [(5, 0), (2, 6)]:
@@ -98,6 +101,7 @@ def test_zoom_and_scroll_outlive_another_head(page: Page, url: str) -> None:
     assert scroll(box) == [130, 170]
 
 
+@pytest.mark.slow
 def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
     """With the user's zoom, colour scale and tooltip, which then has the new number."""
     view = open_view(page, url, "viewer")
@@ -117,6 +121,7 @@ def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
     assert shown.evaluate_all("found => found.every((canvas) => canvas.same)")
 
 
+@pytest.mark.slow
 def test_512_tokens_scroll_in_a_bounded_box(page: Page, traffic: Traffic, url: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1300})
     view = open_view(page, url, "viewer", "layers=2&heads=3&queries=512&keys=512")

@@ -43,6 +43,7 @@ def test_the_tooltip_names_the_strongest_pair_with_its_weight(page: Page, url: s
     assert f"strongest: “{words(9)[query]}” → “{words(13)[key]}” {cells.max():.2f}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", ["layers=1&heads=1", "layers=12&heads=16", "layers=2&heads=3&queries=1&keys=40"]
 )
@@ -64,6 +65,7 @@ def test_a_click_on_a_row_chooses_its_head(page: Page, url: str) -> None:
     expect(page.get_by_text("chosen: cross, layer 4, head 4")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
     view = open_view(page, url, "viewer")
     click_cell(page, view, 6, 2)

@@ -88,6 +88,7 @@ def test_a_target_token_has_its_rows_of_cross_and_decoder_attention(page: Page, 
         np.testing.assert_allclose(beside(view, TARGETS), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_source_token_has_its_row_of_the_encoder_and_its_column_of_cross_attention(
     page: Page, url: str
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_source_token_has_its_row_of_the_encoder_and_its_column_of_cross_atten
     np.testing.assert_array_equal(beside(view, TARGETS)[0], weights("cross")[2, :, 3])
 
 
+@pytest.mark.slow
 def test_the_tables_name_the_strongest_keys_of_every_head(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny")
     click_token(view, TARGETS, 5)
@@ -113,6 +115,7 @@ def test_the_tables_name_the_strongest_keys_of_every_head(page: Page, url: str) 
     expect(tables.filter(has_text="Cross-attention")).to_contain_text("is looked at by")
 
 
+@pytest.mark.slow
 def test_the_layers_of_all_attentions_are_said(page: Page, url: str) -> None:
     """The chosen layer is the encoder's last one where the encoder has fewer."""
     view = open_view(page, url, "tiny")
@@ -125,6 +128,7 @@ def test_the_layers_of_all_attentions_are_said(page: Page, url: str) -> None:
         expect(note).to_contain_text(told)
 
 
+@pytest.mark.slow
 def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny")
     n_source, n_target = weights("cross").shape[2], len(TARGET.split()) + 1
@@ -142,6 +146,7 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
     expect(page.get_by_text("families one")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1400, 1000])
 def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_page(
     page: Page, url: str, width: int
@@ -158,6 +163,7 @@ def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_p
     assert places[0] == places[1] == places[2]
 
 
+@pytest.mark.slow
 def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: str) -> None:
     view = open_view(page, url, "encoder")
     expect(view.get_by_role("button", name="this attention")).to_be_hidden()
@@ -184,6 +190,7 @@ def test_a_click_locks_a_token_and_escape_frees_it(page: Page, url: str) -> None
     assert beside(view, SOURCE).size == 0
 
 
+@pytest.mark.slow
 def test_a_second_click_frees_a_token(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny")
     click_token(view, SOURCE, 2)
@@ -192,6 +199,7 @@ def test_a_second_click_frees_a_token(page: Page, url: str) -> None:
     assert map_state(view)["locked"] is None
 
 
+@pytest.mark.slow
 def test_a_locked_token_stays_locked_in_another_picture(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny")
     click_token(view, TARGETS, 4)
@@ -218,6 +226,7 @@ def test_arrow_keys_reach_every_token_and_enter_locks(page: Page, url: str) -> N
     assert map_state(view)["locked"] == [TARGETS, 2]
 
 
+@pytest.mark.slow
 def test_a_focused_token_leaves_only_its_lines(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny")
     canvases = view.locator(".hl-map canvas")
@@ -260,6 +269,7 @@ def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
     expect(page.get_by_text("heads None, mass 30")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_it_is_said_how_much_is_hidden(page: Page, url: str) -> None:
     """The weight of the rows shown on special tokens and punctuation, averaged over rows and heads."""
     view = open_view(page, url, "tiny", "special=hide")
@@ -278,6 +288,7 @@ def test_it_is_said_how_much_is_hidden(page: Page, url: str) -> None:
     assert beside(view, SOURCE).sum() < len(beside(view, SOURCE))
 
 
+@pytest.mark.slow
 def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
     view = open_view(page, url, "tiny", "special=spread")
     expect(view.locator(".hl-mass-words")).to_contain_text("their share is spread over the rest")
@@ -289,6 +300,7 @@ def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
 # Long sentences and narrow windows
 
 
+@pytest.mark.slow
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
     view = open_view(page, url, "long", "tokens=100")
     note = view.locator(".hl-map > .hl-note")
@@ -304,6 +316,7 @@ def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> Non
     assert box["height"] <= 640
 
 
+@pytest.mark.slow
 def test_the_map_fits_a_phone(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
     view = open_view(page, url, "tiny")

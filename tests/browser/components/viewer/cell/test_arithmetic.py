@@ -23,7 +23,11 @@ from transformer.analysis.attention_maps import AttentionMaps, by_word, words_of
 from transformer.analysis.attention_maps import attention_record as record_of
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}-{case.attention}")
+@pytest.mark.parametrize(
+    "case",
+    [CASES[0], *(pytest.param(case, marks=pytest.mark.slow) for case in CASES[1:])],
+    ids=lambda case: f"{case.kind}-{case.attention}",
+)
 def test_every_number_is_the_traces_own(page: Page, url: str, case: Case) -> None:
     view, this = opened(page, url, case.kind, case.options), case.ran()
     check_numbers(view, this, case)
@@ -90,6 +94,7 @@ def check_vectors(view: Locator, this: Ran, case: Case) -> None:
     np.testing.assert_allclose(got["share"], part @ whole / (whole @ whole), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_happens_to_q_and_k_before_is_told(page: Page, url: str) -> None:
     """Norms, rotary positions, shared heads; a bias and no division."""
     view, this = opened(page, url, "rotary", CASES[4].options), CASES[4].ran()
@@ -107,6 +112,7 @@ def test_what_happens_to_q_and_k_before_is_told(page: Page, url: str) -> None:
     expect(view.locator(".hl-cell")).to_contain_text("without the division")
 
 
+@pytest.mark.slow
 def test_a_long_row_sums_up_its_other_keys(page: Page, url: str) -> None:
     case = Case("words", "decoder", 2, 0, (17, 1))
     view, this = opened(page, url, case.kind, case.options), case.ran()
@@ -121,6 +127,7 @@ def test_a_long_row_sums_up_its_other_keys(page: Page, url: str) -> None:
     np.testing.assert_allclose(got["sum of weights"], 1, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_between_words_the_sub_words_add_up(page: Page, url: str) -> None:
     text = "The dogs saw the cats, yesterday!"
     this = ran("subwords", text)
@@ -156,6 +163,7 @@ def test_between_words_the_sub_words_add_up(page: Page, url: str) -> None:
     assert follow.evaluate("node => node.getRootNode().activeElement === node")
 
 
+@pytest.mark.slow
 def test_weight_that_is_spread_is_divided_by_what_is_shown(page: Page, url: str) -> None:
     view = opened(page, url, "words", "attention=cross&layer=1&head=2&cell=3,1&special=spread")
     this = ran("words")

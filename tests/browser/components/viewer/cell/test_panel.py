@@ -52,6 +52,7 @@ def test_keys_move_among_numbers_and_copy_them(page: Page, url: str) -> None:
     assert np.float32(view.evaluate("() => navigator.clipboard.readText()")) == terms[3].numpy()
 
 
+@pytest.mark.slow
 def test_a_number_is_copied_where_a_page_has_no_clipboard(page: Page, url: str) -> None:
     view = opened(page, url, "words", CASES[0].options)
     page.evaluate(
@@ -72,6 +73,7 @@ def test_a_number_is_copied_where_a_page_has_no_clipboard(page: Page, url: str) 
     assert score.evaluate("node => node.getRootNode().activeElement === node")
 
 
+@pytest.mark.slow
 def test_nothing_jumps_while_numbers_are_on_their_way(page: Page, url: str) -> None:
     view = opened(page, url, "rotary", "layer=1&head=0&cell=6,3")
     view.locator(".hl-cell").scroll_into_view_if_needed()
@@ -83,6 +85,7 @@ def test_nothing_jumps_while_numbers_are_on_their_way(page: Page, url: str) -> N
     assert len(heights) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1000, 1800])
 def test_it_fits_wide_and_narrow_windows(page: Page, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

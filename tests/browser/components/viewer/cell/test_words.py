@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.viewer.cell.reading import CASES, numbers, opened, values, vectors
@@ -10,6 +11,7 @@ from tests.support.runs import ran
 from transformer.analysis.attention_maps import attention_record as record_of
 
 
+@pytest.mark.slow
 def test_a_query_says_what_is_read_and_what_is_written(page: Page, url: str) -> None:
     case = CASES[0]
     view, this = opened(page, url, case.kind, case.options), case.ran()
@@ -32,6 +34,7 @@ def test_a_closed_cell_says_why_it_is_zero(page: Page, url: str) -> None:
     assert strips["z W_O"][0].any()
 
 
+@pytest.mark.slow
 def test_a_small_weight_says_how_small_it_is(page: Page, url: str) -> None:
     this = ran("words", sharpness=20)
     record = record_of(this.run.trace, "cross", 1)
@@ -45,6 +48,7 @@ def test_a_small_weight_says_how_small_it_is(page: Page, url: str) -> None:
     expect(told).to_contain_text(f"(key {scores.argmax()}, ")
 
 
+@pytest.mark.slow
 def test_of_weights_alone_the_row_is_shown(page: Page, url: str) -> None:
     view = opened(page, url, "words", "known=weights&attention=cross&layer=2&head=1&cell=5,4")
     panel = view.locator(".hl-cell")
@@ -56,6 +60,7 @@ def test_of_weights_alone_the_row_is_shown(page: Page, url: str) -> None:
     expect(panel.locator("canvas:visible")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_heads_that_are_not_transposed_back_have_no_part_of_w_o(page: Page, url: str) -> None:
     view = opened(page, url, "untransposed", "attention=cross&layer=1&head=1&cell=3,2")
     expect(view.locator(".hl-cell")).to_contain_text("no part of W_O belongs to one head alone")

@@ -24,6 +24,7 @@ from transformer.analysis.attention_maps import Attention
 from viz.viewer.held_run import HeldRun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)

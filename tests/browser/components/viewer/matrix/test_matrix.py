@@ -21,6 +21,7 @@ from tests.browser.components.views import check_fits, state
 from viz.figures.labels import visible
 
 
+@pytest.mark.slow
 def test_a_row_is_called_by_the_token_read_or_written_and_says_both(page: Page, url: str) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
     decoder = held.sides["decoder"]
@@ -44,6 +45,7 @@ def spoken(text: str) -> str:
     return re.escape(text).replace("“", "“\u2068").replace("”", "\u2069”")
 
 
+@pytest.mark.slow
 def test_an_encoder_has_nothing_to_switch(page: Page, url: str) -> None:
     view = open_viewer(page, url)
     press(view, "Which attention", "Encoder self-attention")
@@ -80,6 +82,7 @@ def test_cells_are_zoomed_with_the_wheel_and_panned_with_the_mouse(page: Page, u
     assert state(view)["matrices"][0]["cell"] == before["cell"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1400, 1920])
 def test_everything_has_room(page: Page, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

@@ -33,7 +33,9 @@ from transformer.analysis.attention_maps import Attention
 from viz.figures.labels import visible
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(
+    "attention", ["cross", *(pytest.param(name, marks=pytest.mark.slow) for name in ("encoder", "decoder"))]
+)
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
     family = held.families[attention]
@@ -51,6 +53,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
         assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention: Attention) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
@@ -68,7 +71,10 @@ def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention
         assert rows[0][1:] == list(words.labels)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    "measure",
+    ["weights", *(pytest.param(name, marks=pytest.mark.slow) for name in ("scores", "masked", "moved"))],
+)
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
     others = {"head 0": shown(held, "cross", measure, 0), TWIN: shown(held.others[TWIN](), "cross", measure)}
@@ -87,6 +93,7 @@ def test_differences_are_taken_from_another_head_and_another_run(page: Page, url
         expect(matrix(view).get_by_label("Table of", exact=True).locator("option")).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page: Page, url: str) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
     sides = [held.sides[stack] for stack in ("decoder", "encoder")]
@@ -107,6 +114,7 @@ def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page:
     np.testing.assert_allclose(spread.sum(axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
     held, view = tiny_held("short"), open_viewer(page, url)
     for measure, title in (("weights", "received"), ("moved", "sum")):
@@ -136,6 +144,7 @@ def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
     assert rows[0][1:] == [visible(token) for token in held.sides["encoder"].tokens]
 
 
+@pytest.mark.slow
 def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
     held, view = tiny_held("long"), open_viewer(page, url, "long")
     press(view, "Which attention", "Cross-attention")
