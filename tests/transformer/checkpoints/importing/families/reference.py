@@ -260,6 +260,27 @@ def published(weights: Weights, rules: Rules, *, without: tuple[str, ...] = ()) 
     return state_dict
 
 
+def fused(weights: Weights, into: str, parts: str, *, within: str = "", heads: int = 0) -> Weights:
+    """The weights with several matrices of each attention in one, their biases too.
+
+    Args:
+        weights: under Headlight's names.
+        into: name of the one, in the place of "w_q" and the others.
+        parts: of "qkv", in their order.
+        within: words of the names of those attentions; all when empty.
+        heads: the rows go head by head, and within a head part by part; 0 for part by part.
+    """
+    result = dict(weights)
+    for name in weights:
+        if f".w_{parts[0]}." not in name or within not in name:
+            continue
+        rows = [result.pop(name.replace(f"w_{parts[0]}", f"w_{part}")) for part in parts]
+        if heads:
+            rows = [torch.cat([part.unflatten(0, (heads, -1)) for part in rows], dim=1).flatten(0, 1)]
+        result[name.replace(f"w_{parts[0]}", into)] = torch.cat(rows)
+    return result
+
+
 class Sample(NamedTuple):
     """A state dict as another program saves it.
 

@@ -1,229 +1,131 @@
-"""fairseq's Transformers: a module written from what they compute, and what becomes of its files."""
+"""fairseq's Transformers: translators and language models, old files, and the trainer's arguments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    padded,
-    random_ids,
-    randomized,
-    raw_of,
+from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
+from tests.transformer.checkpoints.importing.families.reference import (
+    D_FF,
+    D_MODEL,
+    HEADS,
+    MAX_LEN,
+    Program,
+    Reference,
+    Sample,
+    Weights,
+    assert_same,
+    compared,
+    drawn,
+    drawn_as,
+    fused,
+    published,
+    sinusoids,
+    with_positions,
 )
-from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import, recognise
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
-from transformer.model.transformer import Transformer
 
-D_MODEL, HEADS, D_FF = 24, 3, 37
-SRC_VOCAB, TGT_VOCAB, PAD, MAX_LEN = 29, 31, 1, 19
-S, T = 7, 5
-
-
-class Attention(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.k_proj, self.v_proj, self.q_proj, self.out_proj = (nn.Linear(D_MODEL, D_MODEL) for _ in range(4))
-        self.weights = torch.empty(0)
-
-    def forward(self, query: Tensor, memory: Tensor, closed: Tensor) -> Tensor:
-        q, k, v = (
-            matrix(x).unflatten(-1, (HEADS, -1)).transpose(1, 2)
-            for matrix, x in ((self.q_proj, query), (self.k_proj, memory), (self.v_proj, memory))
-        )
-        scores = (q * (D_MODEL // HEADS) ** -0.5) @ k.transpose(2, 3)
-        self.weights = scores.masked_fill(closed, -math.inf).softmax(-1)
-        return self.out_proj((self.weights @ v).transpose(1, 2).flatten(2))
-
-
-class Layer(nn.Module):
-    def __init__(self, *, crossed: bool, norm_first: bool) -> None:
-        super().__init__()
-        self.self_attn, self.self_attn_layer_norm = Attention(), nn.LayerNorm(D_MODEL)
-        self.encoder_attn = Attention() if crossed else None
-        self.encoder_attn_layer_norm = nn.LayerNorm(D_MODEL) if crossed else None
-        self.fc1, self.fc2 = nn.Linear(D_MODEL, D_FF), nn.Linear(D_FF, D_MODEL)
-        self.final_layer_norm = nn.LayerNorm(D_MODEL)
-        self.norm_first = norm_first
-
-    def forward(self, x: Tensor, closed: Tensor, memory: Tensor, memory_closed: Tensor) -> Tensor:
-        x = self._around(x, self.self_attn_layer_norm, lambda y: self.self_attn(y, y, closed))
-        cross, norm = self.encoder_attn, self.encoder_attn_layer_norm
-        if cross is not None and norm is not None:
-            x = self._around(x, norm, lambda y: cross(y, memory, memory_closed))
-        return self._around(x, self.final_layer_norm, lambda y: self.fc2(self.fc1(y).relu()))
-
-    def _around(self, x: Tensor, norm: nn.Module, compute: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + compute(norm(x)) if self.norm_first else norm(x + compute(x))
+PAD = 1
+RULES = {
+    "^src_embedding.norm": "encoder.layernorm_embedding",
+    "^tgt_embedding.norm": "decoder.layernorm_embedding",
+    "^src_embedding": "encoder.embed_tokens",
+    "^tgt_embedding": "decoder.embed_tokens",
+    "^generator": "decoder.output_projection",
+    "self_attn_norm": "self_attn_layer_norm",
+    "cross_attn_norm": "encoder_attn_layer_norm",
+    "feed_forward_norm": "final_layer_norm",
+    "final_norm": "layer_norm",
+    r"cross_attn\.": "encoder_attn.",
+    "w_([qkv])": r"\1_proj",
+    "w_o": "out_proj",
+    r"feed_forward\.w_": "fc",
+    "gamma$": "weight",
+    "beta$": "bias",
+}
+NORMS = {"self_attn_norm": 0, "cross_attn_norm": 1}
 
 
-class Sinusoids(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("_float_tensor", torch.zeros(1))
-
-    def forward(self, length: int) -> Tensor:
-        half = D_MODEL // 2
-        frequency = torch.exp(torch.arange(half) * -(math.log(10_000) / (half - 1)))
-        angle = torch.outer(torch.arange(PAD + 1, PAD + 1 + length).float(), frequency)
-        return torch.cat((angle.sin(), angle.cos()), dim=1)
-
-
-class Learned(nn.Embedding):
-    def __init__(self) -> None:
-        super().__init__(PAD + 1 + MAX_LEN, D_MODEL, padding_idx=PAD)
-
-    def forward(self, length: Any) -> Tensor:
-        return self.weight[PAD + 1 : PAD + 1 + length]
-
-
-class Stack(nn.Module):
-    def __init__(
-        self,
-        vocab: int,
-        n_layers: int,
-        *,
-        crossed: bool,
-        norm_first: bool,
-        learned: bool,
-        embedding_norm: bool,
-    ) -> None:
-        super().__init__()
-        self.register_buffer("version", torch.tensor([3.0]))
-        self.embed_tokens = nn.Embedding(vocab, D_MODEL, padding_idx=PAD)
-        self.embed_positions: nn.Module = Learned() if learned else Sinusoids()
-        self.layernorm_embedding = nn.LayerNorm(D_MODEL) if embedding_norm else nn.Identity()
-        self.layers = nn.ModuleList(Layer(crossed=crossed, norm_first=norm_first) for _ in range(n_layers))
-        self.layer_norm = nn.LayerNorm(D_MODEL) if norm_first else nn.Identity()
-
-    def forward(self, ids: Tensor, closed: Tensor, memory: Tensor, memory_closed: Tensor) -> Tensor:
-        x = math.sqrt(D_MODEL) * self.embed_tokens(ids) + self.embed_positions(ids.shape[1])
-        x = self.layernorm_embedding(x)
-        for layer in self.layers:
-            x = layer(x, closed, memory, memory_closed)
-        return self.layer_norm(x)
-
-
-class Decoder(Stack):
-    def __init__(self, vocab: int, n_layers: int, **choices: bool) -> None:
-        super().__init__(vocab, n_layers, **choices)
-        self.output_projection = nn.Linear(D_MODEL, vocab, bias=False)
+def sample(
+    *,
+    norm_first: bool = False,
+    learned: bool = False,
+    tied: bool = False,
+    lone: bool = False,
+    old: bool = False,
+) -> Sample:
+    """A translator, or a decoder alone; `old` with fused attentions, numbered norms and embed_out."""
+    depths = (0, 3) if lone else (2, 3)
+    weights = drawn(depths=depths, final_norm=norm_first, without=("generator.bias",))
+    if learned:  # and a norm after the embeddings
+        table = drawn_as({"table": (MAX_LEN, D_MODEL)})["table"]
+        norms = {
+            f"{side}_embedding.norm.{part}": (D_MODEL,)
+            for side in ("src", "tgt")
+            for part in ("gamma", "beta")
+        }
+        weights |= drawn_as(norms)
+    else:
+        table = sinusoids(PAD + 1 + MAX_LEN, halves=True)[PAD + 1 :]
+    if tied:
+        weights["generator.weight"] = weights["tgt_embedding.weight"]
+    weights = with_positions(weights, table)
+    stored, rules = weights, RULES
+    if old:
+        stored = fused(weights, "in_proj", "qkv")
+        stored = {re.sub(r"in_proj\.", "in_proj_", name): weight for name, weight in stored.items()}
+        last = {
+            "^encoder(.*)feed_forward_norm": r"encoder\1layer_norms.1",
+            "feed_forward_norm": "layer_norms.2",
+        }
+        numbered = {norm: f"layer_norms.{number}" for norm, number in NORMS.items()}
+        rules = numbered | last | {"generator.weight": "decoder.embed_out"} | RULES
+    state_dict = published(stored, rules, without=("*_positions",))
+    for stack in ("encoder", "decoder")[2 - sum(map(bool, depths)) :]:
+        if learned:
+            state_dict[f"{stack}.embed_positions.weight"] = torch.cat((torch.ones(PAD + 1, D_MODEL), table))
+        else:
+            state_dict[f"{stack}.embed_positions._float_tensor"] = torch.zeros(1)
+        if not old:
+            state_dict[f"{stack}.version"] = torch.tensor([3.0])
+    program = Program(norm_first=norm_first, embedding_scale=math.sqrt(D_MODEL), pad_id=PAD)
+    return Sample("fairseq", Reference(weights, program), state_dict, {"n_heads": HEADS})
 
 
-def closed_keys(ids: Tensor) -> Tensor:
-    return (ids == PAD)[:, None, None]
+SAMPLES = {
+    "fairseq": sample,
+    "fairseq, norms first": lambda: sample(norm_first=True, learned=True),
+    "fairseq, a language model": lambda: sample(lone=True, norm_first=True),
+    "fairseq, old": lambda: sample(old=True),
+}
 
 
-def closed_later(ids: Tensor) -> Tensor:
-    length = ids.shape[1]
-    return closed_keys(ids) | torch.ones(length, length, dtype=torch.bool).triu(1)
-
-
-class Translator(nn.Module):
-    def __init__(self, *, tied: bool = False, **choices: bool) -> None:
-        super().__init__()
-        defaults = {"norm_first": False, "learned": False, "embedding_norm": False}
-        self.encoder = Stack(SRC_VOCAB, 2, crossed=False, **(defaults | choices))
-        self.decoder = Decoder(TGT_VOCAB, 3, crossed=True, **(defaults | choices))
-        if tied:
-            self.decoder.output_projection.weight = self.decoder.embed_tokens.weight
-        randomized(self)
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        closed = closed_keys(src)
-        memory = self.encoder(src, closed, src, closed)
-        return self.decoder.output_projection(self.decoder(tgt, closed_later(tgt), memory, closed))
-
-
-class LanguageModel(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.decoder = Decoder(
-            TGT_VOCAB, 3, crossed=False, norm_first=True, learned=False, embedding_norm=False
-        )
-        randomized(self)
-
-    def forward(self, tgt: Tensor) -> Tensor:
-        return self.decoder.output_projection(self.decoder(tgt, closed_later(tgt), tgt, closed_later(tgt)))
-
-
-SRC = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
-TGT = padded(random_ids(TGT_VOCAB, 2, T, seed=1), PAD, 3)
-
-
-def assert_same(ours: Transformer, theirs: nn.Module, *texts: Tensor) -> None:
-    with torch.no_grad():
-        expected = theirs(*texts)
-    trace = trace_of(ours, *(texts if len(texts) == 2 else (None, *texts)))
-    assert close(trace["logits"], expected)
-    for path, module in theirs.named_modules():
-        if isinstance(module, Attention):
-            assert close(trace[path.replace("encoder_attn", "cross_attn") + ".weights"], module.weights)
-
-
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize(
+    "norm_first, learned, tied",
+    [(False, False, False), (True, False, True), (False, True, True), (True, True, False)],
+)
 def test_parity(tmp_path: Path, norm_first: bool, learned: bool, tied: bool) -> None:
-    theirs = Translator(tied=tied, norm_first=norm_first, learned=learned, embedding_norm=learned)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
-    assert report.family == "fairseq"
-    assert {question.name: question.value for question in report.questions} == {
-        "n_heads": HEADS,
-        "activation": "relu",
-        "embedding_scale": True,
-    }
-    assert_same(ours, theirs, SRC, TGT)
+    found = compared(tmp_path, sample(norm_first=norm_first, learned=learned, tied=tied), tie_generator=tied)
+    assert found.asked == {"n_heads": HEADS, "activation": "relu", "embedding_scale": True}
 
 
 def test_a_language_model(tmp_path: Path) -> None:
-    theirs = LanguageModel()
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
-    assert (report.family, ours.config.kind) == ("fairseq", "decoder-only")
-    assert_same(ours, theirs, TGT)
-
-
-def fused(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """As old versions stored attentions, norms and the generator."""
-    norms = {
-        "encoder": ("self_attn_layer_norm", "final_layer_norm"),
-        "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
-    }
-    old: dict[str, Tensor] = {}
-    for name, weight in weights.items():
-        module, _, part = name.rpartition(".")
-        if module.endswith(("k_proj", "v_proj")):
-            continue
-        if module.endswith("q_proj"):
-            attention = module.removesuffix("q_proj")
-            rows = [weights[f"{attention}{matrix}_proj.{part}"] for matrix in "qkv"]
-            old[f"{attention}in_proj_{part}"] = torch.cat(rows)
-            continue
-        older = name.replace("output_projection.weight", "embed_out")
-        for number, norm in enumerate(norms[name.partition(".")[0]] if ".layers." in name else ()):
-            older = older.replace(f".{norm}.", f".layer_norms.{number}.")
-        old[older] = weight
-    return old
+    compared(tmp_path, sample(lone=True, norm_first=True), kind="decoder-only")
 
 
 def test_old_files(tmp_path: Path) -> None:
-    theirs = Translator()
-    old = {name: weight for name, weight in fused(theirs.state_dict()).items() if "version" not in name}
-    assert {"decoder.embed_out", "encoder.layers.1.layer_norms.1.bias"} <= old.keys()
-    ours, report = imported(raw_of(tmp_path, old), {"n_heads": HEADS})
-    assert "norm_position" in {question.name for question in report.questions}
-    assert_same(ours, theirs, SRC, TGT)
+    theirs = sample(old=True)
+    assert {"decoder.embed_out", "encoder.layers.1.layer_norms.1.bias"} <= theirs.state_dict.keys()
+    assert "norm_position" in compared(tmp_path, theirs).asked
 
 
 ARGS = {
@@ -259,19 +161,19 @@ IN_LEVELS = {
 }
 
 
-def raw_with(folder: Path, model: nn.Module, **extras: Any) -> RawCheckpoint:
-    return replace(raw_of(folder, model.state_dict()), extras=extras)
+def raw_with(folder: Path, state_dict: Weights, **extras: Any) -> RawCheckpoint:
+    return replace(raw_of(folder, state_dict), extras=extras)
 
 
 @pytest.mark.parametrize(
     "extras", [{"args": ARGS}, {"args": None, "cfg": {"model": ARGS}}, {"cfg": {"model": IN_LEVELS}}]
 )
 def test_the_trainers_arguments_leave_nothing_to_ask(tmp_path: Path, extras: dict[str, Any]) -> None:
-    theirs = Translator()
-    ours, report = imported(raw_with(tmp_path, theirs, **extras))
+    theirs = sample()
+    ours, report = imported(raw_with(tmp_path, theirs.state_dict, **extras))
     assert not report.questions
     assert (ours.config.n_heads, ours.config.max_len) == (HEADS, 300)
-    assert_same(ours, theirs, SRC, TGT)
+    assert_same(ours, theirs.theirs)
 
 
 @pytest.mark.parametrize(
@@ -285,18 +187,18 @@ def test_the_trainers_arguments_leave_nothing_to_ask(tmp_path: Path, extras: dic
 )
 def test_what_the_arguments_refuse(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(CheckpointError, match=said):
-        plan_import(raw_with(tmp_path, Translator(), args=ARGS | changed), {})
+        plan_import(raw_with(tmp_path, sample().state_dict, args=ARGS | changed), {})
 
 
 def test_adaptive_embeddings_are_refused_by_name(tmp_path: Path) -> None:
-    weights = LanguageModel().state_dict()
+    weights = sample(lone=True, norm_first=True).state_dict
     weights["decoder.embed_tokens.embeddings.0.0.weight"] = weights.pop("decoder.embed_tokens.weight")
     with pytest.raises(CheckpointError, match="adaptive embeddings"):
         plan_import(raw_of(tmp_path, weights), {})
 
 
 def test_files_of_hugging_face_stay_theirs(tmp_path: Path) -> None:
-    weights = Translator().state_dict()
+    weights = sample().state_dict
     theirs = {
         name: weight
         for name, weight in weights.items()

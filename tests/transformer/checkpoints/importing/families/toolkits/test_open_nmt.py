@@ -1,251 +1,110 @@
-"""OpenNMT-py's Transformers: a module written from what they compute, and what becomes of its files."""
+"""OpenNMT-py's Transformers, versions 2 and 3: translators, language models, and the trainer's files."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    padded,
-    random_ids,
-    randomized,
-    raw_of,
+from tests.transformer.checkpoints.importing.families.foreign import raw_of
+from tests.transformer.checkpoints.importing.families.reference import (
+    Program,
+    Reference,
+    Sample,
+    Weights,
+    assert_same,
+    compared,
+    drawn,
+    published,
+    sinusoids,
+    with_positions,
 )
-from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.errors import CheckpointError
-from transformer.model.transformer import Transformer
 
-D_MODEL, HEADS, D_FF = 24, 6, 37
-SRC_VOCAB, TGT_VOCAB, PAD, MAX_LEN = 29, 31, 1, 19
-S, T = 7, 5
-
-
-class RootMeanSquare(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(D_MODEL))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.weight * x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
-
-
-def norm(rms: bool) -> nn.Module:
-    return RootMeanSquare() if rms else nn.LayerNorm(D_MODEL, eps=1e-6)
-
-
-class Attention(nn.Module):
-    def __init__(self, *, bias: bool, kv_heads: int) -> None:
-        super().__init__()
-        width = D_MODEL // HEADS * kv_heads
-        self.linear_keys, self.linear_values = (nn.Linear(D_MODEL, width, bias=bias) for _ in range(2))
-        self.linear_query, self.final_linear = (nn.Linear(D_MODEL, D_MODEL, bias=bias) for _ in range(2))
-        self.shared = HEADS // kv_heads
-        self.weights = torch.empty(0)
-
-    def forward(self, query: Tensor, memory: Tensor, closed: Tensor) -> Tensor:
-        q, k, v = (
-            linear(x).unflatten(-1, (-1, D_MODEL // HEADS)).transpose(1, 2)
-            for linear, x in (
-                (self.linear_query, query),
-                (self.linear_keys, memory),
-                (self.linear_values, memory),
-            )
-        )
-        k, v = (part.repeat_interleave(self.shared, dim=1) for part in (k, v))
-        scores = q @ k.transpose(2, 3) / math.sqrt(D_MODEL // HEADS)
-        self.weights = scores.masked_fill(closed, -1e18).softmax(-1)
-        return self.final_linear((self.weights @ v).transpose(1, 2).flatten(2))
-
-
-class FeedForward(nn.Module):
-    def __init__(self, *, gated: bool, rms: bool) -> None:
-        super().__init__()
-        self.w_1, self.w_2 = nn.Linear(D_MODEL, D_FF), nn.Linear(D_FF, D_MODEL)
-        self.layer_norm = norm(rms)
-        self.w_3 = nn.Linear(D_MODEL, D_FF) if gated else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.layer_norm(x)
-        hidden = self.w_1(y).relu() if self.w_3 is None else functional.silu(self.w_1(y)) * self.w_3(y)
-        return x + self.w_2(hidden)
-
-
-class EncoderLayer(nn.Module):
-    def __init__(self, bias: bool, kv_heads: int, gated: bool, rms: bool) -> None:
-        super().__init__()
-        self.self_attn = Attention(bias=bias, kv_heads=kv_heads)
-        self.feed_forward = FeedForward(gated=gated, rms=rms)
-        self.layer_norm = norm(rms)
-
-    def forward(self, x: Tensor, closed: Tensor) -> Tensor:
-        y = self.layer_norm(x)
-        return self.feed_forward(x + self.self_attn(y, y, closed))
-
-
-class DecoderLayer(nn.Module):
-    def __init__(self, bias: bool, kv_heads: int, gated: bool, rms: bool, crossed: bool) -> None:
-        super().__init__()
-        self.self_attn = Attention(bias=bias, kv_heads=kv_heads)
-        self.feed_forward = FeedForward(gated=gated, rms=rms)
-        self.layer_norm_1 = norm(rms)
-        self.context_attn = Attention(bias=bias, kv_heads=kv_heads) if crossed else None
-        self.layer_norm_2 = norm(rms) if crossed else None
-
-    def forward(self, x: Tensor, closed: Tensor, memory: Tensor, memory_closed: Tensor) -> Tensor:
-        y = self.layer_norm_1(x)
-        x = x + self.self_attn(y, y, closed)
-        if self.context_attn is not None and self.layer_norm_2 is not None:
-            x = x + self.context_attn(self.layer_norm_2(x), memory, memory_closed)
-        return self.feed_forward(x)
-
-
-class Positions(nn.Module):
-    pe: Tensor
-
-    def __init__(self, *, concat: bool) -> None:
-        super().__init__()
-        half, position = D_MODEL // 2, torch.arange(MAX_LEN)[:, None]
-        angle = position * torch.exp(
-            torch.arange(half) * -(math.log(10_000) / (half - 1 if concat else half))
-        )
-        pairs = (angle.sin(), angle.cos())
-        pe = torch.cat(pairs, 1) if concat else torch.stack(pairs, -1).flatten(1)
-        self.register_buffer("pe", pe[:, None])
-
-
-class Embeddings(nn.Module):
-    def __init__(self, vocab: int, *, concat: bool, positions: bool) -> None:
-        super().__init__()
-        parts: dict[str, nn.Module] = {"emb_luts": nn.ModuleList([nn.Embedding(vocab, D_MODEL)])}
-        if positions:
-            parts["pe"] = Positions(concat=concat)
-        self.make_embedding = nn.ModuleDict(parts)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        luts = self.make_embedding["emb_luts"]
-        assert isinstance(luts, nn.ModuleList)
-        x = luts[0](ids)
-        if "pe" not in self.make_embedding:
-            return x
-        table = self.make_embedding["pe"]
-        assert isinstance(table, Positions)
-        return x * math.sqrt(D_MODEL) + table.pe[: ids.shape[1], 0]
-
-
-class Encoder(nn.Module):
-    def __init__(self, embeddings: Embeddings, layers: list[EncoderLayer], rms: bool) -> None:
-        super().__init__()
-        self.embeddings, self.transformer = embeddings, nn.ModuleList(layers)
-        self.layer_norm = norm(rms)
-
-
-class Decoder(nn.Module):
-    def __init__(self, embeddings: Embeddings, layers: list[DecoderLayer], rms: bool) -> None:
-        super().__init__()
-        self.embeddings, self.transformer_layers = embeddings, nn.ModuleList(layers)
-        self.layer_norm = norm(rms)
-
-
-class Model(nn.Module):
-    def __init__(
-        self,
-        *,
-        crossed: bool = True,
-        second: bool = True,
-        concat: bool = False,
-        positions: bool = True,
-    ) -> None:
-        super().__init__()
-        choices = (second, HEADS if second else 2, not second, not second)  # bias, kv_heads, gated, rms
-        rms = not second
-        if crossed:
-            embeddings = Embeddings(SRC_VOCAB, concat=concat, positions=positions)
-            self.encoder = Encoder(embeddings, [EncoderLayer(*choices) for _ in range(2)], rms)
-        embeddings = Embeddings(TGT_VOCAB, concat=concat, positions=positions)
-        self.decoder = Decoder(embeddings, [DecoderLayer(*choices, crossed) for _ in range(3)], rms)
-        generator = nn.Linear(D_MODEL, TGT_VOCAB)
-        self.generator = nn.Sequential(generator, nn.LogSoftmax(dim=-1)) if second else generator
-        randomized(self)
-
-    def forward(self, src: Tensor | None, tgt: Tensor) -> Tensor:
-        """Log-probabilities."""
-        memory, memory_closed = torch.empty(0), torch.empty(0)
-        if src is not None:
-            memory_closed = (src == PAD)[:, None, None]
-            memory = self.encoder.embeddings(src)
-            for layer in self.encoder.transformer:
-                memory = layer(memory, memory_closed)
-            memory = self.encoder.layer_norm(memory)
-        length = tgt.shape[1]
-        closed = (tgt == PAD)[:, None, None] | torch.ones(length, length, dtype=torch.bool).triu(1)
-        x = self.decoder.embeddings(tgt)
-        for layer in self.decoder.transformer_layers:
-            x = layer(x, closed, memory, memory_closed)
-        return self.generator(self.decoder.layer_norm(x)).log_softmax(-1)
-
-
-SRC = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
-TGT = padded(random_ids(TGT_VOCAB, 2, T, seed=1), PAD, 3)
-OURS = {
-    "encoder.transformer": "encoder.layers",
-    "decoder.transformer_layers": "decoder.layers",
-    "context_attn": "cross_attn",
+D_MODEL, HEADS, PAD = 24, 6, 1
+RULES = {
+    "^src_": "encoder.embeddings.make_embedding.",
+    "^tgt_": "decoder.embeddings.make_embedding.",
+    r"make_embedding\.embedding": "make_embedding.emb_luts.0",
+    r"make_embedding\.positions": "make_embedding.pe.pe",
+    "^encoder(.*)self_attn_norm": r"encoder\1layer_norm",
+    "^decoder(.*)self_attn_norm": r"decoder\1layer_norm_1",
+    "cross_attn_norm": "layer_norm_2",
+    "feed_forward_norm": "feed_forward.layer_norm",
+    "final_norm": "layer_norm",
+    r"^encoder\.layers": "encoder.transformer",
+    r"^decoder\.layers": "decoder.transformer_layers",
+    r"cross_attn\.": "context_attn.",
+    "w_q": "linear_query",
+    "w_k": "linear_keys",
+    "w_v": "linear_values",
+    "w_o": "final_linear",
+    "gamma$": "weight",
+    "beta$": "bias",
 }
 
 
-def path_of(theirs: str) -> str:
-    """What our trace calls one of their attentions."""
-    return reduce(lambda path, name: path.replace(name, OURS[name]), OURS, theirs)
+def sample(
+    *, second: bool = True, lone: bool = False, halves: bool = False, positions: bool = True
+) -> Sample:
+    """Version 2, or version 3 with gates, RMS norms, shared heads of keys and no biases in attention."""
+    weights = drawn(
+        d_model=D_MODEL,
+        widths=(D_MODEL, D_MODEL if second else 2 * D_MODEL // HEADS),
+        depths=(0, 3) if lone else (2, 3),
+        final_norm=True,
+        gated=not second,
+        without=() if second else ("*attn.w_?.bias", "*.beta"),
+    )
+    if positions:
+        weights = with_positions(weights, sinusoids(d_model=D_MODEL, halves=halves))
+    program = Program(
+        heads=HEADS,
+        norm_first=True,
+        norm="layer" if second else "rms",
+        eps=1e-6,
+        embedding_scale=math.sqrt(D_MODEL) if positions else 1.0,
+        activation=torch.relu if second else functional.silu,
+        pad_id=PAD,
+    )
+    state_dict = published(weights, RULES | ({"^generator": "generator.0"} if second else {}))
+    state_dict |= {name: table[:, None] for name, table in state_dict.items() if name.endswith(".pe")}
+    return Sample("open_nmt", Reference(weights, program), state_dict, {"n_heads": HEADS})
 
 
-def assert_same(ours: Transformer, theirs: Model, src: Tensor | None, tgt: Tensor) -> None:
-    with torch.no_grad():
-        expected = theirs(src, tgt)
-    trace = trace_of(ours, src, tgt)
-    assert close(trace["logits"].log_softmax(-1), expected)
-    for name, module in theirs.named_modules():
-        if isinstance(module, Attention):
-            assert close(trace[f"{path_of(name)}.weights"], module.weights)
+def language_model() -> Sample:
+    return sample(lone=True, positions=False)
 
 
-@pytest.mark.parametrize("concat", [False, True])
-@pytest.mark.parametrize("second", [False, True])
-def test_parity(tmp_path: Path, second: bool, concat: bool) -> None:
-    theirs = Model(second=second, concat=concat)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
-    assert report.family == "open_nmt"
-    assert (ours.config.norm, ours.config.gated) == (("layer", False) if second else ("rms", True))
-    assert {question.name: question.value for question in report.questions} == {
-        "n_heads": HEADS,
-        "norm_eps": 1e-6,
-        "activation": "relu" if second else "silu",
-        "pad_id": PAD,
-    }
-    assert_same(ours, theirs, SRC, TGT)
+SAMPLES = {
+    "open_nmt": sample,
+    "open_nmt, version 3": lambda: sample(second=False),
+    "open_nmt, a language model": language_model,
+}
+
+
+@pytest.mark.parametrize("second, halves", [(True, False), (True, True), (False, False)])
+def test_parity(tmp_path: Path, second: bool, halves: bool) -> None:
+    norm = "layer" if second else "rms"
+    found = compared(tmp_path, sample(second=second, halves=halves), norm=norm, gated=not second)
+    activation = "relu" if second else "silu"
+    assert found.asked == {"n_heads": HEADS, "norm_eps": 1e-6, "activation": activation, "pad_id": PAD}
 
 
 def test_a_language_model_without_positions(tmp_path: Path) -> None:
-    theirs = Model(crossed=False, positions=False)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
-    assert (report.family, ours.config.kind) == ("open_nmt", "decoder-only")
-    assert_same(ours, theirs, None, TGT)
+    compared(tmp_path, language_model(), kind="decoder-only")
 
 
-def saved(path: Path, theirs: Model, opt: dict[str, Any]) -> Path:
+def saved(path: Path, weights: Weights, opt: dict[str, Any]) -> Path:
     """As the trainer saves it: the generator apart, without its first name."""
-    weights = theirs.state_dict()
+    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))])
     generator = "generator."
     torch.save(
         {
@@ -257,7 +116,7 @@ def saved(path: Path, theirs: Model, opt: dict[str, Any]) -> Path:
             },
             "vocab": {"src": ["<unk>", "<blank>", "<s>", "</s>"]},
             "opt": argparse.Namespace(**opt),
-            "optim": {"training_step": 7, "optimizer": torch.optim.Adam(theirs.parameters()).state_dict()},
+            "optim": {"training_step": 7, "optimizer": optimizer.state_dict()},
         },
         path,
     )
@@ -269,14 +128,14 @@ OPT = {"heads": HEADS, "pos_ffn_activation_fn": "relu", "max_relative_positions"
 
 @pytest.mark.parametrize("second", [False, True])
 def test_the_trainers_file(tmp_path: Path, second: bool) -> None:
-    theirs = Model(second=second)
+    theirs = sample(second=second)
     opt = OPT if second else OPT | {"pos_ffn_activation_fn": "silu", "norm_eps": 1e-6}
-    opened = open_checkpoint(saved(tmp_path / "model_step_7.pt", theirs, opt))
+    opened = open_checkpoint(saved(tmp_path / "model_step_7.pt", theirs.state_dict, opt))
     assert opened.loaded is not None
     assert not opened.report.questions
     assert opened.report.config.pad_id == PAD
     assert not opened.report.keys.unexpected
-    assert_same(opened.loaded.model, theirs, SRC, TGT)
+    assert_same(opened.loaded.model, theirs.theirs)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +149,7 @@ def test_the_trainers_file(tmp_path: Path, second: bool) -> None:
 )
 def test_what_the_options_refuse(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(CheckpointError, match=said):
-        open_checkpoint(saved(tmp_path / "model.pt", Model(), OPT | changed))
+        open_checkpoint(saved(tmp_path / "model.pt", sample().state_dict, OPT | changed))
 
 
 @pytest.mark.parametrize(
@@ -303,4 +162,4 @@ def test_what_the_options_refuse(tmp_path: Path, changed: dict[str, Any], said: 
 )
 def test_what_is_refused_by_name(tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(CheckpointError, match=said):
-        plan_import(raw_of(tmp_path, Model().state_dict() | {name: torch.zeros(3, 4)}), {})
+        plan_import(raw_of(tmp_path, sample().state_dict | {name: torch.zeros(3, 4)}), {})

@@ -23,9 +23,9 @@ from tests.transformer.checkpoints.importing.families.reference import (
     S,
     Sample,
     T,
-    Weights,
     compared,
     drawn,
+    fused,
     published,
     sinusoids,
     with_positions,
@@ -50,25 +50,15 @@ RULES = {
 }
 
 
-def fused(weights: Weights) -> Weights:
-    """One layer makes queries, keys and values, in cross-attention keys and values."""
-    result = dict(weights)
-    for name in weights:
-        if ".w_k." not in name:
-            continue
-        parts = "kv" if "cross_attn" in name else "qkv"
-        rows = [result.pop(name.replace("w_k", f"w_{m}")).unflatten(0, (HEADS, -1)) for m in parts]
-        result[name.replace("w_k", f"{parts}_layer")] = torch.cat(rows, dim=1).flatten(0, 1)  # head by head
-    return result
-
-
 def sample(*, transposes_back: bool = True, norm_first: bool = False, eps: float = 1e-5) -> Sample:
     weights = with_positions(drawn(), sinusoids())
     program = Program(norm_first=norm_first, eps=eps, transposes_back=transposes_back, pad_id=PAD)
     merge = "transposed" if transposes_back else "untransposed"
     answers = {"n_heads": HEADS, "merge_heads": merge, "pad_id": PAD}
     answers |= {"norm_position": "pre" if norm_first else "post", "norm_eps": eps}
-    state_dict = published(fused(weights), RULES, without=("*_positions",))
+    stored = fused(weights, "qkv_layer", "qkv", within="self_attn", heads=HEADS)
+    stored = fused(stored, "kv_layer", "kv", within="cross_attn", heads=HEADS)
+    state_dict = published(stored, RULES, without=("*_positions",))
     return Sample("fused_tutorial", Reference(weights, program), state_dict, answers)
 
 
