@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.transformer.checkpoints.importing.families.language_models import (
     test_raschka,
     test_video_lecture,
 )
-from tests.transformer.checkpoints.importing.families.reference import Weights
+from tests.transformer.checkpoints.importing.families.reference import Sample, Weights
 from tests.transformer.checkpoints.importing.families.toolkits import (
     test_fairseq,
     test_marian_npz,
@@ -24,8 +25,14 @@ from tests.transformer.checkpoints.importing.families.torch_modules import test_
 from transformer.checkpoints.importing.recognition import recognise
 
 MODULES = (test_nanogpt, test_video_lecture, test_raschka, test_meta_llama, test_fairseq, test_open_nmt)
+
+
+def state_dict_of(make: Callable[[], Sample]) -> Weights:
+    return make().state_dict
+
+
 SAMPLES: dict[str, Callable[[], Weights]] = {
-    name: lambda make=make: make().state_dict for module in MODULES for name, make in module.SAMPLES.items()
+    name: partial(state_dict_of, make) for module in MODULES for name, make in module.SAMPLES.items()
 }
 SAMPLES |= {
     "marian_npz": lambda: test_marian_npz.Marian().weights,

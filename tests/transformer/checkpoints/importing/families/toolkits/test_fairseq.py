@@ -52,7 +52,12 @@ RULES = {
     "gamma$": "weight",
     "beta$": "bias",
 }
-NORMS = {"self_attn_norm": 0, "cross_attn_norm": 1}
+OLD_NORMS = {
+    "self_attn_norm": "layer_norms.0",
+    "cross_attn_norm": "layer_norms.1",
+    "^encoder(.*)feed_forward_norm": r"encoder\1layer_norms.1",
+    "^decoder(.*)feed_forward_norm": r"decoder\1layer_norms.2",
+}
 
 
 def sample(
@@ -83,12 +88,7 @@ def sample(
     if old:
         stored = fused(weights, "in_proj", "qkv")
         stored = {re.sub(r"in_proj\.", "in_proj_", name): weight for name, weight in stored.items()}
-        last = {
-            "^encoder(.*)feed_forward_norm": r"encoder\1layer_norms.1",
-            "feed_forward_norm": "layer_norms.2",
-        }
-        numbered = {norm: f"layer_norms.{number}" for norm, number in NORMS.items()}
-        rules = numbered | last | {"generator.weight": "decoder.embed_out"} | RULES
+        rules = OLD_NORMS | {"generator.weight": "decoder.embed_out"} | RULES
     state_dict = published(stored, rules, without=("*_positions",))
     for stack in ("encoder", "decoder")[2 - sum(map(bool, depths)) :]:
         if learned:

@@ -87,11 +87,14 @@ def test_an_output_layer_without_bias_is_no_embedding(tmp_path: Path, out: str) 
     assert_parity(tmp_path, Translator("src_emb", "tgt_emb", src="src_emb", tgt="tgt_emb", out=out))
 
 
-@pytest.mark.parametrize("out", [*OUTPUTS, "decoder"])
-@pytest.mark.parametrize(
-    "embedding,positions", [("tok", "wpe"), ("wte", "time_emb"), ("words", "posEmb"), ("emb", "pe")]
-)
+EMBEDDINGS = (("tok", "wpe"), ("wte", "time_emb"), ("words", "posEmb"), ("emb", "pe"))
+
+
 @pytest.mark.parametrize("length", [LENGTH, VOCAB])
+@pytest.mark.parametrize(
+    "out, embedding, positions",
+    [(out, *EMBEDDINGS[i % len(EMBEDDINGS)]) for i, out in enumerate([*OUTPUTS, "decoder"])],
+)
 def test_parity_of_language_models_whatever_their_parts_are_called(
     tmp_path: Path, out: str, embedding: str, positions: str, length: int
 ) -> None:
