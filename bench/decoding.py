@@ -10,10 +10,10 @@ from torch import Tensor
 
 from bench.marian import generate, marian_copy
 from bench.measurement import seconds
-from transformer.checkpoints.folder import freeze
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.request import DecodingRequest
+from transformer.loaded import freeze
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.marian import marian_copy
-from transformer.checkpoints.folder import freeze
+from transformer.loaded import freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer

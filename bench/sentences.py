@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import preset
 from transformer.model.transformer import Transformer
 from transformer.text.coder import SentenceCoder

@@ -17,7 +17,6 @@ headlight trace --source SENTENCE --out FILE
                                  write every tensor of a run, and a page of it
 headlight evaluate               score a model on sentence pairs
 headlight train                  train a model
-headlight make-pairs             make a file to train on
 
 headlight COMMAND --help         all options of a command"""
 _HERE = Path(__file__).resolve().parent

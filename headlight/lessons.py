@@ -9,11 +9,12 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.widget import AttentionWidget
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
-from viz.lessons import lessons
-from viz.lessons.format.judging import Verdict, board_values, expected, is_answer, judge
-from viz.lessons.format.parts import (
+from viz.markdown import quoted, table
+from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.format.judging import Verdict, board_values, expected, is_answer, judge
+from viz.pages.learn.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     Contrast,
@@ -30,8 +31,7 @@ from viz.lessons.format.parts import (
     said,
     seen,
 )
-from viz.lessons.format.subject import Subject
-from viz.markdown import quoted, table
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import palette
 from viz.viewer.held_run import hold
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_model, warn_of_assumptions
 from transformer.device import choose_device
+from transformer.loaded import LoadedModel
 
 
 def open(

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.files import check_place, write_bytes
+from transformer.loaded import LoadedModel
 from transformer.run import Run
 from viz.viewer.choice import Choice, first_choice
 from viz.viewer.held_run import hold

@@ -24,8 +24,8 @@ from transformer.analysis.attention_maps import (
 )
 from transformer.analysis.confidence import Confidence, run_confidence
 from transformer.analysis.norms import norm_tokens
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import Ending
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack, Trace
 
 TOP_K = 8

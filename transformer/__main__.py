@@ -1,4 +1,4 @@
-"""The command line: python -m transformer train, translate, evaluate, inspect, trace and make-pairs."""
+"""The command line: python -m transformer train, translate, evaluate, inspect and trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from transformer.cli.command import STOPPED
 
 if TYPE_CHECKING:
-    from transformer.checkpoints.folder import LoadedModel
+    from transformer.loaded import LoadedModel
     from transformer.run import Run
 
 

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.data.batches import pad
 from transformer.decoding.request import DecodingRequest, Ending, max_new_tokens
 from transformer.errors import SentenceError
+from transformer.loaded import GenerationSettings, LoadedModel
 from transformer.text.coder import Coder, EncodedSentence
 from transformer.text.copied import CopiedWords, looks_like_a_name, words_of
 from transformer.text.subwords import SubwordCoder

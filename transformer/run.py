@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree, beam_tree
 from transformer.decoding.greedy import (
     DecodingStep,
@@ -22,6 +20,7 @@ from transformer.decoding.greedy import (
 from transformer.decoding.request import Ending, Target
 from transformer.decoding.sampling import sample
 from transformer.errors import SentenceError
+from transformer.loaded import GenerationSettings, LoadedModel
 from transformer.model.trace import Recorder, Trace
 from transformer.model_input import (
     Beginning,

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import BINARIES, SUFFIXES, TEXTS
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel, freeze
 
 PREFIX = "opened "
 """How the names of opened models begin, in choices and keys of caches; no folder is called so."""

@@ -14,11 +14,12 @@ from typing import Any
 import streamlit as st
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, ModelSummary, open_saved, summarize
+from transformer.checkpoints.folder import ModelSummary, open_saved, summarize
 from transformer.checkpoints.places import shipped_models
 from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.device import choose_device
 from transformer.errors import CheckpointError, SentenceError
+from transformer.loaded import LoadedModel
 from transformer.model.config import NormPosition, TransformerConfig
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer

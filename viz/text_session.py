@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.files import ASSETS
+from transformer.loaded import LoadedModel
 from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address

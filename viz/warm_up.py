@@ -47,7 +47,7 @@ def prepare() -> None:
     from transformer.checkpoints.places import default_model
     from transformer.device import available_devices
     from transformer.errors import CheckpointError, SentenceError
-    from viz.lessons import lessons
+    from viz.pages.learn.lessons import lessons
     from viz.session import ModelChoice, run_of
     from viz.text_session import DEFAULT_SENTENCE
 

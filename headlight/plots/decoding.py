@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from headlight.runs import Run, check_index
 from transformer.analysis.token_scores import parting, target_scores
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from viz.figures import decoding as figures
 from viz.theme import ThemeName, palette
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.headlight import TOY, settle, visit
-from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import drawn
-from transformer.analysis.mistakes.mistake import Mistake
 from transformer.checkpoints.opening import open_model
+from viz.pages.lab.mistakes import MISTAKES
+from viz.pages.lab.mistakes.drawing import drawn
+from viz.pages.lab.mistakes.mistake import Mistake
 
 
 def address(page: Page) -> dict[str, str]:

@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import attention, settle, type_sentence, visit, wait_until
-from tests.viz.lessons.subjects import SENTENCES, subject
-from viz.lessons.computed.row import row_of
+from tests.pages.learn.lessons.subjects import SENTENCES, subject
+from viz.pages.learn.lessons.computed.row import row_of
 
 TERM = "#headlight-term"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

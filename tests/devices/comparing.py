@@ -12,7 +12,7 @@ from torch import Tensor
 from tests.devices.pretend import CUDA
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.loaded import LoadedModel, freeze
 
 MODELS: dict[str, Callable[[], LoadedModel]] = KINDS | {"words": tiny_model}
 """Of every kind, with unequal depths, positions and norms; all of them small."""

@@ -17,7 +17,7 @@ from tests.devices.pretend import PretendCuda
 from tests.pages.app import PAGES, open_app, texts
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.support.kinds import KINDS
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.training.snapshots import Snapshots
 from viz.session import load_model
 

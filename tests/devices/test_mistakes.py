@@ -7,8 +7,8 @@ import torch
 
 from tests.devices.comparing import ATOL, MODELS, RTOL, moved
 from tests.pages.offered import TEXT
-from transformer.analysis.mistakes import MISTAKES, Case
 from transformer.run import run_sentence
+from viz.pages.lab.mistakes import MISTAKES, Case
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,10 @@ from tests.support.checkpoints import torch_file
 from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import imported
 from transformer.analysis.doctor.examine import examine
-from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.random_model import random_model
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from transformer.training.snapshots import History, Snapshots, save_snapshot
 from viz.opened_checkpoint import OpenedCheckpoint

@@ -14,10 +14,10 @@ import torch
 from tests.devices.comparing import ATOL, assert_same
 from tests.transformer.training.runs import TINY, write_pairs
 from transformer.__main__ import main
-from transformer.checkpoints.folder import freeze
 from transformer.checkpoints.opening import open_model
 from transformer.data.batches import Batch, Example, make_batch
 from transformer.data.tasks import ToyEnIt
+from transformer.loaded import freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.training.choices import task_plan

@@ -8,8 +8,8 @@ import pytest
 import headlight
 from headlight.lessons import Checked, Lesson
 from headlight.widget import AttentionWidget
-from viz.lessons import lessons
-from viz.lessons.format.parts import Dial
+from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.format.parts import Dial
 
 TEXT = "Yesterday I saw a black cat."
 

@@ -122,7 +122,7 @@ def test_every_figure_has_a_plot() -> None:
     used = {
         node.attr if isinstance(node, ast.Attribute) else node.id
         # Those of the lessons are drawn by `headlight.lesson(...).show(...)`.
-        for folder in ("headlight/plots", "viz/lessons")
+        for folder in ("headlight/plots", "viz/pages/learn/lessons")
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import torch
 
 import viz.session
-from transformer.checkpoints.folder import LoadedModel, ModelSummary, open_saved, summarize
+from transformer.checkpoints.folder import ModelSummary, open_saved, summarize
 from transformer.checkpoints.places import shipped_models
+from transformer.loaded import LoadedModel
 
 TEXT = "Yesterday I saw the dog."
 BATCH = "yesterday i saw the dog.\nthe cat\na cat saw the dog"

@@ -1,4 +1,4 @@
-"""requirements.txt pins what the program imports, with requirements-data.txt: all of it, and nothing else."""
+"""requirements.txt pins what the program imports: all of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,12 +37,11 @@ def imported() -> set[str]:
                 modules.add(node.module.partition(".")[0])
     distributions = packages_distributions()
     foreign = modules - OWN - sys.stdlib_module_names
-    # What only making data needs may be missing here; there the two names are the same.
-    return {distributions.get(module, [module])[0].lower() for module in foreign}
+    return {distributions[module][0].lower() for module in foreign}
 
 
 def test_what_is_imported_is_pinned() -> None:
-    assert imported() == {*pinned("requirements.txt"), *pinned("requirements-data.txt")}
+    assert imported() == set(pinned("requirements.txt"))
 
 
 def test_nothing_is_pinned_twice() -> None:

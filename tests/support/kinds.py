@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tests.support.models import ENGLISH, ITALIAN
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.coder import EncodedSentence, SentenceCoder, SpecialTokens, Unit

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.experience import Calibration, Experience, ReliabilityBin
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, SentenceCoder

@@ -12,7 +12,7 @@ import torch
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
 from transformer.analysis.attention_maps import attention_record, attentions, n_layers
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.run import Run, run_again, run_sentence
 from viz.viewer.held_run import HeldRun, hold, hold_weights

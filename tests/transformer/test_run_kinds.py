@@ -19,8 +19,8 @@ from tests.support.kinds import (
     reader,
     rotary,
 )
-from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, run_again, run_sentence, search, trace_batch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from viz.glossary import TERMS, Term, linked
-from viz.lessons import lessons
+from viz.pages.learn.lessons import lessons
 
 PRODUCT = Path(__file__).resolve().parents[2] / "viz"
 LINK = re.compile(r'\[([^\]]+)\]\(#lesson-([\w-]+) "(.*?)"\)')

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.models import tiny_model
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
 from viz.text_session import example_ids

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.experience import Calibration, Experience
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import suppress
+from transformer.experience import Calibration, Experience
+from transformer.loaded import LoadedModel
 from transformer.model_input import copied_words
 from transformer.run import Run
 from transformer.text.coder import EncodedSentence

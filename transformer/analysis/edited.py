@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.greedy import next_token_probabilities
+from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Edit, Recorder, Stack
 from transformer.model_input import padded

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack, Tap
 from transformer.model_input import padded
 from transformer.run import Run

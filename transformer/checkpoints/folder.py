@@ -9,52 +9,16 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints.experience import EXPERIENCE, Experience, experience_from_plain
-from transformer.checkpoints.generation import NO_SETTINGS, GenerationSettings
 from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, place_of, shipped_models
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
 from transformer.errors import CheckpointError, TextError
+from transformer.experience import EXPERIENCE, Experience, experience_from_plain
 from transformer.files import write_text
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import ConfigError, TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, Unit
 from transformer.text.plain_values import from_plain, to_plain
-from transformer.text.vocabulary import BOS_ID, EOS_ID
-
-
-@dataclass(frozen=True, repr=False)
-class LoadedModel:
-    """A model with what it needs to read and write sentences.
-
-    Attributes:
-        name: as shown to people.
-        model: in eval mode, its parameters frozen.
-        source: the coder of the encoder's side; without an encoder the same as `target`.
-        target: the coder of the decoder's side; without a decoder the same as `source`.
-        card: the text of its model card, Markdown.
-        start_ids: what a decoder that has a source begins its target with.
-        end_ids: the ids that end a target; the first is the one that a given target ends with.
-        settings: how its makers decode with it.
-        experience: what it has seen in training; None where that was not noted.
-    """
-
-    name: str
-    model: Transformer
-    source: Coder
-    target: Coder
-    card: str = ""
-    start_ids: tuple[int, ...] = (BOS_ID,)
-    end_ids: tuple[int, ...] = (EOS_ID,)
-    settings: GenerationSettings = NO_SETTINGS
-    experience: Experience | None = None
-
-    def __repr__(self) -> str:
-        config = self.model.config
-        layers = " + ".join(str(n) for n in (config.n_encoder_layers, config.n_decoder_layers) if n)
-        return (
-            f"<{type(self).__name__} {self.name!r}: {config.kind}, {layers} layers, {config.n_heads} heads, "
-            f"d_model {config.d_model}>"
-        )
 
 
 @dataclass(frozen=True)
@@ -216,11 +180,6 @@ def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
     """
     folder = own_folder(name_or_path)
     return _open_coders(folder, _open_config(folder))
-
-
-def freeze(model: Transformer) -> Transformer:
-    """Eval mode and no gradients: what a model that many people share must be."""
-    return model.eval().requires_grad_(False)
 
 
 def _narrowed(name: str, weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel, freeze, open_saved
+from transformer.checkpoints.folder import open_saved
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
@@ -35,6 +35,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
 from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 _SEED = 0

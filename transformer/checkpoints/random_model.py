@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from transformer.checkpoints.folder import freeze
+from transformer.loaded import freeze
 from transformer.model.config import NormPosition, TransformerConfig
 from transformer.model.transformer import Transformer
 

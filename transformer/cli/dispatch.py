@@ -10,7 +10,7 @@ import tyro
 
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
-from transformer.cli.options import Evaluate, Inspect, MakePairs, Translate, WriteTrace, answered
+from transformer.cli.options import Evaluate, Inspect, Translate, WriteTrace, answered
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
 from transformer.errors import CheckpointError, SentenceError
@@ -18,15 +18,14 @@ from transformer.errors import CheckpointError, SentenceError
 if TYPE_CHECKING:
     from transformer.cli.trace import WritePage
 
-_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | MakePairs
+_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace
 _Options = (
     Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
     | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
     | Annotated[WriteTrace, tyro.conf.subcommand("trace", prefix_name=False)]
-    | Annotated[MakePairs, tyro.conf.subcommand("make-pairs", prefix_name=False)]
 )
-_NAMES = ("translate", "evaluate", "inspect", "trace", "make-pairs")
+_NAMES = ("translate", "evaluate", "inspect", "trace")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
@@ -68,10 +67,6 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         from transformer.cli.inspect import run_inspection
 
         return run_inspection(command)
-    if isinstance(command, MakePairs):
-        from transformer.cli.make_pairs import run_making
-
-        return run_making(command)
     if isinstance(command, Translate):
         check_search(command.beam, command.length_penalty, command.no_repeat)
     elif isinstance(command, Evaluate):

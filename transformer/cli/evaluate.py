@@ -11,7 +11,6 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.cli.command import CommandError
 from transformer.cli.given import opened
 from transformer.cli.options import Evaluate
@@ -19,6 +18,7 @@ from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.decoding.request import Target
 from transformer.device import choose_device
 from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel
 from transformer.training.evaluation.challenge import (
     CategoryScores,
     Challenge,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_model
 from transformer.cli.options import answered
+from transformer.loaded import LoadedModel
 
 _UNREAD = re.compile("[\udc80-\udcff]+")
 """Bytes of a command that are no characters in the locale, as Python hands them on."""

@@ -129,31 +129,6 @@ class WriteTrace:
     device: str | None = None
 
 
-@dataclass(frozen=True)
-class MakePairs:
-    """Make a file to train English to Italian on: a corpus, and pairs made for what it lacks.
-
-    Made are other names, numbers, dates and prices, rare words of a dictionary, words that do not exist,
-    longer texts. It needs what is in requirements-data.txt; docs/data.md has more.
-
-    Attributes:
-        pairs: the corpus: a TSV file of source, tab, translation, or two aligned files; plain or gzipped.
-        dictionary: a folder with dictionary.tsv.gz and italian.tsv.gz, of Wiktionary.
-        out: the file to train on; gzipped if its name ends in .gz.
-        valid_out: a file for the made pairs that are held out, one in forty of those that are made of frames:
-            to validate with, never to train on.
-        held_out: TSV files of sentences that must not be made, in their first column: those you test with.
-        seed: of all that is drawn: the same seed makes the same file.
-    """
-
-    pairs: tuple[Path, ...]
-    dictionary: Path
-    out: Path
-    valid_out: Path | None = None
-    held_out: tuple[Path, ...] = ()
-    seed: int = 1
-
-
 def answered(given: Sequence[Sequence[str]]) -> dict[str, Any]:
     """What --answers say, by the name of the question.
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.cli.command import CommandError
 from transformer.cli.given import opened, typed
 from transformer.cli.options import WriteTrace
 from transformer.device import choose_device
 from transformer.files import check_place, replace_all, write_tensors
+from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 
 WritePage: TypeAlias = Callable[[LoadedModel, Run, str, Path], None]

@@ -8,9 +8,10 @@ from statistics import fmean
 
 from tqdm import tqdm
 
-from transformer.checkpoints.experience import Experience
-from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.data.tasks import TASKS
+from transformer.experience import Experience
+from transformer.loaded import LoadedModel
 from transformer.training.calibration import calibrated
 from transformer.training.card import RunRecord, task_card, translator_card
 from transformer.training.evaluation.tasks import head_alignments, translations

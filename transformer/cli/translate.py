@@ -6,14 +6,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transformer.checkpoints.folder import LoadedModel
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.cli.command import CommandError
 from transformer.cli.given import opened, typed
 from transformer.cli.options import Translate
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
 from transformer.errors import SentenceError
+from transformer.loaded import GenerationSettings, LoadedModel
 from transformer.model_input import why_stopped
 from transformer.run import encode_sentence, run_sentence, search
 from transformer.text.words import clean

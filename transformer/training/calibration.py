@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.confidence import log_probabilities, sentence_features, word_features
-from transformer.checkpoints.experience import Calibration, Experience, ReliabilityBin
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.corpus import Referenced
+from transformer.experience import Calibration, Experience, ReliabilityBin
+from transformer.loaded import LoadedModel
 from transformer.model_input import copied_words, padded
 from transformer.training.evaluation.translations import sentence_chrf, source_ids, translate_ids
 

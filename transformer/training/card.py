@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS
+from transformer.loaded import LoadedModel
 from transformer.model.choices import NORM_PLACES
 from transformer.training.data import UNKNOWN
 from transformer.training.evaluation.tasks import HeadAlignment, Translation, word_coder

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from transformer.checkpoints.experience import Experience
 from transformer.data.encoded import EncodedCorpus
+from transformer.experience import Experience
 from transformer.text.coder import Coder
 from transformer.text.copied import words_of
 from transformer.text.subwords import MARK

@@ -15,8 +15,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.files import write_tensors
+from transformer.loaded import LoadedModel
 from transformer.model.transformer import Transformer
 from transformer.training.evaluation.validation import ValidationScores
 from transformer.training.folder import TrainingFolder

@@ -10,8 +10,9 @@ from typing import Literal, Protocol
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.data.batches import Batch
+from transformer.loaded import LoadedModel
 from transformer.training.choices import changed
 from transformer.training.data import TrainingData
 from transformer.training.evaluation.validation import ValidationScores, valid_digest

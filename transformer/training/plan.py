@@ -26,6 +26,8 @@ WARMUP_SHARE = 0.05
 
 OLD_NOISE_NAME = "careless"
 """What earlier versions called the typing noise, in the plans and the encoded corpora that they kept."""
+OLD_LEAK_NAME = "mistake"
+"""The name of `leak` in plans saved by earlier versions."""
 
 
 class PlanError(ValueError):
@@ -82,7 +84,7 @@ class ModelPlan:
         start_from: begin with the weights of this model, a shipped one or a folder that was trained, and with
             its sizes. Its vocabularies may differ. A pre-norm model may be made deeper: the layers beyond
             those of the other one add nothing at first. Empty begins with random weights.
-        mistake: the name of one of transformer.analysis.mistakes that the model is trained with; empty for
+        leak: the name of a change that leaks the labels to the model (transformer.training.leaks); empty for
             none. Only live runs are offered it.
     """
 
@@ -98,7 +100,7 @@ class ModelPlan:
     activation: Literal["relu", "gelu"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     start_from: str = ""
-    mistake: Annotated[str, tyro.conf.Suppress] = ""
+    leak: Annotated[str, tyro.conf.Suppress] = ""
 
     def config(
         self, *, src_vocab_size: int, tgt_vocab_size: int, share_embeddings: bool = False
@@ -110,7 +112,7 @@ class ModelPlan:
             CheckpointError: when the configuration of the one that it begins with can't be read.
         """
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
-        del chosen["preset"], chosen["mistake"], chosen["start_from"]
+        del chosen["preset"], chosen["leak"], chosen["start_from"]
         if self.start_from:
             other = open_config(self.start_from)
             chosen = {size: getattr(other, size) for size in PRESETS[self.preset]} | chosen
@@ -245,16 +247,18 @@ class TrainingPlan:
     def from_dict(cls, values: dict[str, dict[str, Any]]) -> TrainingPlan:
         """The inverse of `to_dict`. Raises PlanError for what another version of this program wrote."""
         try:
-            data, checks = dict(values["data"]), values["checks"]
+            data, model, checks = dict(values["data"]), dict(values["model"]), values["checks"]
             if OLD_NOISE_NAME in data:
                 data["typing_noise"] = data.pop(OLD_NOISE_NAME)
+            if OLD_LEAK_NAME in model:
+                model["leak"] = model.pop(OLD_LEAK_NAME)
             return cls(
                 data=DataPlan(
                     **data
                     | {"pairs": tuple(map(_paths, data["pairs"])), "languages": tuple(data["languages"])}
                 ),
                 filters=Filters(**values["filters"]),
-                model=ModelPlan(**values["model"]),
+                model=ModelPlan(**model),
                 updates=UpdatePlan(**values["updates"]),
                 checks=CheckPlan(**checks | {"valid": _paths(checks["valid"])}),
                 result=ResultPlan(**values["result"]),

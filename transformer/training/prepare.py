@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from transformer.analysis.mistakes import MISTAKES
-from transformer.checkpoints.folder import LoadedModel, open_coders, open_saved, own_folder
+from transformer.checkpoints.folder import open_coders, open_saved, own_folder
 from transformer.checkpoints.places import VOCABULARY
 from transformer.data.batches import build_vocabulary
 from transformer.data.corpus import read_pairs
@@ -21,6 +20,7 @@ from transformer.data.filters import FilterReport, filtered
 from transformer.data.tasks import TASKS, SentencePair, SymbolTask, Task
 from transformer.data.tasks.symbols import SYMBOLS
 from transformer.files import digest, write_json
+from transformer.loaded import LoadedModel
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder, SentenceCoder
 from transformer.text.plain_values import from_plain, to_plain
@@ -31,6 +31,7 @@ from transformer.training.data import CorpusData, TaskData, TrainingData
 from transformer.training.evaluation.tasks import word_coder
 from transformer.training.experience import experience_of
 from transformer.training.folder import TrainingFolder
+from transformer.training.leaks import LEAKS, Leak
 from transformer.training.optimization.ranks import ALONE, Ranks
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import OLD_NOISE_NAME, PlanError, TrainingPlan, UpdatePlan
@@ -199,11 +200,11 @@ def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, 
 def new_model(
     plan: TrainingPlan, name: str, coders: tuple[Coder, Coder], generator: torch.Generator | None = None
 ) -> LoadedModel:
-    """Make the model of a plan, with random weights, and with the plan's mistake.
+    """Make the model of a plan, with random weights and the plan's leak.
 
     Raises:
         ConfigError: when the sizes make no model.
-        PlanError: when there is no such mistake to train with.
+        PlanError: for an unknown leak.
     """
     source, target = coders
     config = plan.model.config(
@@ -212,21 +213,20 @@ def new_model(
         share_embeddings=plan.data.shared_vocabulary,
     )
     model = Transformer(config, generator)
-    if plan.model.mistake:
-        model = mistaken(plan.model.mistake)(model)
+    if plan.model.leak:
+        model = find_leak(plan.model.leak).variant(model)
     return LoadedModel(name=name, model=model, source=source, target=target)
 
 
-def mistaken(name: str) -> Callable[[Transformer], Transformer]:
-    """What makes a variant of a model that is trained with a mistake.
+def find_leak(name: str) -> Leak:
+    """Find a leak by its name.
 
     Raises:
-        PlanError: when there is no such mistake to train with.
+        PlanError: for an unknown name.
     """
-    known = {name: mistake.trained for name, mistake in MISTAKES.items() if mistake.trained is not None}
-    if name not in known:
-        raise PlanError(f"mistake is {name!r}: choose one of {', '.join(known)}, or none.")
-    return known[name]
+    if name not in LEAKS:
+        raise PlanError(f"leak is {name!r}: choose one of {', '.join(LEAKS)}, or none.")
+    return LEAKS[name]
 
 
 def first_model(

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, load_weights, open_saved, save_only_weights
+from transformer.checkpoints.folder import load_weights, open_saved, save_only_weights
 from transformer.checkpoints.places import place_of
 from transformer.errors import CheckpointError
 from transformer.files import write_text
+from transformer.loaded import LoadedModel
 from transformer.model.transformer import Transformer
 from transformer.training.metrics import LoggedUpdate
 

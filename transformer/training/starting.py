@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.text.coder import Coder
 from transformer.text.subwords import MARK, SubwordCoder
 from transformer.training.plan import PlanError

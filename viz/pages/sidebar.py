@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.places import shipped_models
 from transformer.device import available_devices
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel
 from viz.components.theme_switch import theme_choice
 from viz.glossary import linked
 from viz.opened_checkpoint import is_opened

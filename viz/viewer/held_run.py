@@ -24,7 +24,7 @@ from transformer.analysis.attention_maps import (
     words_of,
 )
 from transformer.analysis.moved import moved_lengths, moved_values
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from transformer.model_input import Input
 from transformer.run import Run

@@ -12,7 +12,7 @@ from tests.browser.apps.synthetic import attention, words
 from tests.support.kinds import reader
 from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import Attention
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 from viz.pages.shared.attention_view import viewer
 from viz.viewer.choice import first_choice

@@ -12,7 +12,7 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
 from tests.support.models import measured, tiny_subword_model
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 
 TEXT = "I see the dog."

@@ -10,8 +10,8 @@ from tests.pages.app import open_app, texts
 from tests.pages.decode.page import SENTENCE
 from tests.pages.offered import offer
 from tests.pages.views import Views
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.checkpoints.opening import open_model
+from transformer.loaded import GenerationSettings
 from transformer.model_input import USUAL_NO_REPEAT
 
 OWN = GenerationSettings(beam_size=2, length_penalty=0.6, no_repeat_ngram_size=2)

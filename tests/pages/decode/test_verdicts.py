@@ -7,9 +7,9 @@ import re
 import pytest
 
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.opening import open_model
 from transformer.decoding.beam_tree import BeamTree
+from transformer.loaded import LoadedModel
 from transformer.run import encode_sentence, search
 from transformer.text.vocabulary import EOS_ID
 from viz.figures.labels import visible

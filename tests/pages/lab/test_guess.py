@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import press, texts
 from tests.pages.lab.page import GUESSING, everything, in_address, metrics, opened
 from tests.support.kinds import KINDS
-from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import drawn, guessable
-from transformer.analysis.mistakes.mistake import Level, Mistake
 from transformer.checkpoints.opening import open_model
+from viz.pages.lab.mistakes import MISTAKES
+from viz.pages.lab.mistakes.drawing import drawn, guessable
+from viz.pages.lab.mistakes.mistake import Level, Mistake
 
 pytestmark = pytest.mark.usefixtures("kinds")
 TOY = open_model("toy-en-it").model.config

@@ -12,10 +12,10 @@ from tests.pages.app import open_app, press, texts
 from tests.pages.lab.page import in_address, metrics, opened
 from tests.pages.offered import TEXT
 from tests.support.kinds import KINDS
-from transformer.analysis.mistakes import MISTAKES, Broken, Case, Mistake
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.opening import open_model
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
+from viz.pages.lab.mistakes import MISTAKES, Broken, Case, Mistake
 from viz.pages.lab.number import written
 from viz.pages.shared.literal_text import escaped
 

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.usefixtures("kinds")
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of some seconds."""
 
-    def small(task: str, *, steps: int, mistake: str) -> object:
+    def small(task: str, *, steps: int, leak: str) -> object:
         assert (task, steps) == ("reverse", training.STEPS)
-        return live_plan("reverse", n_layers=1, n_heads=2, d_model=8, steps=20, mistake=mistake)
+        return live_plan("reverse", n_layers=1, n_heads=2, d_model=8, steps=20, leak=leak)
 
     monkeypatch.setattr(training, "live_plan", small)
 

@@ -14,7 +14,7 @@ from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
-from viz.lessons import lessons
+from viz.pages.learn.lessons import lessons
 
 BOARD = "one-head where"
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)

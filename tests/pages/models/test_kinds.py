@@ -16,7 +16,7 @@ from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from tests.support.kinds import KINDS, MASK
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import run_sentence
 from viz.viewer.choice import VIEWS

@@ -12,16 +12,16 @@ from streamlit.testing.v1 import AppTest
 import viz.pages.step_by_step.session as session
 from tests.pages.app import buttons, open_app, press, texts
 from tests.pages.models.page import opened
+from tests.pages.step_by_step.stages.ways import SIDES, TEXTS, way_of
 from tests.pages.views import Views
 from tests.support.kinds import MASK
 from tests.viz.mounted import unpack_frame
-from tests.viz.stages.ways import SIDES, TEXTS, way_of
 from transformer.model.trace import Stack
 from viz.components.shared.client_view import ClientView
 from viz.components.stage import stage_view
 from viz.pages.step_by_step.pictures import MOST_COLUMNS, MOST_ROWS, pictures_of
 from viz.pages.step_by_step.stage import numbered, recorded
-from viz.stages.walk import stages_of
+from viz.pages.step_by_step.stages.walk import stages_of
 from viz.theme import palette
 
 WORD = way_of("toy-en-it", "decoder").tokens("decoder")[3]

@@ -13,7 +13,7 @@ from torch import Tensor
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from transformer.analysis.edited import edited_records, effect_of, without_positions
-from transformer.checkpoints.folder import LoadedModel, freeze
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.run import run_again, run_sentence, trace_batch
 

@@ -14,7 +14,7 @@ from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import stacks
 from transformer.analysis.edited import edited_records
 from transformer.analysis.gradients import stream_gradients
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import Run, run_sentence
 

@@ -11,7 +11,7 @@ from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import attention_record, attentions, n_layers
 from transformer.analysis.moved import moved_lengths, moved_values
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.attention import MultiHeadAttention
 from transformer.run import encode_sentence, run_sentence, trace_batch
 

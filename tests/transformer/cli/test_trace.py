@@ -14,8 +14,9 @@ from safetensors import safe_open
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from transformer.__main__ import main
-from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.checkpoints.folder import save_model
 from transformer.cli import trace
+from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 
 SOURCE = "the cat saw a dog"

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from tests.support.models import tiny_subword_model
-from transformer.checkpoints.experience import Experience
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest, surest
+from transformer.experience import Experience
 from transformer.model.transformer import Transformer
 from transformer.model_input import copied_words, decoding_request, padded
 from transformer.run import generate, search

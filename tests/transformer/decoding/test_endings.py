@@ -12,11 +12,11 @@ from torch import Tensor
 from tests.support.models import tiny_model, tiny_subword_model
 from tests.transformer.decoding.requests import ENDLESS, request
 from tests.transformer.model.core import EOS_ID, random_ids, tiny_transformer
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest, Ending
 from transformer.decoding.sampling import sample
+from transformer.loaded import GenerationSettings
 from transformer.model.transformer import Transformer
 from transformer.model_input import USUAL_NO_REPEAT, no_repeat_ngram_size, why_stopped
 

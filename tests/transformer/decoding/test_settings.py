@@ -11,11 +11,11 @@ import torch
 from transformers import BartForConditionalGeneration
 
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest
+from transformer.loaded import GenerationSettings
 from transformer.model_input import decoding_request
 
 START, BOS, EOS, PAD, VOCAB, LIMIT = 2, 0, 2, 1, 13, 9

@@ -14,17 +14,17 @@ from tests.support.models import tiny_subword_model
 from transformer.analysis.confidence import calibrated as share_right
 from transformer.analysis.confidence import confidence, log_probabilities, word_features
 from transformer.analysis.token_scores import target_scores
-from transformer.checkpoints.experience import (
+from transformer.checkpoints.folder import open_saved, save_model
+from transformer.data.corpus import Referenced
+from transformer.data.encoded import write_corpus
+from transformer.errors import CheckpointError
+from transformer.experience import (
     EXPERIENCE,
     Calibration,
     Experience,
     ReliabilityBin,
     experience_from_plain,
 )
-from transformer.checkpoints.folder import open_saved, save_model
-from transformer.data.corpus import Referenced
-from transformer.data.encoded import write_corpus
-from transformer.errors import CheckpointError
 from transformer.run import run_sentence
 from transformer.text.copied import CopiedWords
 from transformer.text.subwords import SubwordCoder

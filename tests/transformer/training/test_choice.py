@@ -13,8 +13,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.transformer.training.runs import TINY, state, train, write_pairs
-from transformer.checkpoints.folder import LoadedModel, save_model
+from transformer.checkpoints.folder import save_model
 from transformer.cli.train_options import parse
+from transformer.loaded import LoadedModel
 from transformer.training.evaluation.validation import ValidationScores
 from transformer.training.finishing import BEST, LAST, finish, keep_weights
 from transformer.training.folder import TrainingFolder

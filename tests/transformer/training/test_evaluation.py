@@ -12,11 +12,12 @@ import torch
 
 from tests.support.models import tiny_subword_model
 from transformer.__main__ import main
-from transformer.checkpoints.folder import LoadedModel, open_saved, save_model
+from transformer.checkpoints.folder import open_saved, save_model
 from transformer.cli.evaluate import _is_exact
 from transformer.decoding.beam import beam_search
 from transformer.decoding.request import DecodingRequest
 from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel
 from transformer.model_input import target_limit
 from transformer.run import encode_sentence, run_sentence
 from transformer.text.vocabulary import BOS_ID, EOS_ID

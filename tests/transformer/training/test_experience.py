@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tests.support.models import tiny_subword_model
-from transformer.checkpoints.experience import EXPERIENCE, Experience
 from transformer.checkpoints.folder import open_saved, save_model
 from transformer.data.encoded import write_corpus
 from transformer.errors import CheckpointError
+from transformer.experience import EXPERIENCE, Experience
 from transformer.model_input import target_limit
 from transformer.training.experience import ROOM, experience_of
 

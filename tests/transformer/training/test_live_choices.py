@@ -30,8 +30,8 @@ from transformer.training.prepare import new_model, task_coders
         ({"peak": "high"}, "peak is 'high'"),
         ({"d_model": 30, "n_heads": 4}, "d_model 30 can't be split into 4 equal heads"),
         ({"d_model": 15, "n_heads": 3}, "is odd"),
-        ({"mistake": "base-1000"}, "mistake is 'base-1000': choose one of .*no-causal-mask.*, or none"),
-        ({"mistake": "../<b>"}, "mistake is '../<b>'"),
+        ({"leak": "base-1000"}, "leak is 'base-1000': choose one of .*no-causal-mask.*, or none"),
+        ({"leak": "../<b>"}, "leak is '../<b>'"),
     ],
     ids=str,
 )
@@ -44,7 +44,7 @@ def test_a_plan_comes_back_from_json() -> None:
     plan = live_plan("sort", n_layers=1, norm_position="post", steps=7, schedule="cosine", seed=5)
     values = json.loads(json.dumps(plan.to_dict()))
     assert TrainingPlan.from_dict(values) == plan
-    del values["model"]["mistake"]  # as an earlier version wrote it
+    values["model"]["mistake"] = values["model"].pop("leak")  # as an earlier version wrote it
     assert TrainingPlan.from_dict(values) == plan
     broken: dict[str, Any]
     for broken in ({}, values | {"updates": values["updates"] | {"colour": "red"}}):

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from tests.support.models import ENGLISH_TEXT, ITALIAN_TEXT, subword_coder, tiny_model, tiny_subword_model
 from tests.transformer.training.runs import TINY, metrics, train, write_pairs
-from transformer.checkpoints.folder import LoadedModel, open_coders, open_config
+from transformer.checkpoints.folder import open_coders, open_config
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel
 from transformer.model.config import PRESETS
 from transformer.model.transformer import Transformer
 from transformer.text.plain_values import to_plain

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.data.batches import Batch, Example, encode_pair, make_batch
 from transformer.data.tasks import ToyEnIt
 from transformer.data.tasks.pairs import phrase, sentence_pair
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
 from tests.viz.mounted import unpack_frame
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import Run, run_again, run_sentence
 from viz.theme import PALETTES
 from viz.viewer.choice import first_choice

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import ADDING, MEASURES, NAMES, SORTS, VIEWS, Choice, first_choice, read_choice
 from viz.viewer.held_run import Family, HeldRun, Side, hold, hold_weights, until

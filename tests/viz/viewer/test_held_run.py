@@ -17,7 +17,7 @@ from transformer.analysis.attention_maps import (
     attention_record,
     words_of,
 )
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
 from viz.viewer.held_run import Family, HeldRun, hold, hold_sentence, hold_weights, until
 

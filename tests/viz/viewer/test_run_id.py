@@ -10,7 +10,7 @@ import pytest
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
 from tests.viz.viewer.runs import LIGHT, held, long_run
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import Choice
 from viz.viewer.frames import WHOLE, run_frame, run_id, update_frame

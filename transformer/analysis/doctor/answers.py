@@ -12,11 +12,11 @@ from torch import Tensor
 
 from transformer.analysis.doctor.inputs import SHORTEST, Probe, text_probes
 from transformer.analysis.doctor.surprise import Measure, choose_measure
-from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.checkpoints.importing.report import Imported, Question
 from transformer.checkpoints.opening import fill
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 CLEAR_BITS = 0.25

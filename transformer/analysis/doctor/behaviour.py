@@ -23,7 +23,7 @@ from transformer.analysis.doctor.inputs import (
     source_words,
     target_words,
 )
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 
 ROUNDING = 1e-5
 BROKEN = 1e-3

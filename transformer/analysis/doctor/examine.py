@@ -35,9 +35,9 @@ from transformer.analysis.doctor.norms import norm_findings
 from transformer.analysis.doctor.vocabulary import size_findings, special_findings, unknown_findings
 from transformer.analysis.doctor.weights import TensorSummary, constant_findings, finite_findings, measure
 from transformer.analysis.parts import parts_of
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.reading.memory_map import map_tensor
+from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 
 NOT_MADE = "not made"

@@ -9,8 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import suppress
+from transformer.loaded import LoadedModel
 from transformer.model.trace import NO_TAP, Tap
 from transformer.model.transformer import Transformer
 from transformer.text.coder import Coder

@@ -16,7 +16,7 @@ from transformer.analysis.doctor.inputs import (
     source_words,
     target_words,
 )
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.masks import padding_mask
 from transformer.model.transformer import DecoderState, Transformer
 

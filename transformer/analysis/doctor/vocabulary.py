@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from transformer.analysis.doctor.findings import Finding, Severity, fine, places, share
 from transformer.analysis.doctor.inputs import sources_of
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.text.coder import Coder
 
 SPARE_ROWS = 128

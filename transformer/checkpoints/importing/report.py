@@ -9,7 +9,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
-    from transformer.checkpoints.folder import LoadedModel
+    from transformer.loaded import LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
 """A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a

@@ -13,8 +13,7 @@ from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.reading.regular_file import named
 from transformer.errors import CheckpointError
-
-_ROOT = Path(__file__).resolve().parents[3]
+from transformer.files import CODE
 
 
 def read_checkpoint(
@@ -53,7 +52,7 @@ def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
             [sys.executable, "-E", "-s", "-S", "-m", "transformer.checkpoints.reading"],
             input=json.dumps(task).encode(),
             capture_output=True,
-            cwd=_ROOT,
+            cwd=CODE,
             timeout=seconds,
             check=False,
         )

@@ -17,7 +17,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.reading.limits import limit_process
@@ -27,8 +26,8 @@ from transformer.checkpoints.tokenizers.library import ORDINARY, LibraryTokenize
 from transformer.checkpoints.tokenizers.marian import MarianSide
 from transformer.checkpoints.tokenizers.tokenizer_json import patterns_of
 from transformer.errors import CheckpointError
+from transformer.files import CODE
 
-_ROOT = Path(__file__).resolve().parents[3]
 _MOST_GROWTH = 20
 """Characters that normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
 _LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
@@ -83,7 +82,7 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
             [sys.executable, "-s", "-m", "transformer.checkpoints.tokenizers.probe"],
             input=json.dumps(task).encode(),
             capture_output=True,
-            cwd=_ROOT,
+            cwd=CODE,
             env=environment,
             timeout=limits.seconds,
             check=False,

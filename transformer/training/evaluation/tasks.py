@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.batches import encode_pair, make_batch, pad
 from transformer.data.tasks import SentencePair
 from transformer.decoding.greedy import greedy_batch
 from transformer.errors import TextError
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Recorder
 from transformer.model_input import decoding_request, target_limit
 from transformer.text.coder import Coder, SentenceCoder

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.checkpoints.folder import LoadedModel
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.request import DecodingRequest, Target
+from transformer.loaded import GenerationSettings, LoadedModel
 from transformer.model_input import decoding_request, encode_sentence, padded, target_limit
 
 BATCH_SIZE = 200

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.batches import Example, make_batch
 from transformer.data.corpus import read_references
 from transformer.files import digest
+from transformer.loaded import LoadedModel
 from transformer.model_input import encode_sentence
 from transformer.training.evaluation.translations import score, translate_all
 from transformer.training.optimization.loss import count_labels, cross_entropy

@@ -15,7 +15,7 @@ from transformer.training.plan import (
     TrainingPlan,
     UpdatePlan,
 )
-from transformer.training.prepare import mistaken
+from transformer.training.prepare import find_leak
 
 WARMUP_SHARE = 0.1
 """Of the steps: in them the learning rate rises."""
@@ -53,7 +53,7 @@ def live_plan(
     peak: float = 3e-3,
     schedule: Schedule = "linear",
     seed: int = 1,
-    mistake: str = "",
+    leak: str = "",
 ) -> TrainingPlan:
     """All choices of a live training run: the same plan gives the same weights.
 
@@ -64,8 +64,7 @@ def live_plan(
         peak: the highest learning rate.
         schedule: the course of the learning rate after its rise.
         seed: of the first weights and of the sentences.
-        mistake: that the model has, one of transformer.analysis.mistakes that tells something in training;
-            empty for none.
+        leak: a change that leaks the labels, one of transformer.training.leaks; empty for none.
 
     Raises:
         PlanError: for an unknown choice, or a number that is too small or too large.
@@ -80,8 +79,8 @@ def live_plan(
             raise PlanError(f"{name} is {value!r}: it must be a whole number from {least:,} to {most:,}.")
     if type(peak) not in (int, float) or not 0 < peak <= 1:
         raise PlanError(f"peak is {peak!r}: it must be above 0 and at most 1.")
-    if mistake:
-        mistaken(mistake)
+    if leak:
+        find_leak(leak)
     if d_model % 2 or d_model % n_heads:
         raise PlanError(
             f"d_model {d_model} can't be split into {n_heads} equal heads, or is odd: choose an even width "
@@ -99,7 +98,7 @@ def live_plan(
             max_len=MAX_LEN[task],
             dropout=0.0,  # few sentences come twice, so there is little to learn by heart
             norm_position=norm_position,
-            mistake=mistake,
+            leak=leak,
         ),
         updates=UpdatePlan(
             steps=steps,

@@ -10,9 +10,9 @@ from typing import Literal
 
 from safetensors import safe_open
 
-from transformer.checkpoints.folder import LoadedModel, freeze
 from transformer.data.tasks import TASKS
 from transformer.files import write_json, write_tensors
+from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.training.finishing import set_weights, weights_of
 from transformer.training.folder import TrainingFolder

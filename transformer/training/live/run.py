@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.files import CODE
+from transformer.loaded import LoadedModel
 from transformer.training.live.folder import ALIVE, STOP, Ended, LearningCurves, LiveFolder
 from transformer.training.plan import TaskName, TrainingPlan
 from transformer.training.snapshots import kept_snapshots

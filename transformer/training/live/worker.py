@@ -18,9 +18,9 @@ from typing import Protocol
 
 import torch
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS, SentencePair
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel
 from transformer.training.evaluation.tasks import translations
 from transformer.training.live.folder import STOP, Ended, LiveFolder
 from transformer.training.loop import Stop, TrainingRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.confidence import Confidence, confidence, run_confidence
-from transformer.checkpoints.experience import Calibration
+from transformer.experience import Calibration
 from transformer.run import Run
 from transformer.training.calibration import LIKE
 from viz.figures.decoding import reliability, word_confidence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamNode, BeamTree
 from transformer.decoding.beam_tree import beam_tree as search_step_by_step
+from transformer.loaded import GenerationSettings
 from transformer.model_input import no_repeat_ngram_size
 from viz.address import remembered, whole_numbers
 from viz.components.beam_tree import Place, TreeSelection, beam_tree

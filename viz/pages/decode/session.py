@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.checkpoints.generation import GenerationSettings
 from transformer.decoding.beam_tree import BeamTree
 from transformer.decoding.request import Target
+from transformer.loaded import GenerationSettings
 from transformer.model_input import beginning
 from transformer.run import Run, draw_target, encode_sentence, force, search
 from transformer.text.coder import EncodedSentence

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.confidence import run_confidence
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.request import NOT_FINITE
+from transformer.loaded import LoadedModel
 from transformer.model_input import why_stopped
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit

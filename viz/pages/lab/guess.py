@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from transformer.analysis.changes import first_parted, in_words
-from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import drawn, guessable
-from transformer.analysis.mistakes.mistake import Level, Mistake
 from transformer.run import Run
+from viz.pages.lab.mistakes import MISTAKES
+from viz.pages.lab.mistakes.drawing import drawn, guessable
+from viz.pages.lab.mistakes.mistake import Level, Mistake
 from viz.pages.lab.number import symptom_numbers, written
 from viz.pages.lab.outputs import outputs
 from viz.pages.lab.picking import open_mistake

@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from transformer.analysis.doctor.findings import rounded
-from transformer.analysis.mistakes.mistake import Symptom
+from viz.pages.lab.mistakes.mistake import Symptom
 from viz.pages.lab.outputs import BROKEN, SOUND
 from viz.pages.shared.literal_text import escaped
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.doctor.examine import examine_model
-from transformer.analysis.mistakes.mistake import Mistake
 from transformer.run import Run
+from viz.pages.lab.mistakes.mistake import Mistake
 from viz.pages.lab.number import symptom_numbers
 from viz.pages.lab.outputs import BROKEN, SOUND, outputs
 from viz.pages.lab.picking import pick_mistake
@@ -35,7 +35,7 @@ def mistake_view(run: Run) -> None:
         if broke is not None:
             _effects(broke)
     _in_code(mistake)
-    if mistake.trained is not None:
+    if mistake.leak is not None:
         leak_section(mistake)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.mistakes import MISTAKES
-from transformer.analysis.mistakes.drawing import fitting
-from transformer.analysis.mistakes.mistake import Mistake
 from transformer.model.config import TransformerConfig
 from viz import address
+from viz.pages.lab.mistakes import MISTAKES
+from viz.pages.lab.mistakes.drawing import fitting
+from viz.pages.lab.mistakes.mistake import Mistake
 from viz.widgets import in_a_row, pick_button, set_choice
 
 MODE, MISTAKE = "lab", "mistake"

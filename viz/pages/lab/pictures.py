@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.changes import Change, changes, first_parted, in_words, part_of
-from transformer.analysis.mistakes.mistake import Broken, Picture, Reading
 from transformer.analysis.norms import norm_tokens
 from transformer.model.trace import Trace
 from viz.figures.attention import attention_heatmap, side_by_side
 from viz.figures.changes import change_by_stage, token_matrices
+from viz.pages.lab.mistakes.mistake import Broken, Picture, Reading
 from viz.pages.lab.session import Broke
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show

@@ -12,9 +12,9 @@ import streamlit as st
 from transformer.analysis.changes import Change, changes, head_changes
 from transformer.analysis.doctor.examine import examine_model
 from transformer.analysis.doctor.findings import Finding
-from transformer.analysis.mistakes.mistake import Broken, Case, Mistake, Symptom
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.run import Run
+from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
 from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from transformer.analysis.mistakes.mistake import Mistake
 from transformer.training.live.choices import live_plan
 from transformer.training.live.folder import LearningCurves
 from transformer.training.live.run import LiveTraining
 from transformer.training.plan import TrainingPlan
+from viz.pages.lab.mistakes.mistake import Mistake
 from viz.pages.training.live import watch
 from viz.widgets import in_a_row, pick_button
 
@@ -30,7 +30,7 @@ def leak_section(mistake: Mistake) -> None:
         "and compare the curves: the loss, and how many of 100 sentences come out right."
     )
     chosen = pick_button(in_a_row(), "Train the model", TRAINED, key="leak_trained")
-    plan = live_plan("reverse", steps=STEPS, mistake=mistake.name if chosen == WITH else "")
+    plan = live_plan("reverse", steps=STEPS, leak=mistake.name if chosen == WITH else "")
     watch(plan, other_course)
 
 
@@ -40,7 +40,7 @@ def other_course(training: LiveTraining) -> tuple[str, LearningCurves] | None:
     Notes this one's course for the other.
     """
     kept: dict[str, tuple[TrainingPlan, LearningCurves]] = st.session_state.setdefault(_COURSES, {})
-    own = training.plan.model.mistake
+    own = training.plan.model.leak
     kept[own] = training.plan, training.curves()
     for mistake, (plan, curves) in kept.items():
         if mistake != own and _sound(plan) == _sound(training.plan):
@@ -50,4 +50,4 @@ def other_course(training: LiveTraining) -> tuple[str, LearningCurves] | None:
 
 
 def _sound(plan: TrainingPlan) -> TrainingPlan:
-    return replace(plan, model=replace(plan.model, mistake=""))
+    return replace(plan, model=replace(plan.model, leak=""))

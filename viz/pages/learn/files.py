@@ -7,17 +7,17 @@ from collections import Counter
 import streamlit as st
 
 from transformer.checkpoints.places import shipped_models
-from viz.lessons.files.notebook import notebook
-from viz.lessons.files.progress import (
+from viz.pages.learn.lessons.files.notebook import notebook
+from viz.pages.learn.lessons.files.progress import (
     FILE,
     FILE_KIND,
     Progress,
     read_progress,
     write_progress,
 )
-from viz.lessons.files.worksheet import worksheet
-from viz.lessons.format.parts import Lesson
-from viz.lessons.format.subject import Subject
+from viz.pages.learn.lessons.files.worksheet import worksheet
+from viz.pages.learn.lessons.format.parts import Lesson
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.learn.session import progress
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.saved_file import save_button

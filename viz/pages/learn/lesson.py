@@ -8,8 +8,9 @@ import streamlit as st
 
 from transformer.training.live.choices import live_plan
 from viz.glossary import linked
-from viz.lessons import lessons
-from viz.lessons.format.parts import (
+from viz.pages.learn.files import save_lesson
+from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.format.parts import (
     Contrast,
     Dial,
     Figure,
@@ -23,8 +24,7 @@ from viz.lessons.format.parts import (
     said,
     seen,
 )
-from viz.lessons.format.subject import Subject
-from viz.pages.learn.files import save_lesson
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.learn.onward import onward_links
 from viz.pages.learn.questions import ask
 from viz.pages.learn.session import LESSON, STEP, after, note_read, open_lesson

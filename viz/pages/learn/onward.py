@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz.lessons.format.parts import Onward
-from viz.lessons.format.subject import Subject
 from viz.page_titles import PAGES
+from viz.pages.learn.lessons.format.parts import Onward
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.shared.attention_view import keep
 from viz.viewer.choice import read_choice
 from viz.viewer.held_run import hold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.lessons import lessons
+from viz.pages.learn.lessons import lessons
 from viz.pages.learn.session import open_lesson, steps_read
 
 MINUTES = 5

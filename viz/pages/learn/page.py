@@ -3,10 +3,10 @@
 import streamlit as st
 
 from viz.address import remembered
-from viz.lessons import lessons
 from viz.pages.learn.files import come_back
 from viz.pages.learn.glossary import glossary
 from viz.pages.learn.lesson import lesson_view
+from viz.pages.learn.lessons import lessons
 from viz.pages.learn.overview import overview
 from viz.pages.learn.session import ALL, CLASS, LESSON, open_lesson, subject_of
 from viz.pages.shared.sentence import sentence_box

@@ -10,8 +10,15 @@ import streamlit as st
 from viz.components.prediction import Board, Place, prediction
 from viz.figures.labels import visible
 from viz.glossary import linked
-from viz.lessons.format.judging import Answer, Verdict, board_values, judge, right_places, solution
-from viz.lessons.format.parts import (
+from viz.pages.learn.lessons.format.judging import (
+    Answer,
+    Verdict,
+    board_values,
+    judge,
+    right_places,
+    solution,
+)
+from viz.pages.learn.lessons.format.parts import (
     CellQuestion,
     ChoiceQuestion,
     NumberQuestion,
@@ -19,7 +26,7 @@ from viz.lessons.format.parts import (
     TokenQuestion,
     said,
 )
-from viz.lessons.format.subject import Subject
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer, show_answer
 from viz.session import current_theme
 

@@ -8,12 +8,12 @@ import streamlit as st
 
 from transformer.run import Run
 from viz.address import remember
-from viz.lessons import lessons
-from viz.lessons.files.progress import Given, Progress
-from viz.lessons.format.judging import Answer, is_answer
-from viz.lessons.format.parts import Lesson, Question
-from viz.lessons.format.subject import Subject
 from viz.page_titles import PAGES
+from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.files.progress import Given, Progress
+from viz.pages.learn.lessons.format.judging import Answer, is_answer
+from viz.pages.learn.lessons.format.parts import Lesson, Question
+from viz.pages.learn.lessons.format.subject import Subject
 from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.files import CODE
 from viz.glossary import linked
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., Any], path: str = "") -> None:
@@ -48,5 +47,5 @@ def source_of(function: Callable[..., Any]) -> str:
     """The "file:line name" of a function or class of this project, the file relative to its folder."""
     plain = inspect.unwrap(function)
     file = Path(inspect.getfile(plain)).resolve()
-    shown = file.relative_to(ROOT) if file.is_relative_to(ROOT) else Path(file.name)
+    shown = file.relative_to(CODE) if file.is_relative_to(CODE) else Path(file.name)
     return f"{shown.as_posix()}:{inspect.getsourcelines(plain)[1]} {plain.__qualname__}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.checkpoints.folder import LoadedModel, ModelSummary
+from transformer.checkpoints.folder import ModelSummary
+from transformer.loaded import LoadedModel
 from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
 from viz.text_session import example_ids, reads_ids

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel
 from transformer.run import Run
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.model_words import (

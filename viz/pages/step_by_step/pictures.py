@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from viz.components.stage import Picture, PictureAxis
-from viz.stages.stage import ALL, Axis, Link, Matrix, Stage
-from viz.stages.way import Way
+from viz.pages.step_by_step.stages.stage import ALL, Axis, Link, Matrix, Stage
+from viz.pages.step_by_step.stages.way import Way
 
 MOST_ROWS, MOST_COLUMNS = 256, 256
 """Cells that are shown: more would be smaller than a pixel."""

@@ -9,14 +9,14 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import Run
 from viz.address import remembered
 from viz.figures.labels import visible
-from viz.stages.stage import Stage
-from viz.stages.walk import first_row, stages_of
-from viz.stages.way import Way
+from viz.pages.step_by_step.stages.stage import Stage
+from viz.pages.step_by_step.stages.walk import first_row, stages_of
+from viz.pages.step_by_step.stages.way import Way
 from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
 
 STAGE, SIDE, ROW = "stage", "side", "row"

@@ -10,10 +10,10 @@ import streamlit as st
 from viz.components.stage import stage_view
 from viz.pages.shared.explain import prose
 from viz.pages.step_by_step.pictures import pictures_of
+from viz.pages.step_by_step.stages.source import Lines
+from viz.pages.step_by_step.stages.stage import Stage
+from viz.pages.step_by_step.stages.way import Way
 from viz.session import current_theme
-from viz.stages.source import Lines
-from viz.stages.stage import Stage
-from viz.stages.way import Way
 
 
 def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:

@@ -24,10 +24,10 @@ from viz.pages.step_by_step.session import (
     stop_playing,
 )
 from viz.pages.step_by_step.stage import show_stage
+from viz.pages.step_by_step.stages.stage import Stage
+from viz.pages.step_by_step.stages.walk import stages_of
+from viz.pages.step_by_step.stages.way import Way
 from viz.session import current_choice, current_model, current_theme, magnification
-from viz.stages.stage import Stage
-from viz.stages.walk import stages_of
-from viz.stages.way import Way
 from viz.text_session import current_texts
 
 

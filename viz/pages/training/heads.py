@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from transformer.analysis.attention_maps import Attention, attention_record
-from transformer.checkpoints.folder import LoadedModel
+from transformer.loaded import LoadedModel
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
 from transformer.text.coder import Unit

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from transformer.analysis.mistakes import MISTAKES
 from transformer.errors import CheckpointError, SentenceError
+from transformer.training.leaks import LEAKS
 from transformer.training.live.folder import LearningCurves
 from transformer.training.live.run import ACTIVE, LiveTraining, Status
 from transformer.training.optimization.trainer import Trainer
@@ -130,8 +130,8 @@ def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
         min(1.0, step / training.n_steps),
         text=f"{words}: {step:,} of {training.n_steps:,} updates of {TASKS[training.task]}{rest}",
     )
-    if training.plan.model.mistake:
-        title = MISTAKES[training.plan.model.mistake].title
+    if training.plan.model.leak:
+        title = LEAKS[training.plan.model.leak].title
         st.caption(f"This model is trained with a mistake, as the Lab makes it: {escaped(title)}.")
     if status == "failed":
         st.warning("Training failed. What it had learned until it was last saved is still there.")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.data.tasks import TASKS, SymbolTask
+from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean

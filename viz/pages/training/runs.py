@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel
 from transformer.run import Run
 
 

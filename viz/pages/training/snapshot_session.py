@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.places import shipped_models
 from transformer.device import choose_device
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence
 from transformer.training.snapshots import Snapshots, open_snapshots
 from viz.session import TOP_K, current_choice, run_cache

@@ -12,9 +12,9 @@ import torch
 
 from tests.support.models import tiny_model
 from transformer.analysis.doctor.examine import examine
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.loaded import LoadedModel
 from transformer.model.transformer import Transformer
 
 Weights = dict[str, torch.Tensor]

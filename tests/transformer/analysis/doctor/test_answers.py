@@ -20,12 +20,12 @@ from transformer.analysis.doctor.asked import about, answer_findings, figure
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.inputs import read_probes
 from transformer.analysis.doctor.surprise import choose_measure
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import import_raw, open_model
 from transformer.checkpoints.places import MODELS
 from transformer.cli.inspect_json import to_plain
 from transformer.cli.inspect_text import to_text
+from transformer.loaded import LoadedModel
 
 NAME = "toy-en-it"
 TRUE = {"n_heads": 4, "norm_position": "pre", "positions": "sinusoidal", "embedding_scale": True}

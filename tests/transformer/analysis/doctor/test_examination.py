@@ -21,8 +21,8 @@ from tests.transformer.analysis.doctor.patients import (
 from transformer.analysis.doctor.behaviour import causality_findings
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.opening import open_model
+from transformer.loaded import LoadedModel
 from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, PositionInfo
 from transformer.model.cache import KeyValueCache
 from transformer.model.embedding import Embedding

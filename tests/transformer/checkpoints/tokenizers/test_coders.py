@@ -15,10 +15,10 @@ from tests.support.models import tiny_model
 from tests.transformer.checkpoints.tokenizers import folders
 from tests.transformer.checkpoints.tokenizers.folders import texts_of
 from transformer.analysis.doctor.vocabulary import special_findings
-from transformer.checkpoints.folder import LoadedModel
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.checkpoints.tokenizers.coders import coders_of
 from transformer.errors import CheckpointError
+from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.plain_values import to_plain

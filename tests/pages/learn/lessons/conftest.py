@@ -1,0 +1,48 @@
+"""Three sentences in the two shipped models, each beside the model written by hand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from torch import Tensor
+
+from tests.pages.learn.lessons.by_hand import ByHand, Changed
+from tests.pages.learn.lessons.subjects import SENTENCES, SHIPPED, subject
+from viz.pages.learn.lessons.format.subject import Subject
+
+
+class Case(NamedTuple):
+    """A sentence in a model.
+
+    Attributes:
+        subject: what the lessons are about.
+        src, tgt: the ids that encoder and decoder read.
+        hand: the model by hand, after it has read them.
+        logits: (T, V), its own.
+    """
+
+    subject: Subject
+    src: tuple[int, ...]
+    tgt: tuple[int, ...]
+    hand: ByHand
+    logits: Tensor
+
+    def otherwise(self, **changes: object) -> Tensor:
+        """The logits of a model that does something else."""
+        return ByHand(self.subject.loaded, Changed(**changes))(self.src, self.tgt).detach()  # type: ignore[arg-type]
+
+    def probabilities(self, logits: Tensor | None = None) -> Tensor:
+        """(T, V): what follows each row; <pad> and <bos> never do."""
+        raw = (self.logits if logits is None else logits).clone()
+        raw[:, [0, 1]] = -float("inf")
+        return raw.softmax(-1)
+
+
+@pytest.fixture(scope="session", params=[(model, text) for model in SHIPPED for text in SENTENCES], ids=str)
+def case(request: pytest.FixtureRequest) -> Case:
+    of = subject(*request.param)
+    assert of.run.encoder_input is not None
+    src, tgt = of.run.encoder_input.ids, of.run.target_ids
+    hand = ByHand(of.loaded)
+    return Case(of, src, tgt, hand, hand(src, tgt).detach())

@@ -1,0 +1,82 @@
+"""A lesson on paper: every question with room to answer, the answers apart, and text of users as text."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.pages.app import HOSTILE
+from tests.pages.learn.lessons.subjects import SENTENCES, open_question, shipped, subject, subject_of
+from transformer.errors import SentenceError
+from viz.figures.labels import visible
+from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.files.worksheet import worksheet
+from viz.pages.learn.lessons.format.judging import solution
+from viz.pages.learn.lessons.format.parts import CellQuestion, TokenQuestion
+
+LESSONS = lessons()
+
+
+class Tags(HTMLParser):
+    """The tags of a page, each with how often it is opened."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.opened: dict[str, int] = {}
+        self.loaded: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened[tag] = self.opened.get(tag, 0) + 1
+        self.loaded += [name for name, _ in attrs if name in ("src", "href") or name.startswith("on")]
+
+
+def text_of(html: str) -> str:
+    """What is read on a page, without its formulas."""
+    body = html.partition("<body>")[2]
+    return unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<math.*?</math>", "", body, flags=re.DOTALL)))
+
+
+@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_every_question_is_asked_and_its_answer_stands_on_the_last_page(name: str, sentence: str) -> None:
+    of = subject("en-it", sentence)
+    questions = [q for step in LESSONS[name].steps if (q := open_question(step, of)) is not None]
+    page = worksheet(LESSONS[name], of).decode()
+    asked, _, answers = page.partition('<section class="answers">')
+    assert asked.count('<div class="question">') == len(questions) == answers.count("<li>")
+    boards = [q for q in questions if isinstance(q, TokenQuestion | CellQuestion)]
+    assert asked.count('<table class="board">') == len(boards)
+    told = text_of(f"<body>{answers}").split()
+    for question in questions:
+        right = re.sub("`+", " ", solution(question, of).right).split()
+        assert set(right) <= set(told), right
+
+
+def test_nothing_on_the_sheet_is_answered_before_the_last_page() -> None:
+    """The cells that are to be marked are empty, and closed ones hatched."""
+    page = worksheet(LESSONS["masks"], subject("en-it", SENTENCES[0])).decode()
+    board = page.partition('<table class="board">')[2].partition("</table>")[0]
+    assert set(re.findall(r"<td[^>]*>(.*?)</td>", board)) == {""}
+
+
+def test_formulas_become_mathml() -> None:
+    page = worksheet(LESSONS["one-head"], subject("en-it", SENTENCES[0])).decode()
+    assert "<msqrt>" in page
+    assert "\\sqrt" not in page
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_whatever_was_typed_is_text_on_the_sheet(text: str) -> None:
+    try:
+        of = subject_of(shipped("en-it"), text)
+    except SentenceError:
+        return
+    page = worksheet(LESSONS["one-head"], of).decode()
+    tags = Tags(page)
+    assert not {"script", "img", "a", "iframe"} & set(tags.opened)
+    assert not tags.loaded
+    assert visible(text, 400) in text_of(page)

@@ -1,0 +1,35 @@
+"""A mistake that a seed draws, for whoever has to find out which."""
+
+from __future__ import annotations
+
+import torch
+
+from transformer.model.config import TransformerConfig
+from viz.pages.lab.mistakes import MISTAKES
+from viz.pages.lab.mistakes.mistake import Level, Mistake
+
+
+def fitting(config: TransformerConfig) -> list[Mistake]:
+    """The mistakes that can be made in such a model, in the order of the list."""
+    return [mistake for mistake in MISTAKES.values() if not mistake.unfit(config)]
+
+
+def guessable(config: TransformerConfig) -> list[Mistake]:
+    """Those of them that the numbers of a run show: a wrong reading leaves no trace in them."""
+    return [mistake for mistake in fitting(config) if mistake.group != "reading"]
+
+
+def drawn(seed: int, level: Level, config: TransformerConfig) -> Mistake | None:
+    """The mistake that a seed draws among those of a level, or of any level where it has one at most.
+
+    The same seed draws the same in the same kind of model. Seeds that follow each other go through all of
+    them before one comes again. None where no mistake fits.
+    """
+    fit = guessable(config)
+    offered = [mistake for mistake in fit if mistake.level == level]
+    offered = offered if len(offered) > 1 else fit
+    if not offered:
+        return None
+    round_, place = divmod(seed, len(offered))
+    order = torch.randperm(len(offered), generator=torch.Generator().manual_seed(round_))
+    return offered[int(order[place])]

@@ -1,0 +1,146 @@
+"""What a mistake is: its code, where it was published, what it does, and the number that gives it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from transformer.loaded import LoadedModel
+from transformer.model.config import TransformerConfig
+from transformer.run import Run
+from transformer.training.leaks import Leak
+
+Group = Literal["attention", "masks", "positions and embeddings", "norms and dropout", "decoder", "reading"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+Level = Literal[1, 2, 3]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Where a mistake was published.
+
+    Attributes:
+        project: owner and name of a repository, or the title of a text.
+        number: of the issue or pull request; empty where there is none.
+        url: of the page.
+        said: what was said there, in our own words; empty where only the place is known.
+    """
+
+    project: str
+    number: str
+    url: str
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is broken: a model, and the run of the user's sentence in it."""
+
+    loaded: LoadedModel
+    run: Run
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An attention as someone shows it.
+
+    Attributes:
+        weights: (H, Q, K), of one head where heads were averaged.
+        rows, columns: the Q and the K labels that stand beside it.
+        title: what is shown, such as "Cross-attention, layer 1, mean of 4 heads".
+    """
+
+    weights: Tensor
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    title: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Right numbers shown rightly and wrongly."""
+
+    sound: Picture
+    broken: Picture
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What a mistake makes of a case.
+
+    Attributes:
+        loaded: the broken model, frozen; it shares its parameters with the sound one. None where the model is
+            sound, and what it is fed or how it is read is wrong.
+        run: the same sentence with the same target (teacher forcing), to be compared step by step.
+        sound: the run to compare it with: the case's own, or one with the same padding.
+        free: what the broken model writes by itself; None where it does not write.
+        reading: of a mistake in reading.
+    """
+
+    loaded: LoadedModel | None
+    run: Run
+    sound: Run
+    free: Run | None = None
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """The number that gives a mistake away, of the sound model and of the broken one.
+
+    Attributes:
+        what: names the number.
+        sound, broken: the two.
+        limit: between them: a trained model is on one side, with the mistake on the other. NaN is on neither
+            side, so beyond it.
+        unit: of the number; empty for a plain one.
+    """
+
+    what: str
+    sound: float
+    broken: float
+    limit: float
+    unit: str = ""
+
+    @property
+    def shows(self) -> bool:
+        """Whether the limit tells the two apart. It can't in a sentence that is too short for the mistake."""
+        return (self.broken > self.limit) != (self.sound > self.limit) or self.broken != self.broken
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake that published implementations of the Transformer make.
+
+    Attributes:
+        name: small letters and dashes.
+        title: a noun phrase.
+        group: the part of the model that it is in.
+        level: how hard it is to find: 1 shows at once, 2 needs a look at the right picture, 3 is subtle.
+        what: what the code does, and what that does to the model; plain text.
+        wrong, right: lines of Python, as such code is written.
+        seen: where it was published.
+        find: lines of Python that check one's own code for it.
+        broken: what the mistake makes of a case that it fits.
+        symptom: the number that gives it away.
+        unfit: why there is nothing to break in such a model, in a sentence; empty where there is.
+        leak: what to train with to see the mistake in the learning curves; None where training shows nothing
+            more.
+    """
+
+    name: str
+    title: str
+    group: Group
+    level: Level
+    what: str
+    wrong: str
+    right: str
+    seen: Sequence[Seen]
+    find: str
+    broken: Callable[[Case], Broken]
+    symptom: Callable[[Case, Broken], Symptom]
+    unfit: Callable[[TransformerConfig], str]
+    leak: Leak | None = None

@@ -1,0 +1,21 @@
+"""The lessons, a file each: every module of this folder is one, ordered by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from viz.pages.learn.lessons.format.parts import Lesson
+
+
+@cache
+def lessons() -> Mapping[str, Lesson]:
+    """All lessons by the names of their files, with dashes for underscores; in the order of their numbers."""
+    found = {
+        module.name.replace("_", "-"): import_module(f"{__name__}.{module.name}").LESSON
+        for module in iter_modules(__path__)
+        if not module.ispkg
+    }
+    return dict(sorted(found.items(), key=lambda item: item[1].number))

@@ -1,0 +1,167 @@
+"""What a token's probability loses when a head is switched off, or a token can't be looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer.analysis.attention_maps import MODULES, Attention, attention_maps, attentions
+from transformer.analysis.edited import edited_records, effect_of
+from transformer.model.trace import Edit
+from viz.pages.learn.lessons.computed.written import written_of
+from viz.pages.learn.lessons.format.subject import Subject
+
+MOST_HEADS = 64
+"""More are not switched off one by one: each takes a run of the whole model. The last layers are."""
+
+
+class Place(NamedTuple):
+    """What is to be explained.
+
+    Attributes:
+        attention: the one that is looked into.
+        row: of its queries.
+        step: of the run: whose token; None in a model without a generator.
+        token: the token that is written there, or that stands there.
+    """
+
+    attention: Attention
+    row: int
+    step: int | None
+    token: str
+
+
+def place_of(subject: Subject) -> Place:
+    """A word of the output, and the attention by which it is read from the input."""
+    run, trace = subject.run, subject.run.trace
+    attention: Attention = "cross" if "cross" in attentions(trace) else attentions(trace)[-1]
+    stack, _ = MODULES[attention]
+    if stack == "decoder" and run.steps:
+        written = written_of(subject)
+        return Place(attention, written.row, written.step, written.token)
+    words = np.flatnonzero(subject.is_word(stack))
+    row = int(words[len(words) // 2]) if len(words) else 0
+    at = [step for step, one in enumerate(run.steps) if one.position == row]
+    step = at[0] if at else (0 if run.steps else None)
+    if step is not None:
+        row = run.steps[step].position
+        return Place(attention, row, step, subject.loaded.source.token(run.steps[step].token_id))
+    return Place(attention, row, None, trace.tokens(stack)[0][row])
+
+
+def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
+    """What edits cost: the fall of the token's log-probability, in nats.
+
+    In a model without a generator: how far the row's last vector moves, over its length.
+    """
+    place = place_of(subject)
+    if place.step is not None:
+        edited = effect_of(subject.loaded, subject.run, edits)
+        own = subject.run.steps[place.step].probability
+        return float(np.log(own) - np.log(max(float(edited.probabilities[place.step]), 1e-30)))
+    last = list(subject.run.trace)[-1]
+    before = subject.run.trace[last][0, place.row]
+    after = edited_records(subject.loaded, subject.run, edits)[last][0, place.row]
+    return float((after - before).norm() / before.norm())
+
+
+def layers_of(subject: Subject) -> list[int]:
+    """The layers whose heads are switched off one by one."""
+    n = subject.run.trace.n_layers(MODULES[place_of(subject).attention][0])
+    return list(range(n))[-max(1, MOST_HEADS // subject.config.n_heads) :]
+
+
+def head_losses(subject: Subject) -> NDArray[np.float64]:
+    """(layers, H): what it costs to switch each head off."""
+
+    def losses() -> NDArray[np.float64]:
+        heads = range(subject.config.n_heads)
+        return np.array(
+            [
+                [loss_by(subject, without_head(subject, layer, head)) for head in heads]
+                for layer in layers_of(subject)
+            ]
+        )
+
+    return subject.kept("head losses", losses)
+
+
+def costliest(subject: Subject) -> tuple[int, int]:
+    """The layer and the head that it costs most to switch off."""
+    losses = head_losses(subject)
+    at, head = np.unravel_index(int(losses.argmax()), losses.shape)
+    return layers_of(subject)[int(at)], int(head)
+
+
+def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
+    """Switch a head of the attention off: it puts out zeros."""
+    stack, name = MODULES[place_of(subject).attention]
+
+    def off(z: Tensor) -> Tensor:
+        z[:, head] = 0
+        return z
+
+    return {f"{stack}.layers.{layer}.{name}.z": off}
+
+
+def without_key(subject: Subject, key: int) -> dict[str, Edit]:
+    """Close a key to the row, and to no other, in all layers of the attention."""
+    place = place_of(subject)
+    stack, name = MODULES[place.attention]
+
+    def close(scores: Tensor) -> Tensor:
+        # Not the mask, which may be one for all rows.
+        scores[..., place.row, key] = -math.inf
+        return scores
+
+    layers = range(subject.run.trace.n_layers(stack))
+    return {f"{stack}.layers.{layer}.{name}.scores": close for layer in layers}
+
+
+def open_keys(subject: Subject) -> NDArray[np.bool_]:
+    """(K,): which keys the row may look at."""
+    place = place_of(subject)
+    is_open: NDArray[np.bool_] = attention_maps(
+        subject.run.trace, place.attention, "weights", layer=0
+    ).allowed[place.row]
+    return is_open
+
+
+def key_losses(subject: Subject) -> list[float | None]:
+    """What it costs to close each key; None for one that is closed anyway."""
+
+    def losses() -> list[float | None]:
+        is_open = open_keys(subject)
+        return [
+            loss_by(subject, without_key(subject, key)) if is_open[key] else None
+            for key in range(len(is_open))
+        ]
+
+    return subject.kept("key losses", losses)
+
+
+def mean_weights(subject: Subject) -> NDArray[np.float64]:
+    """(K,): the row's weights, the mean over all layers and heads."""
+    place = place_of(subject)
+    weights = attention_maps(subject.run.trace, place.attention, "weights").values[:, :, place.row]
+    mean: NDArray[np.float64] = weights.mean(axis=(0, 1), dtype=np.float64)
+    return mean
+
+
+def sharpest(subject: Subject) -> tuple[int, int]:
+    """The layer and the head with the row's largest weight, among those that are switched off."""
+    place, layers = place_of(subject), layers_of(subject)
+    rows = attention_maps(subject.run.trace, place.attention, "weights").values[layers, :, place.row]
+    layer, head = np.unravel_index(int(rows.max(axis=-1).argmax()), rows.shape[:2])
+    return layers[int(layer)], int(head)
+
+
+def sharpest_loss(subject: Subject) -> float:
+    """What it costs to switch that head off."""
+    layer, head = sharpest(subject)
+    return float(head_losses(subject)[layers_of(subject).index(layer), head])

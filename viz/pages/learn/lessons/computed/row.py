@@ -1,0 +1,104 @@
+"""The row of one head that lessons 3 and 4 look at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import (
+    MODULES,
+    Attention,
+    AttentionMaps,
+    attention_maps,
+    attention_record,
+    attentions,
+)
+from viz.pages.learn.lessons.format.subject import Subject
+
+Array = NDArray[np.float32]
+
+
+class Row(NamedTuple):
+    """One query of one head of the first layer.
+
+    Attributes:
+        attention, head, query: which.
+        q: (d_head,).
+        k, v: (K, d_head), of all keys.
+        scores, weights: (K,), the scores before the mask.
+        is_open: (K,), which keys it may look at.
+        z: (d_head,), what the head puts out for it.
+        product: of its query with the key that it looks at most, not divided and without any bias.
+        product_back: of that token's own query with its key: the same two tokens the other way round.
+        tokens: K keys, and the query's own.
+    """
+
+    attention: Attention
+    head: int
+    query: int
+    q: Array
+    k: Array
+    v: Array
+    scores: Array
+    weights: Array
+    is_open: NDArray[np.bool_]
+    z: Array
+    product: float
+    product_back: float
+    tokens: tuple[str, ...]
+    token: str
+
+    @property
+    def first(self) -> int:
+        """The key that it looks at most."""
+        return int(self.weights.argmax())
+
+    @property
+    def second(self) -> int:
+        """The key that comes next."""
+        return int(np.argsort(self.weights)[-2])
+
+
+def row_of(subject: Subject) -> Row:
+    """The row of the first layer in which the choice is clearest."""
+    return subject.kept("one head", lambda: _row(subject))
+
+
+def _row(subject: Subject) -> Row:
+    trace = subject.run.trace
+    attention = attentions(trace)[0]
+    maps = attention_maps(trace, attention, "weights", layer=0)
+    sharpest, query, _ = np.unravel_index(
+        int(np.where(_worth_asking(subject, maps), maps.values[0], -1).argmax()), maps.values[0].shape
+    )
+    record = attention_record(trace, attention, 0)
+    shared = record.q.shape[1] // record.k.shape[1]
+    q, k = record.q[0, sharpest].double().numpy(), record.k[0, sharpest // shared].double().numpy()
+    first = int(record.weights[0, sharpest, query].argmax())
+    return Row(
+        attention=attention,
+        head=int(sharpest),
+        query=int(query),
+        q=record.q[0, sharpest, query].numpy(),
+        k=record.k[0, sharpest // shared].numpy(),
+        v=record.v[0, sharpest // shared].numpy(),
+        scores=record.scores[0, sharpest, query].numpy(),
+        weights=record.weights[0, sharpest, query].numpy(),
+        is_open=maps.allowed[query],
+        z=record.z[0, sharpest, query].numpy(),
+        product=float(q[query] @ k[first]),
+        product_back=float(q[first] @ k[query]),
+        tokens=maps.key_tokens,
+        token=maps.query_tokens[query],
+    )
+
+
+def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
+    """(Q, K): cells between two different words; where there are none, of rows that have a choice."""
+    words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
+    others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
+    between = maps.allowed & words[:, None] & words & others
+    has_choice = maps.allowed & (maps.allowed.sum(axis=1, keepdims=True) > 1)
+    return next((cells for cells in (between, has_choice) if cells.any()), maps.allowed)

@@ -1,0 +1,49 @@
+"""Untrained models beside the reader's own: what is there before any training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transformer.analysis.parts import parts_of, total
+from transformer.checkpoints.random_model import random_model, with_norms
+from transformer.loaded import LoadedModel
+from transformer.model.config import NormPosition, TransformerConfig
+from viz.pages.learn.lessons.format.subject import Subject
+
+SEED = 0
+DEPTH = 12
+"""Layers of a deep twin: in two or three layers hardly anything is seen of what happens in many."""
+MOST_PARAMETERS = 100_000_000
+"""Larger models would fill the server's memory."""
+
+
+def random_twin(subject: Subject, config: TransformerConfig) -> LoadedModel:
+    """A random model with the reader's coders, of any sizes and on the same device."""
+    device = next(subject.loaded.model.parameters()).device
+    return replace(subject.loaded, model=random_model(config, SEED, device))
+
+
+def deep_twin(subject: Subject, place: NormPosition) -> LoadedModel:
+    """One as wide as the reader's, with `DEPTH` layers per stack and norms at a place."""
+    return random_twin(subject, _deep(subject.config, place))
+
+
+def too_large(subject: Subject, *, deep: bool) -> str:
+    """Why no random model is made beside a large one; empty where there is no reason."""
+    n = total(parts_of(_deep(subject.config, "pre") if deep else subject.config))
+    if n <= MOST_PARAMETERS:
+        return ""
+    return (
+        f"This needs a random model of {n / 1e6:.0f} million parameters, which would take too much of the "
+        "server's memory. Choose a smaller model in the sidebar."
+    )
+
+
+def _deep(config: TransformerConfig, place: NormPosition) -> TransformerConfig:
+    bases = config.position_bases
+    return replace(
+        with_norms(config, place),
+        position_bases=tuple(bases[layer % len(bases)] for layer in range(DEPTH)) if bases else (),
+        n_encoder_layers=DEPTH if config.n_encoder_layers else 0,
+        n_decoder_layers=DEPTH if config.n_decoder_layers else 0,
+    )

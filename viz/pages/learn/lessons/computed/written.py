@@ -1,0 +1,81 @@
+"""A word of the target, the row that writes it, and what becomes of the others when it is changed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transformer.model_input import padded
+from transformer.run import Run, force
+from viz.pages.learn.lessons.format.subject import Subject
+
+
+class Written(NamedTuple):
+    """A token of the target, and the row that writes it.
+
+    Attributes:
+        step: of the target.
+        row: of the decoder: the position of the token before it.
+        token_id, token: which.
+    """
+
+    step: int
+    row: int
+    token_id: int
+    token: str
+
+
+def written_of(subject: Subject) -> Written:
+    """A word from the middle of the target; its first token where there is none."""
+    run, coder = subject.run, subject.loaded.target
+    words = [any(map(str.isalnum, coder.token(step.token_id))) for step in run.steps]
+    ends = [step.token_id in subject.loaded.end_ids for step in run.steps]
+    possible = [step for step, is_word in enumerate(words) if is_word and not ends[step]] or [0]
+    step = possible[len(possible) // 2]
+    token_id = run.steps[step].token_id
+    row = len(run.target_ids) - len(run.target.ids) - 1 + step
+    return Written(step, row, token_id, coder.token(token_id))
+
+
+def changes_by_last(subject: Subject) -> NDArray[np.float32]:
+    """(T,): the largest change of each row's output when another token is read last."""
+    return subject.kept("changes by last", lambda: _changes_by_last(subject))
+
+
+@torch.inference_mode()
+def _changes_by_last(subject: Subject) -> NDArray[np.float32]:
+    run, loaded = subject.run, subject.loaded
+    other = list(run.target_ids)
+    other[-1] = other[0]
+    src = None if run.encoder_input is None else padded(loaded, [run.encoder_input.ids])
+    outputs = [loaded.model(src, padded(loaded, [ids])) for ids in (run.target_ids, other)]
+    changes: NDArray[np.float32] = (outputs[0] - outputs[1])[0].abs().amax(dim=-1).cpu().numpy()
+    return changes
+
+
+def forced_wrong(subject: Subject) -> tuple[Run, int]:
+    """The run with one wrong word: the second best in the place of the written one; and that word's id."""
+    return subject.kept("forced wrong", lambda: _forced_wrong(subject))
+
+
+def _forced_wrong(subject: Subject) -> tuple[Run, int]:
+    written, run = written_of(subject), subject.run
+    wrong = next(index for index in run.steps[written.step].top_ids if index != written.token_id)
+    ids = list(run.target.ids)
+    ids[written.step] = wrong
+    return force(subject.loaded, run.source, subject.loaded.target.of_ids(ids), ends=run.finished), wrong
+
+
+def later_probabilities(subject: Subject) -> tuple[float, float]:
+    """The geometric mean of what follows the word: after the model's own words, and after the wrong one."""
+    step, wrong = written_of(subject).step + 1, forced_wrong(subject)[0]
+    # A target that came to its limit is given without its last token.
+    told = [
+        [max(one.probability, 1e-30) for one in run.steps[step : len(wrong.steps)]]
+        for run in (subject.run, wrong)
+    ]
+    own, after = (float(np.exp(np.mean(np.log(probabilities)))) for probabilities in told)
+    return own, after

@@ -1,0 +1,57 @@
+"""What a lesson is about: the reader's sentence in the chosen model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.loaded import LoadedModel
+from transformer.model.config import TransformerConfig
+from transformer.model.trace import Stack
+from transformer.run import Run
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A run, and what a lesson asks of it.
+
+    Attributes:
+        loaded: the model.
+        run: of the sentence; its target is the model's own, where it writes one.
+        text: the sentence as typed.
+    """
+
+    loaded: LoadedModel
+    run: Run
+    text: str
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The model's configuration."""
+        return self.loaded.model.config
+
+    def is_word(self, stack: Stack) -> NDArray[np.bool_]:
+        """(T,): which tokens of a stack's input are of the sentence, and more than a sign."""
+        read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
+        assert read is not None
+        stop = read.first + len(read.sentence.ids)
+        return np.array(
+            [
+                read.first <= position < stop and any(map(str.isalnum, token))
+                for position, token in enumerate(read.tokens)
+            ]
+        )
+
+    def kept(self, name: str, compute: Callable[[], Value]) -> Value:
+        """Something of this subject that takes a while: computed once."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        value: Value = self._kept[name]
+        return value

@@ -1,0 +1,133 @@
+"""Whose way is walked: a run, and the part of the model that is looked at closely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.loaded import LoadedModel
+from transformer.model.config import TransformerConfig
+from transformer.model.trace import Stack
+from transformer.run import Run
+from transformer.text.coder import Coder
+from viz.figures.labels import visible
+from viz.pages.step_by_step.stages.stage import Array, Axis, Kind, Matrix, Operand
+
+
+@dataclass(frozen=True)
+class Way:
+    """A run, and what of it is walked in detail.
+
+    Attributes:
+        loaded: the model.
+        run: of the sentence.
+        stack, layer, head: of which every stage is shown.
+        position: of the stack that writes: the row whose logits are looked at.
+    """
+
+    loaded: LoadedModel
+    run: Run
+    stack: Stack
+    layer: int
+    head: int
+    position: int
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The model's configuration."""
+        return self.loaded.model.config
+
+    @property
+    def writer(self) -> Stack:
+        """The stack at the end of which the logits are."""
+        return "decoder" if self.config.n_decoder_layers else "encoder"
+
+    def coder(self, stack: Stack) -> Coder:
+        """The coder of what a stack reads."""
+        return self.loaded.source if stack == "encoder" else self.loaded.target
+
+    def n_layers(self, stack: Stack) -> int:
+        """How many layers a stack has."""
+        return self.config.n_encoder_layers if stack == "encoder" else self.config.n_decoder_layers
+
+    def record(self, path: str, *part: Any) -> Array:
+        """A recorded tensor, or the part at an index of it."""
+        array: Array = self.run.trace[path][part or (slice(None),)].numpy()
+        return array
+
+    def sizes(self, path: str) -> tuple[int, ...]:
+        """The shape of a recorded tensor."""
+        return tuple(self.run.trace[path].shape)
+
+    def weight(self, path: str, *rows: Any) -> Array:
+        """A weight of the model as torch stores it, or some of its rows: only those leave the device."""
+        array: Array = self.loaded.model.get_parameter(path)[rows or ...].detach().float().cpu().numpy()
+        return array
+
+    def n_rows(self, path: str) -> int:
+        """How many rows a weight has."""
+        return len(self.loaded.model.get_parameter(path))
+
+    def has_weight(self, path: str) -> bool:
+        """Whether the model has a weight of this path: biases are optional."""
+        module, _, name = path.rpartition(".")
+        return getattr(self.loaded.model.get_submodule(module), name, None) is not None
+
+    def ids(self, stack: Stack) -> tuple[int, ...]:
+        """What a stack reads."""
+        read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
+        assert read is not None
+        return read.ids
+
+    def tokens(self, stack: Stack) -> tuple[str, ...]:
+        """The same as tokens, just as they are."""
+        return self.run.trace.tokens(stack)[0]
+
+    def axis(self, stack: Stack, title: str = "token") -> Axis:
+        """The tokens that a stack reads, as an axis."""
+        return Axis(title, tuple(map(visible, self.tokens(stack))), has_words=True)
+
+
+def numbered(title: str, n: int, start: int = 0) -> Axis:
+    """An axis of dimensions or the like, counted from 0."""
+    return Axis(title, tuple(map(str, range(start, start + n))))
+
+
+def single(title: str = "") -> Axis:
+    """An axis with one place on it."""
+    return Axis(title, ("",))
+
+
+def per_token(
+    name: str, values: NDArray[Any], tokens: Axis, path: str = "", dimension: str = "dimension"
+) -> Matrix:
+    """(T, D): a row of numbers for each token."""
+    return Matrix(name, values, tokens, numbered(dimension, values.shape[1]), path=path)
+
+
+def words_of(name: str, tokens: Sequence[str], rows: Axis, path: str = "") -> Matrix:
+    """One text for each row."""
+    values = np.zeros((len(tokens), 1), np.float32)
+    return Matrix(name, values, rows, single(), "words", path, words=tuple(tokens))
+
+
+def column(name: str, values: NDArray[Any], rows: Axis, path: str = "", kind: Kind = "signed") -> Matrix:
+    """(T,) numbers as a column."""
+    return Matrix(name, values.reshape(-1, 1).astype(np.float32), rows, single(), kind, path)
+
+
+def factor(name: str, value: float, path: str = "") -> Matrix:
+    """One number that all others are multiplied by, or divided."""
+    return Matrix(name, np.array([[value]], np.float32), single(), single(), path=path or name)
+
+
+def biased(way: Way, path: str, part: slice, link: tuple[bool, bool], columns: Axis) -> list[Operand]:
+    """The bias that is added, as a row; nothing where the model has none."""
+    if not way.has_weight(path):
+        return []
+    values = way.weight(path)[None, part]
+    return [Operand(Matrix("b", values, single(), columns, path=path), link, "+")]
