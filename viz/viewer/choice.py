@@ -146,7 +146,11 @@ def _options(held: HeldRun, family: Family) -> dict[str, Sequence[str]]:
         "rows": ("read", "written") if sides[0].written else ("read",),
         "special": ("keep", "hide", "spread"),
         "families": ("one", "all"),
-        "against": ("", *held.others, *(f"head {head}" for head in range(family.n_heads))),
+        "against": (
+            "",
+            *held.others,
+            *(f"head {head}" for head in range(family.n_heads) if family.n_heads > 1),
+        ),
         "sort": [name for name in SORTS if _tells_apart(name, held, family)],
     }
 
@@ -165,6 +169,8 @@ def _measures_of(family: Family) -> list[str]:
 
 def _tells_apart(sort: str, held: HeldRun, family: Family) -> bool:
     """Whether an order of heads has a meaning for a family."""
+    if family.n_layers * family.n_heads < 2:
+        return sort == "layer"
     match sort:
         case "distance":
             return family.queries == family.keys

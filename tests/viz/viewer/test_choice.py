@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
+from transformer.analysis.attention_maps import Words
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import ADDING, MEASURES, NAMES, SORTS, VIEWS, Choice, first_choice, read_choice
@@ -172,3 +177,38 @@ def test_what_goes_together_only() -> None:
 def test_a_view_that_is_not_offered_can_not_be_chosen() -> None:
     assert read_choice({"view": "map"}, HELD["words"]).view == "map"
     assert read_choice({"view": "map"}, HELD["words"], views=["head"]).view == "head"
+
+
+CASES = json.loads(Path(__file__).with_name("choices.json").read_text(encoding="utf-8"))
+"""What each run makes of a choice; tests/js/choice.test.js reads them too, for choice.js."""
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
+def test_the_nearest_possible_choice_as_the_browser_has_it(case: dict[str, Any]) -> None:
+    described = CASES["runs"][case["run"]]
+    first = Choice(**described["first"])
+    choice = read_choice(case["chosen"], run_of(described), first)
+    expected = first.data() | case["chosen"] | case["becomes"]
+    assert json.loads(json.dumps(choice.data())) == expected
+
+
+def run_of(described: dict[str, Any]) -> HeldRun:
+    """A run of the described sizes, whose numbers nothing here asks for."""
+    sides = {
+        name: Side(
+            tuple(side["tokens"]),
+            tuple(side["special"]),
+            Words(tuple(side["words"]), np.array(side["word_of"])) if side["words"] else None,
+            tuple(side["written"]),
+        )
+        for name, side in described["sides"].items()
+    }
+    families = {own["name"]: family_of(own, sides) for own in described["families"]}
+    return HeldRun(sides, families, others=dict.fromkeys(described["others"], Mock()))
+
+
+def family_of(own: dict[str, Any], sides: dict[Any, Side]) -> Family:
+    queries, keys = own["queries"], own["keys"]
+    allowed = np.ones((len(sides[queries].tokens), len(sides[keys].tokens)), bool)
+    known = dict.fromkeys(own["has"], Mock())
+    return Family(own["name"], "", queries, keys, own["layers"], own["heads"], allowed, Mock(), **known)

@@ -59,6 +59,7 @@ export function possible(choice, run) {
   const [queries, keys] = run.size(family);
   const { cell, locked } = choice;
   const most = Math.max(...Object.values(run.sides).map(({ tokens }) => tokens.length));
+  const heads = choice.heads?.filter((head) => head < family.heads);
   const measure = measuresOf(family).includes(choice.measure) ? choice.measure : "weights";
   return {
     ...choice,
@@ -71,7 +72,7 @@ export function possible(choice, run) {
     rows: run.sides[family.queries].written.length ? choice.rows : "read",
     against: againstOf(run, family).includes(choice.against) ? choice.against : "",
     sort: ordersOf(run, family).includes(choice.sort) ? choice.sort : "layer",
-    heads: choice.heads?.filter((head) => head < family.heads) ?? null,
+    heads: heads?.length || !choice.heads?.length ? (heads ?? null) : null,
     families: choice.families === "one" ? "one" : "all",
     locked: locked && locked[0] < 2 && locked[1] < most ? locked : null,
   };

@@ -97,9 +97,10 @@ export class HeldRun {
     for (const piece of [...(frame.pieces ?? []), ...(frame.none ?? [])]) this.#answered.add(piece);
   }
 
-  /** @param {string} name */
+  /** The attention of a name; where the run lacks it, the cross-attention or else the first. @param {string} name */
   family(name) {
-    return this.families.find((family) => family.name === name) ?? this.families[0];
+    const named = (/** @type {string} */ wanted) => this.families.find((family) => family.name === wanted);
+    return named(name) ?? named("cross") ?? this.families[0];
   }
 
   /** How many queries and keys a family has. @param {Family} family @returns {[number, number]} */
