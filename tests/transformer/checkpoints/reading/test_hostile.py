@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import re
 import struct
@@ -11,7 +10,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from tests.transformer.checkpoints.reading.crafted import (
     Reference,
     archive,
     entry,
-    in_process,
     opcodes,
     pickled,
     safetensors,
@@ -36,6 +33,7 @@ from tests.transformer.checkpoints.reading.crafted import (
     tensor,
     written,
 )
+from tests.transformer.checkpoints.reading.watched import assert_refused_or_inert
 from transformer.checkpoints.reading.contents import NUMBERS as COPIED
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
@@ -242,31 +240,9 @@ FILES: dict[str, tuple[bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_refused(tmp_path: Path, name: str) -> None:
-    """The file's name, what is wrong, what to do: one sentence or two, on one line."""
-    content, message = FILES[name]
-    path = written(tmp_path, content)
-    with pytest.raises(CheckpointError, match=message) as refused:
-        read_contents(path, LOCAL_LIMITS)
-    said = str(refused.value)
-    assert said.startswith("weights.pt ")
-    assert said.rstrip(").").count("\n") == 0
-    assert len(said) < 500
-
-
-def test_the_process_that_may_import_nothing_says_the_same(tmp_path: Path) -> None:
+def test_each_is_refused_by_a_process_that_may_import_nothing(tmp_path: Path) -> None:
     """Python fetches parts of its library only where they are needed, which in there is too late."""
-    for number, (content, _) in enumerate(FILES.values()):
-        (tmp_path / f"{number}.pt").write_bytes(content)
-    code = f"""
-        limits, root = own.Limits(**{asdict(LOCAL_LIMITS)!r}), Path({str(tmp_path)!r})
-        own.stay_inside(root)
-        paths = [root / f"{{number}}.pt" for number in range({len(FILES)})]
-        print(json.dumps([json.loads(own.answer(path, None, limits)) for path in paths]))
-    """
-    for (_, message), answer in zip(FILES.values(), json.loads(in_process(code)), strict=True):
-        assert re.search(message, answer["refused"])
+    assert_refused_or_inert(FILES, tmp_path)
 
 
 def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_every_protocol(tmp_path: Path, protocol: int, is_zip: bool) -> None:
         pickle_protocol=protocol,
         _use_new_zipfile_serialization=is_zip,
     )
-    assert_same(read(tmp_path / "weights.pt", tmp_path), all_kinds())
+    assert_same(read_checkpoint(tmp_path / "weights.pt", UPLOAD_LIMITS, tmp_path), all_kinds())
 
 
 def test_a_state_dict_of_a_module(tmp_path: Path) -> None:
