@@ -82,7 +82,7 @@ def test_nobodys_home_is_said() -> None:
         open_checkpoint("~nobody-at-all/x")
 
 
-@pytest.mark.parametrize("vocab_size", [1, 2, 3])
+@pytest.mark.parametrize("vocab_size", [1, 3])
 def test_the_smallest_vocabularies_run(tmp_path: Path, vocab_size: int) -> None:
     """Ids that usually begin and end sentences are not in them."""
     model = nn.ModuleDict({

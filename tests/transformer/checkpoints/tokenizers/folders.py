@@ -1,10 +1,11 @@
-"""Small tokenizers of every kind, trained offline, and their folders, as Hugging Face opens them."""
+"""Small tokenizers of every kind, each trained once, and their folders, as Hugging Face opens them."""
 
 from __future__ import annotations
 
 import io
 import json
 import shutil
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from transformers import (
 )
 from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M_100_LANGUAGES
 
-CORPUS = [
+CORPUS = (
     "The cat isn't in the garden; the dogs don't see it, do they?",
     "Il gatto dorme sul divano, ma l'amica dell'orso non lo vede!",
     "naïve café, l'été à Orléans: perché no? ÀÉÎÕÜ straße",
@@ -38,7 +39,7 @@ CORPUS = [
     "3.14 and 2,718 cost 5 € (five euros), or $ 6.",
     "def f(x):\n\treturn x + 1  # two  spaces",
     "🦝 and 👩‍👩‍👧 are emoji; ﬁve ﬂags and Ｆｕｌｌ width ½",
-] * 3
+) * 3
 
 NASTY = [
     "",
@@ -78,6 +79,14 @@ NASTY = [
 
 def word_piece(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     """Make BERT's folder: vocab.txt and the settings."""
+    _write(folder, "vocab.txt", _word_pieces())
+    _settings(folder, settings)
+    return BertTokenizer.from_pretrained(folder)
+
+
+@lru_cache
+def _word_pieces() -> str:
+    """Train BERT's vocab.txt."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -86,21 +95,19 @@ def word_piece(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special_tokens, show_progress=False)
     tokenizer.train_from_iterator([*CORPUS, *lowered], trainer)
     tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    _write(folder, "vocab.txt", "".join(f"{token}\n" for token, _ in tokens))
-    _settings(folder, settings)
-    return BertTokenizer.from_pretrained(folder)
+    return "".join(f"{token}\n" for token, _ in tokens)
 
 
 def byte_level(folder: Path, *, like_roberta: bool, **settings: Any) -> PreTrainedTokenizerBase:
     """Make GPT-2's or RoBERTa's folder: vocab.json, merges.txt and the settings."""
-    _byte_pairs(folder, ["<s>", "<pad>", "</s>", "<unk>"] if like_roberta else ["<|endoftext|>"])
+    _write_byte_pairs(folder, *(("<s>", "<pad>", "</s>", "<unk>") if like_roberta else ("<|endoftext|>",)))
     _settings(folder, settings)
     return (RobertaTokenizer if like_roberta else GPT2Tokenizer).from_pretrained(folder)
 
 
 def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     """Make the folder of Qwen 2 and 3, whose special tokens are in the settings alone."""
-    size = _byte_pairs(folder, [])
+    size = _write_byte_pairs(folder)
     tokens = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
     said = {
         "tokenizer_class": "Qwen2Tokenizer",
@@ -117,36 +124,40 @@ def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
     return Qwen2Tokenizer.from_pretrained(folder)
 
 
-def _byte_pairs(folder: Path, special_tokens: list[str]) -> int:
+def _write_byte_pairs(folder: Path, *special_tokens: str) -> int:
     """Write vocab.json and merges.txt, and count the tokens."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=special_tokens, initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(CORPUS, trainer)
-    model = json.loads(tokenizer.to_str())["model"]
+    model = _byte_pairs(special_tokens)
     _write(folder, "vocab.json", json.dumps(model["vocab"], ensure_ascii=False))
     merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
     _write(folder, "merges.txt", f"#version: 0.2\n{merges}")
     return len(model["vocab"])
 
 
-def t5(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
-    """Make T5's folder: spiece.model and the settings."""
+@lru_cache
+def _byte_pairs(special_tokens: tuple[str, ...]) -> dict[str, Any]:
+    """Train the byte pairs of GPT-2 and its kin."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=[*special_tokens], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    model: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+    return model
+
+
+def t5(folder: Path, make: Any = T5Tokenizer, **settings: Any) -> PreTrainedTokenizerBase:
+    """Make T5's or Pegasus' folder: spiece.model and the settings."""
     model = sentence_pieces("unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
     _write_bytes(folder, "spiece.model", model)
     _settings(folder, settings)
-    return T5Tokenizer.from_pretrained(folder)
+    return make.from_pretrained(folder)
 
 
 def pegasus(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
-    """Make Pegasus' folder: spiece.model and the settings."""
-    model = sentence_pieces("unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
-    _write_bytes(folder, "spiece.model", model)
-    _settings(folder, settings)
-    return PegasusTokenizer.from_pretrained(folder)
+    """Make Pegasus' folder."""
+    return t5(folder, PegasusTokenizer, **settings)
 
 
 def mbart(folder: Path, *, fifty: bool = False, **settings: Any) -> PreTrainedTokenizerBase:
@@ -244,7 +255,8 @@ def older(make: Any, mask: str, folder: Path) -> PreTrainedTokenizerBase:
     return make(folder)
 
 
-def sentence_pieces(kind: str, corpus: list[str] = CORPUS, size: int = 330, **options: Any) -> bytes:
+@cache
+def sentence_pieces(kind: str, corpus: tuple[str, ...] = CORPUS, size: int = 330, **options: Any) -> bytes:
     """Train a sentencepiece model."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(

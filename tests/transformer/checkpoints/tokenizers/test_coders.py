@@ -25,6 +25,14 @@ from transformer.text.plain_values import to_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 
+@pytest.fixture(autouse=True)
+def probed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What would be tried in a process of its own, which `test_probe` does."""
+    calls: list[Any] = []
+    monkeypatch.setattr("transformer.checkpoints.tokenizers.coders.probe", lambda *given: calls.append(given))
+    return calls
+
+
 def raw(
     texts: dict[str, str | bytes], config: dict[str, Any] | None = None, **generation: Any
 ) -> RawCheckpoint:
@@ -39,9 +47,11 @@ def config(src: int = 503, tgt: int = 503, *, encoder: int = 2, decoder: int = 3
     )  # fmt: skip
 
 
-def test_bert_has_one_coder_with_its_frame_and_its_mask(tmp_path: Path) -> None:
+def test_bert_has_one_coder_with_its_frame_and_its_mask(tmp_path: Path, probed: list[Any]) -> None:
     folders.word_piece(tmp_path)
-    source, target, _, ends = coders_of(raw(texts_of(tmp_path)), config(tgt=0, decoder=0), "bert")
+    checkpoint = raw(texts_of(tmp_path))
+    source, target, _, ends = coders_of(checkpoint, config(tgt=0, decoder=0), "bert")
+    assert probed == [(checkpoint.texts, "bert")], "strangers' files are tried first"
     assert target is source
     assert source.frame_tokens(["x", "y"]) == ("[CLS]", "x", "y", "[SEP]")
     assert source.frame([7, 8]) == (2, 7, 8, 3)

@@ -20,7 +20,7 @@ from transformer.checkpoints.tokenizers.piece_model import (
 from transformer.errors import CheckpointError
 
 UNIGRAM_MODEL = sentence_pieces(
-    "unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1, user_defined_symbols=["<x>"]
+    "unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1, user_defined_symbols="<x>"
 )
 BPE_MODEL = sentence_pieces("bpe", byte_fallback=True, normalization_rule_name="identity")
 
