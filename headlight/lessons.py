@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from headlight.widget import AttentionWidget
@@ -13,23 +15,24 @@ from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.markdown import quoted, table
 from viz.pages.learn.lessons import lessons
-from viz.pages.learn.lessons.format.judging import Verdict, board_values, expected, is_answer, judge
 from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    ChoiceQuestion,
     Contrast,
     Dial,
     Figure,
-    NumberQuestion,
     Picture,
-    Question,
     Shown,
-    TokenQuestion,
     Training,
     Viewing,
+    seen,
+)
+from viz.pages.learn.lessons.format.questions import (
+    BoardQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    Question,
+    Verdict,
     asked,
     said,
-    seen,
 )
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import palette
@@ -107,13 +110,13 @@ class Lesson:
             ValueError: when the lesson has no such question, or it can't be answered so.
         """
         found = self._question(question)
-        wanted = expected(found, self._subject)
+        wanted = found.expected(self._subject)
         if answer is ...:
             return Output([f"There is no answer yet. Write {wanted} in the place of the three dots."])
         given = list(answer) if isinstance(answer, tuple) else answer
-        if not is_answer(found, self._subject, given):
+        if not found.accepts(self._subject, given):
             raise ValueError(f"{answer!r} can't be the answer: write {wanted}.")
-        verdict = judge(found, self._subject, given)
+        verdict = found.judge(self._subject, given)
         return Checked(_told(verdict), verdict.is_right)
 
     def show(self, step: int, case: str | float | None = None) -> Output:
@@ -192,34 +195,27 @@ def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
 def _answers(question: Question, subject: Subject) -> str:
     """What can be answered: Markdown."""
     match question:
-        case TokenQuestion():
-            values = board_values(question, subject)
-            return table(
-                ["token", "position"],
-                [
-                    [quoted(token), str(place)]
-                    for place, token in enumerate(question.tokens(subject))
-                    if values[place] == values[place]
-                ],
-            )
-        case CellQuestion():
-            rows, columns = question.rows(subject), question.columns(subject)
-            numbers = range(max(len(rows), len(columns)))
-            return table(
-                ["", f"row: {question.axes[0]}", f"column: {question.axes[1]}"],
-                [
-                    [
-                        str(place),
-                        *(quoted(names[place]) if place < len(names) else "" for names in (rows, columns)),
-                    ]
-                    for place in numbers
-                ],
-            )
+        case BoardQuestion():
+            return _places(question, subject)
         case ChoiceQuestion():
             return "\n".join(f"- {place}: {text}" for place, text in enumerate(question.options(subject)))
         case NumberQuestion():
             return f"In {question.unit}."
     raise TypeError(type(question).__name__)
+
+
+def _places(question: BoardQuestion, subject: Subject) -> str:
+    """The tokens, or the rows and columns, with the positions to answer with."""
+    rows, columns, axes = question.labels(subject)
+    if not rows:
+        is_open = ~np.isnan(question.board(subject))
+        tokens = [[quoted(token), str(place)] for place, token in enumerate(columns) if is_open[place]]
+        return table(["token", "position"], tokens)
+    labels = zip_longest(map(quoted, rows), map(quoted, columns), fillvalue="")
+    return table(
+        ["", f"row: {axes[0]}", f"column: {axes[1]}"],
+        [[str(place), *both] for place, both in enumerate(labels)],
+    )
 
 
 def _told(verdict: Verdict) -> list[str]:

@@ -20,10 +20,9 @@ from viz.pages.learn.lessons.format.parts import (
     Step,
     Training,
     Viewing,
-    asked,
-    said,
     seen,
 )
+from viz.pages.learn.lessons.format.questions import asked, said
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.learn.onward import onward_links
 from viz.pages.learn.questions import ask

@@ -10,20 +10,13 @@ import streamlit as st
 from viz.components.prediction import Board, Place, prediction
 from viz.figures.labels import visible
 from viz.glossary import linked
-from viz.pages.learn.lessons.format.judging import (
+from viz.pages.learn.lessons.format.questions import (
     Answer,
-    Verdict,
-    board_values,
-    judge,
-    right_places,
-    solution,
-)
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
+    BoardQuestion,
     ChoiceQuestion,
     NumberQuestion,
     Question,
-    TokenQuestion,
+    Verdict,
     said,
 )
 from viz.pages.learn.lessons.format.subject import Subject
@@ -52,7 +45,7 @@ def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> b
         st.markdown(linked(said(question.asks, subject), known))
         _answering(lesson, question, subject, given, is_revealed=is_revealed)
         if is_revealed:
-            verdict = solution(question, subject) if given is None else judge(question, subject, given)
+            verdict = question.solution(subject) if given is None else question.judge(subject, given)
             _verdict(verdict, known)
         elif is_for_class:
             st.button(
@@ -71,7 +64,7 @@ def _answering(
     keep = partial(keep_answer, lesson, question, subject)
     key = f"{lesson} {question.name}"
     match question:
-        case TokenQuestion() | CellQuestion():
+        case BoardQuestion():
             _board(question, subject, given, key, keep, is_revealed=is_revealed)
         case NumberQuestion():
             _number(question, subject, given, key, keep)
@@ -80,7 +73,7 @@ def _answering(
 
 
 def _board(
-    question: TokenQuestion | CellQuestion,
+    question: BoardQuestion,
     subject: Subject,
     given: Answer | None,
     key: str,
@@ -88,18 +81,17 @@ def _board(
     *,
     is_revealed: bool,
 ) -> None:
-    is_row = isinstance(question, TokenQuestion)
-    columns = question.tokens(subject) if isinstance(question, TokenQuestion) else question.columns(subject)
+    rows, columns, axes = question.labels(subject)
     chosen: Place | None = None
     if given is not None:
         chosen = (given[0], given[1]) if isinstance(given, list) else (0, int(given))
     prediction(
         Board(
             columns=list(map(visible, columns)),
-            rows=[] if isinstance(question, TokenQuestion) else list(map(visible, question.rows(subject))),
-            axes=("", "token") if isinstance(question, TokenQuestion) else question.axes,
-            values=np.atleast_2d(board_values(question, subject)),
-            right=np.atleast_2d(right_places(question, subject)),
+            rows=list(map(visible, rows)),
+            axes=axes,
+            values=np.atleast_2d(question.board(subject)),
+            right=np.atleast_2d(question.right_places(subject)),
             unit=question.unit,
         ),
         colors=current_theme(),
@@ -107,7 +99,7 @@ def _board(
         title="Your prediction",
         chosen=chosen,
         is_revealed=is_revealed,
-        on_predict=lambda place: keep(place[1] if is_row else list(place)),
+        on_predict=lambda place: keep(list(place) if rows else place[1]),
     )
 
 

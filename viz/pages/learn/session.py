@@ -11,8 +11,8 @@ from viz.address import remember
 from viz.page_titles import PAGES
 from viz.pages.learn.lessons import lessons
 from viz.pages.learn.lessons.files.progress import Given, Progress
-from viz.pages.learn.lessons.format.judging import Answer, is_answer
-from viz.pages.learn.lessons.format.parts import Lesson, Question
+from viz.pages.learn.lessons.format.parts import Lesson
+from viz.pages.learn.lessons.format.questions import Answer, Question
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.session import ModelChoice, current_choice, current_model
 from viz.text_session import current_texts
@@ -55,7 +55,7 @@ def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | Non
     kept = progress().answers.get((lesson, question.name))
     if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.text):
         return None
-    return kept.answer if is_answer(question, subject, kept.answer) else None
+    return kept.answer if question.accepts(subject, kept.answer) else None
 
 
 def keep_answer(lesson: str, question: Question, subject: Subject, answer: Answer) -> None:

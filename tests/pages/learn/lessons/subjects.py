@@ -14,25 +14,26 @@ from transformer.checkpoints.opening import open_model
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.pages.learn.lessons import lessons
-from viz.pages.learn.lessons.format.judging import board_values
 from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    ChoiceQuestion,
     Contrast,
     Dial,
     Figure,
     Lesson,
-    NumberQuestion,
     Picture,
-    Question,
     Shown,
     Step,
-    TokenQuestion,
     Training,
     Viewing,
+    seen,
+)
+from viz.pages.learn.lessons.format.questions import (
+    CellQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    Question,
+    TokenQuestion,
     asked,
     said,
-    seen,
 )
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import palette
@@ -141,12 +142,12 @@ def _check_answer(question: Question, subject: Subject) -> None:
             assert len(set(options)) == len(options) > 1
             assert 0 <= question.answer(subject) < len(options)
         case TokenQuestion():
-            values = board_values(question, subject)
+            values = question.board(subject)
             assert values.shape == (len(question.tokens(subject)),)
             assert np.isfinite(values).any()
             assert not np.isinf(values).any()
         case CellQuestion():
-            values = board_values(question, subject)
+            values = question.board(subject)
             assert values.shape == (len(question.rows(subject)), len(question.columns(subject)))
             assert np.isfinite(values).any()
         case _:

@@ -12,8 +12,12 @@ from tests.pages.learn.lessons.subjects import SMALL, question_of, subject_of
 from viz.pages.learn.lessons import heads
 from viz.pages.learn.lessons.computed.habits import HABITS
 from viz.pages.learn.lessons.computed.row import row_of
-from viz.pages.learn.lessons.format.judging import board_values, right_places
-from viz.pages.learn.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import (
+    CellQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    TokenQuestion,
+)
 
 Q = "encoder.layers.0.self_attn"
 
@@ -46,8 +50,8 @@ def test_where_the_head_looks(case: Case) -> None:
     assert isinstance(question, TokenQuestion)
     row = row_of(case.subject)
     weights = of_layer(case, 0, "weights")[row.head, row.query]
-    np.testing.assert_allclose(board_values(question, case.subject), weights, atol=1e-5)
-    assert np.flatnonzero(right_places(question, case.subject)).tolist() == [weights.argmax()]
+    np.testing.assert_allclose(question.board(case.subject), weights, atol=1e-5)
+    assert np.flatnonzero(question.right_places(case.subject)).tolist() == [weights.argmax()]
 
 
 def test_query_and_key_are_compared_in_both_directions(case: Case) -> None:
@@ -127,11 +131,11 @@ def test_what_is_asked_of_that_head(case: Case) -> None:
     found = heads.clearest(case.subject)
     weights = of_layer(case, found.layer, "weights")[found.head]
     n = len(case.src)
-    told = board_values(question, case.subject)
+    told = question.board(case.subject)
     (query,) = [i for i in range(n) if np.allclose(weights[i], told, atol=1e-5)]
     key = query + {"the token before": -1, "the token after": 1}[HABITS[found.habit]]
     assert 0 <= key < n, "a row that can follow the habit"
-    assert np.flatnonzero(right_places(question, case.subject)).tolist() == [weights[query].argmax()]
+    assert np.flatnonzero(question.right_places(case.subject)).tolist() == [weights[query].argmax()]
 
 
 def test_who_does_what(case: Case) -> None:
@@ -142,7 +146,7 @@ def test_who_does_what(case: Case) -> None:
     other = max(others, key=lambda habit: means[habit].max())
     asked = question.asks if isinstance(question.asks, str) else question.asks(case.subject)
     assert HABITS[other] in asked
-    np.testing.assert_allclose(board_values(question, case.subject), means[other], atol=1e-5)
+    np.testing.assert_allclose(question.board(case.subject), means[other], atol=1e-5)
 
 
 def test_the_blur_of_an_average(case: Case) -> None:

@@ -10,8 +10,7 @@ from tests.pages.learn.lessons.by_hand import ByHand, Changed, encoding
 from tests.pages.learn.lessons.conftest import Case
 from tests.pages.learn.lessons.subjects import question_of
 from viz.pages.learn.lessons import positions, tokens
-from viz.pages.learn.lessons.format.judging import board_values, right_places
-from viz.pages.learn.lessons.format.parts import NumberQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import NumberQuestion, TokenQuestion
 
 
 def asked(case: Case, lesson: str, name: str) -> NumberQuestion | TokenQuestion:
@@ -52,10 +51,10 @@ def test_the_nearest_token_is_the_nearest_of_the_whole_vocabulary(case: Case) ->
     near[case.src[place]] = -1
     nearest = case.subject.loaded.source.token(int(near.argmax()))
     offered = question.tokens(case.subject)
-    assert [offered[at] for at in np.flatnonzero(right_places(question, case.subject)).tolist()] == [nearest]
+    assert [offered[at] for at in np.flatnonzero(question.right_places(case.subject)).tolist()] == [nearest]
     assert len(set(tokens.candidates(case.subject))) == tokens.N_CANDIDATES
     ours = [float(near[index]) for index in tokens.candidates(case.subject)]
-    np.testing.assert_allclose(board_values(question, case.subject), ours, atol=1e-5)
+    np.testing.assert_allclose(question.board(case.subject), ours, atol=1e-5)
 
 
 def test_the_embedding_is_as_long_as_the_run_s(case: Case) -> None:
@@ -74,11 +73,9 @@ def test_the_nearest_position_is_that_of_the_paper_s_formula(case: Case) -> None
     waves = encoding(n, case.subject.config.d_model).numpy()
     cosines = waves @ waves[at] / (np.linalg.norm(waves, axis=1) * np.linalg.norm(waves[at]))
     cosines[at] = np.nan
-    np.testing.assert_allclose(board_values(question, case.subject), cosines, atol=1e-6)
+    np.testing.assert_allclose(question.board(case.subject), cosines, atol=1e-6)
     neighbours = {at - 1, at + 1} & set(range(n))
-    assert set(np.flatnonzero(right_places(question, case.subject)).tolist()) == neighbours, (
-        "both are as near"
-    )
+    assert set(np.flatnonzero(question.right_places(case.subject)).tolist()) == neighbours, "both are as near"
     told = question.reason(case.subject)
     assert all(str(place) in told.partition(":")[0] for place in neighbours)
 

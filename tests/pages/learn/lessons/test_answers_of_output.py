@@ -14,8 +14,12 @@ from tests.pages.learn.lessons.subjects import question_of
 from viz.pages.learn.lessons import learning, sentence
 from viz.pages.learn.lessons.computed import ablation, written
 from viz.pages.learn.lessons.decoder import look_of
-from viz.pages.learn.lessons.format.judging import board_values, right_places
-from viz.pages.learn.lessons.format.parts import CellQuestion, ChoiceQuestion, NumberQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import (
+    CellQuestion,
+    ChoiceQuestion,
+    NumberQuestion,
+    TokenQuestion,
+)
 from viz.pages.learn.lessons.format.subject import Subject
 
 EOS = 2
@@ -32,8 +36,8 @@ def board(case: Case, lesson: str, name: str) -> tuple[np.ndarray, list[int]]:
     """The values, and the places that are right, in a row."""
     question = question_of(lesson, name, case.subject)
     assert isinstance(question, TokenQuestion | CellQuestion)
-    values = board_values(question, case.subject)
-    return values, np.flatnonzero(right_places(question, case.subject)).tolist()
+    values = question.board(case.subject)
+    return values, np.flatnonzero(question.right_places(case.subject)).tolist()
 
 
 def target(case: Case) -> list[int]:

@@ -12,8 +12,7 @@ from tests.pages.learn.lessons.conftest import Case
 from tests.pages.learn.lessons.subjects import question_of
 from viz.pages.learn.lessons import masks, norms
 from viz.pages.learn.lessons.computed.twins import DEPTH, deep_twin
-from viz.pages.learn.lessons.format.judging import board_values, right_places
-from viz.pages.learn.lessons.format.parts import CellQuestion, NumberQuestion
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 
 
 def number(case: Case, lesson: str, name: str) -> float:
@@ -26,7 +25,7 @@ def cells(case: Case, lesson: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The values and which of them are right."""
     question = question_of(lesson, name, case.subject)
     assert isinstance(question, CellQuestion)
-    return board_values(question, case.subject), right_places(question, case.subject)
+    return question.board(case.subject), question.right_places(case.subject)
 
 
 def last_word(case: Case) -> int:

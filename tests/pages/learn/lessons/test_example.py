@@ -13,7 +13,6 @@ import pytest
 from tests.pages.learn.lessons.subjects import SENTENCES, SHIPPED, SMALL, everything_of, subject, subject_of
 from tests.pages.learn.lessons.test_sound import check_sound
 from viz.pages.learn.lessons import lessons
-from viz.pages.learn.lessons.format.judging import solution
 from viz.pages.learn.lessons.format.parts import Lesson
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "lessons.md"
@@ -42,7 +41,7 @@ def test_it_answers_from_the_run(example: Lesson, model: str) -> None:
     assert step.question is not None
     last = of.config.n_encoder_layers - 1
     place = int(of.run.trace[f"encoder.layers.{last}.resid_post"][0].norm(dim=-1).argmax())
-    assert f"at position {place}" in solution(step.question, of).right
+    assert f"at position {place}" in step.question.solution(of).right
 
 
 @pytest.mark.parametrize("kind", SMALL)

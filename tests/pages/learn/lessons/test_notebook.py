@@ -13,8 +13,7 @@ from headlight.lessons import Checked, Output
 from tests.pages.learn.lessons.subjects import SENTENCES, open_question, subject
 from viz.pages.learn.lessons import lessons
 from viz.pages.learn.lessons.files.notebook import notebook
-from viz.pages.learn.lessons.format.judging import solution
-from viz.pages.learn.lessons.format.parts import NumberQuestion
+from viz.pages.learn.lessons.format.questions import NumberQuestion
 
 LESSONS = lessons()
 
@@ -51,7 +50,7 @@ def test_a_notebook_holds_no_answers(name: str) -> None:
     for step in LESSONS[name].steps:
         question = open_question(step, of)
         if question is not None:
-            assert solution(question, of).reason not in content
+            assert question.solution(of).reason not in content
             if isinstance(question, NumberQuestion):
                 assert f"lesson.check({json.dumps(question.name)}, answer)" in content.replace('\\"', '"')
 

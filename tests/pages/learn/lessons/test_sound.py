@@ -10,14 +10,11 @@ import pytest
 from tests.pages.learn.lessons.subjects import SENTENCES, open_question, subject
 from viz.page_titles import TITLES
 from viz.pages.learn.lessons import lessons
-from viz.pages.learn.lessons.format.judging import is_answer, judge, right_places, solution
-from viz.pages.learn.lessons.format.parts import (
+from viz.pages.learn.lessons.format.parts import Figure, Lesson, Shown
+from viz.pages.learn.lessons.format.questions import (
     CellQuestion,
     ChoiceQuestion,
-    Figure,
-    Lesson,
     Question,
-    Shown,
     TokenQuestion,
     said,
 )
@@ -76,11 +73,7 @@ def test_answers_are_computed(name: str) -> None:
     """What is right differs with the sentence or the model in some question: no lesson holds its answers."""
     subjects = [subject("toy-en-it", SENTENCES[0]), subject("en-it", SENTENCES[1])]
     told = [
-        [
-            solution(question, of).right
-            for step in LESSONS[name].steps
-            if (question := open_question(step, of))
-        ]
+        [question.solution(of).right for step in LESSONS[name].steps if (question := open_question(step, of))]
         for of in subjects
     ]
     assert told[0] != told[1]
@@ -92,14 +85,14 @@ def test_what_is_right_is_an_answer_and_judged_so(name: str) -> None:
     for step in LESSONS[name].steps:
         question = open_question(step, of)
         if isinstance(question, TokenQuestion | CellQuestion):
-            places = right_places(question, of)
+            places = question.right_places(of)
             assert places.any()
             flat = int(places.argmax())
             answer = flat if places.ndim == 1 else [int(n) for n in divmod(flat, places.shape[1])]
-            assert is_answer(question, of, answer)
-            assert judge(question, of, answer).is_right
+            assert question.accepts(of, answer)
+            assert question.judge(of, answer).is_right
         if question is not None:
-            verdict = solution(question, of)
+            verdict = question.solution(of)
             assert verdict.is_right
             assert verdict.right
             assert verdict.reason

@@ -14,8 +14,7 @@ from transformer.errors import SentenceError
 from viz.figures.labels import visible
 from viz.pages.learn.lessons import lessons
 from viz.pages.learn.lessons.files.worksheet import worksheet
-from viz.pages.learn.lessons.format.judging import solution
-from viz.pages.learn.lessons.format.parts import CellQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import CellQuestion, TokenQuestion
 
 LESSONS = lessons()
 
@@ -52,7 +51,7 @@ def test_every_question_is_asked_and_its_answer_stands_on_the_last_page(name: st
     assert asked.count('<table class="board">') == len(boards)
     told = text_of(f"<body>{answers}").split()
     for question in questions:
-        right = re.sub("`+", " ", solution(question, of).right).split()
+        right = re.sub("`+", " ", question.solution(of).right).split()
         assert set(right) <= set(told), right
 
 

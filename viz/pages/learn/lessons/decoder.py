@@ -18,18 +18,8 @@ from viz.pages.learn.lessons.computed.written import (
     later_probabilities,
     written_of,
 )
-from viz.pages.learn.lessons.format.parts import (
-    ChoiceQuestion,
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-    Viewing,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step, Viewing
+from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 

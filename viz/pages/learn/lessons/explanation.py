@@ -22,17 +22,8 @@ from viz.pages.learn.lessons.computed.ablation import (
     sharpest,
     sharpest_loss,
 )
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

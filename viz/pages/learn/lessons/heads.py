@@ -18,18 +18,8 @@ from transformer.analysis.attention_maps import (
 from viz.figures.attention import attention_grid, attention_heatmap
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.habits import HABITS, Head, clearest_of, habits_of, rows_with
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-    Viewing,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step, Viewing
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

@@ -13,17 +13,8 @@ from transformer.data.tasks.symbols import REVERSE, SYMBOLS
 from viz.figures.bars import token_bars
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.twins import random_twin, too_large
-from viz.pages.learn.lessons.format.parts import (
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-    Training,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step, Training
+from viz.pages.learn.lessons.format.questions import NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 FALLBACK = tuple("m7a3k2")

@@ -22,17 +22,8 @@ from transformer.model.masks import causal_mask
 from viz.figures.masks import mask_matrix, weights_of_row
 from viz.figures.numbers import number
 from viz.markdown import quoted
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    Contrast,
-    Dial,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Dial, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 PADDING = 5

@@ -18,16 +18,8 @@ from viz.figures.bars import token_bars
 from viz.figures.norms import growth
 from viz.figures.numbers import number
 from viz.pages.learn.lessons.computed.twins import DEPTH, deep_twin, too_large
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

@@ -12,18 +12,8 @@ from viz.figures.numbers import in_sum, number
 from viz.markdown import quoted, table
 from viz.pages.learn.lessons.computed.row import Row, row_of
 from viz.pages.learn.lessons.computed.row_pictures import all_rows, row_bars, score_terms
-from viz.pages.learn.lessons.format.parts import (
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    Text,
-    TokenQuestion,
-    Viewing,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step, Viewing
+from viz.pages.learn.lessons.format.questions import NumberQuestion, Text, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 WITHIN, SHARE = 0.02, 0.05

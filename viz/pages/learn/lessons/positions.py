@@ -17,17 +17,8 @@ from viz.figures.bars import token_bars
 from viz.figures.numbers import number
 from viz.figures.positions import encoding_map
 from viz.markdown import quoted
-from viz.pages.learn.lessons.format.judging import EQUAL
-from viz.pages.learn.lessons.format.parts import (
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import EQUAL, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 ADDED = ("sinusoidal", "learned")

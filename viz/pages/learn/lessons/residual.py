@@ -18,16 +18,8 @@ from transformer.model.trace import NormRecord, Stack
 from viz.figures.norms import growth, value_distribution
 from viz.figures.numbers import in_sum, number
 from viz.markdown import quoted
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

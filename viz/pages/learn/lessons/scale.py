@@ -13,16 +13,8 @@ from viz.figures.numbers import number
 from viz.figures.scale import softmax_by_divisor
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.row import Row, row_of
-from viz.pages.learn.lessons.format.parts import (
-    ChoiceQuestion,
-    Dial,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-)
+from viz.pages.learn.lessons.format.parts import Dial, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)

@@ -15,18 +15,8 @@ from viz.figures.bars import token_bars
 from viz.figures.decoding import next_words
 from viz.figures.numbers import number
 from viz.markdown import quoted, table
-from viz.pages.learn.lessons.format.parts import (
-    ChoiceQuestion,
-    Contrast,
-    Dial,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Dial, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

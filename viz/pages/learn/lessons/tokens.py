@@ -14,16 +14,8 @@ from viz.figures.bars import token_bars
 from viz.figures.embeddings import embedding_map
 from viz.figures.numbers import number
 from viz.markdown import quoted, table
-from viz.pages.learn.lessons.format.parts import (
-    Contrast,
-    Figure,
-    Lesson,
-    NumberQuestion,
-    Onward,
-    Shown,
-    Step,
-    TokenQuestion,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.questions import NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 

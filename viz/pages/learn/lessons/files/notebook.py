@@ -7,14 +7,8 @@ import math
 from typing import Any
 
 from transformer.checkpoints.places import shipped_models
-from viz.pages.learn.lessons.format.judging import expected
-from viz.pages.learn.lessons.format.parts import (
-    Contrast,
-    Dial,
-    Lesson,
-    asked,
-    said,
-)
+from viz.pages.learn.lessons.format.parts import Contrast, Dial, Lesson
+from viz.pages.learn.lessons.format.questions import asked, said
 from viz.pages.learn.lessons.format.subject import Subject
 
 
@@ -44,7 +38,7 @@ def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
             name_of_it = json.dumps(question.name)
             cells.append(_code(f"lesson.ask({name_of_it})"))
             cells.append(
-                _code(f"answer = ...  # {expected(question, subject)}\nlesson.check({name_of_it}, answer)")
+                _code(f"answer = ...  # {question.expected(subject)}\nlesson.check({name_of_it}, answer)")
             )
         if step.question is None or question is not None:
             cells.append(_code(f"lesson.show({number})"))

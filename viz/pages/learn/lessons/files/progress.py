@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz.address import as_typed
-from viz.pages.learn.lessons.format.judging import Answer
+from viz.pages.learn.lessons.format.questions import Answer
 from viz.saved_data import SavedData, SavedDataError
 
 FILE = "headlight-answers.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -14,14 +13,12 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from viz.figures.labels import visible
 from viz.markdown import quoted
-from viz.pages.learn.lessons.format.judging import board_values, solution
-from viz.pages.learn.lessons.format.parts import (
-    CellQuestion,
+from viz.pages.learn.lessons.format.parts import Lesson
+from viz.pages.learn.lessons.format.questions import (
+    BoardQuestion,
     ChoiceQuestion,
-    Lesson,
     NumberQuestion,
     Question,
-    TokenQuestion,
     asked,
     said,
 )
@@ -54,7 +51,7 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
         if question is not None:
             number = len(answers) + 1
             parts.append(_asked(number, question, subject))
-            verdict = solution(question, subject)
+            verdict = question.solution(subject)
             answers.append(f"<li>{_html(f'**{verdict.right}** {verdict.reason}')}</li>")
     parts.append('<h2>To take away, in your own words</h2><p class="line"></p><p class="line"></p>')
     if answers:
@@ -79,31 +76,25 @@ def _asked(number: int, question: Question, subject: Subject) -> str:
         case ChoiceQuestion():
             options = "".join(f"<li>{_html(option)}</li>" for option in question.options(subject))
             room = f'<ul class="choices">{options}</ul>'
-        case TokenQuestion():
-            room = "<p>Mark one token.</p>" + _board(None, question.tokens(subject), question, subject)
-        case CellQuestion():
-            said_axes = f"Mark one cell. Rows: {question.axes[0]}. Columns: {question.axes[1]}."
-            board = _board(question.rows(subject), question.columns(subject), question, subject)
-            room = f"<p>{escape(said_axes)}</p>{board}"
+        case BoardQuestion():
+            rows, _, axes = question.labels(subject)
+            mark = f"Mark one cell. Rows: {axes[0]}. Columns: {axes[1]}." if rows else "Mark one token."
+            room = f"<p>{escape(mark)}</p>{_board(question, subject)}"
         case _:
             raise TypeError(type(question).__name__)
     why = '<p>Why do you think so?</p><p class="line"></p>'
     return f'<div class="question">{_html(f"**{number}.** {said(question.asks, subject)}")}{room}{why}</div>'
 
 
-def _board(
-    rows: Sequence[str] | None,
-    columns: Sequence[str],
-    question: TokenQuestion | CellQuestion,
-    subject: Subject,
-) -> str:
-    """An empty table to mark a cell in; what can't be marked is hatched."""
-    closed = np.isnan(np.atleast_2d(board_values(question, subject)))
-    labels = [""] * len(closed) if rows is None else [f"<th>{escape(visible(label))}</th>" for label in rows]
+def _board(question: BoardQuestion, subject: Subject) -> str:
+    """An empty table to mark a cell in; cells that can't be marked are hatched."""
+    rows, columns, _ = question.labels(subject)
+    closed = np.isnan(np.atleast_2d(question.board(subject)))
+    labels = [f"<th>{escape(visible(label))}</th>" for label in rows] or [""]
     lines = "".join(
         f"<tr>{label}{''.join(map(_CELL.__getitem__, row))}</tr>"
         for label, row in zip(labels, closed, strict=True)
     )
-    corner = "" if rows is None else "<th></th>"
+    corner = "<th></th>" if rows else ""
     heads = "".join(f"<th>{escape(visible(label))}</th>" for label in columns)
     return f'<div class="wide"><table class="board"><tr>{corner}{heads}</tr>{lines}</table></div>'

@@ -1,4 +1,4 @@
-"""What a lesson is made of: prose, questions that the reader answers first, pictures and contrasts.
+"""The parts of a lesson: prose, questions that the reader answers first, pictures and contrasts.
 
 A lesson is a file of viz/pages/learn/lessons with a `LESSON` in it; docs/lessons.md shows how one is written.
 Every answer is computed from the reader's own run: a lesson holds functions, no answers.
@@ -10,16 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from transformer.training.plan import TaskName
+from viz.pages.learn.lessons.format.questions import Question, Text
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
-
-Text: TypeAlias = str | Callable[[Subject], str]
-"""Markdown of ours, or what makes it of a run; text of users in it has gone through `quoted`."""
 
 
 @dataclass(frozen=True)
@@ -105,99 +101,6 @@ class Dial:
     shown: Callable[[Subject, float], Shown]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A question that is answered before the picture is shown.
-
-    Attributes:
-        name: within the lesson; small letters and dashes. What was answered is kept under it.
-        asks: the question.
-        reason: why the right answer is right, with this run's numbers.
-        pointless: why there is nothing to ask of a run; empty where there is.
-        instead: what is asked then.
-    """
-
-    name: str
-    asks: Text
-    reason: Callable[[Subject], str]
-    pointless: Callable[[Subject], str] = lambda _: ""
-    instead: Question | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TokenQuestion(Question):
-    """Answered by a click on one token of a row.
-
-    Attributes:
-        tokens: what can be clicked.
-        values: a number for each of them, which is shown afterwards; None for a token that can't be it.
-        unit: what the numbers are.
-        best: which is right: the "largest" of the values or the "smallest"; several where they are equal.
-    """
-
-    tokens: Callable[[Subject], Sequence[str]]
-    values: Callable[[Subject], Sequence[float | None]]
-    unit: str
-    best: str = "largest"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellQuestion(Question):
-    """Answered by a click on one cell of a matrix that is still empty.
-
-    Attributes:
-        rows, columns: the labels.
-        axes: what rows and columns are: ("query", "key").
-        values: (rows, columns), shown afterwards; NaN where nothing can be clicked.
-        unit: what the numbers are.
-        best: as in `TokenQuestion`.
-    """
-
-    rows: Callable[[Subject], Sequence[str]]
-    columns: Callable[[Subject], Sequence[str]]
-    axes: tuple[str, str]
-    values: Callable[[Subject], NDArray[np.floating[Any]]]
-    unit: str
-    best: str = "largest"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumberQuestion(Question):
-    """Answered by a number.
-
-    Attributes:
-        answer: the right one.
-        unit: what is counted or measured.
-        is_quantity: whether `unit` names what the number is, as "score" does; "tokens" says what is counted.
-        least, most: what can be typed.
-        step: 1 for whole numbers.
-        within: how far off a right answer may be.
-        share: the same as a share of the right answer; the larger of both counts.
-    """
-
-    answer: Callable[[Subject], float]
-    unit: str
-    least: float
-    most: Callable[[Subject], float]
-    step: float = 1.0
-    within: float = 0.0
-    share: float = 0.0
-    is_quantity: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChoiceQuestion(Question):
-    """Answered by choosing.
-
-    Attributes:
-        options: what can be chosen.
-        answer: the index of the right one.
-    """
-
-    options: Callable[[Subject], Sequence[str]]
-    answer: Callable[[Subject], int]
-
-
 @dataclass(frozen=True)
 class Step:
     """A part of a lesson that is seen at once.
@@ -257,20 +160,6 @@ class Lesson:
     unfit: Callable[[Subject], str] = lambda _: ""
 
 
-def said(text: Text, subject: Subject) -> str:
-    """A text about a subject."""
-    return text if isinstance(text, str) else text(subject)
-
-
 def seen(shown: Seen, subject: Subject) -> Shown:
     """What is seen of a subject."""
     return shown if isinstance(shown, Shown) else shown(subject)
-
-
-def asked(question: Question | None, subject: Subject) -> tuple[Question | None, list[str]]:
-    """What is asked of a subject in a question's place, and why each one before it is pointless."""
-    reasons = []
-    while question is not None and (why := question.pointless(subject)):
-        reasons.append(why)
-        question = question.instead
-    return question, reasons

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tests.pages.learn.lessons.subjects import SENTENCES, subject
-from viz.pages.learn.lessons.format.judging import is_answer, judge, right_places, solution
-from viz.pages.learn.lessons.format.parts import (
+from viz.pages.learn.lessons.format.questions import (
     CellQuestion,
     ChoiceQuestion,
     NumberQuestion,
@@ -67,56 +66,56 @@ CELLS = CellQuestion(
 )
 def test_a_number_may_be_off_by_so_much(within: float, share: float, given: float, is_right: bool) -> None:
     question = replace(NUMBER, within=within, share=share)
-    assert judge(question, OF, given).is_right is is_right
+    assert question.judge(OF, given).is_right is is_right
 
 
 def test_a_number_is_told_with_its_unit_and_as_many_decimals_as_its_steps() -> None:
-    verdict = judge(replace(NUMBER, step=0.01), OF, -3.456)
+    verdict = replace(NUMBER, step=0.01).judge(OF, -3.456)
     assert (verdict.given, verdict.right, verdict.reason) == ("−3.46 nats", "−40.00 nats", "Because.")
-    assert judge(NUMBER, OF, -3).given == "−3 nats"
-    assert judge(replace(NUMBER, unit="score", is_quantity=True), OF, -3).given == "−3 (score)"
-    assert judge(replace(NUMBER, answer=lambda _: 1.25), OF, 1).right in ("1.2 nats", "1.3 nats")
+    assert NUMBER.judge(OF, -3).given == "−3 nats"
+    assert replace(NUMBER, unit="score", is_quantity=True).judge(OF, -3).given == "−3 (score)"
+    assert replace(NUMBER, answer=lambda _: 1.25).judge(OF, 1).right in ("1.2 nats", "1.3 nats")
 
 
 def test_a_choice_is_told_in_its_words() -> None:
-    verdict = judge(CHOICE, OF, 0)
+    verdict = CHOICE.judge(OF, 0)
     assert (verdict.is_right, verdict.given, verdict.right) == (False, "it falls", "it rises")
-    assert judge(CHOICE, OF, 1).is_right
+    assert CHOICE.judge(OF, 1).is_right
 
 
 def test_tokens_that_are_equal_are_all_right_and_are_quoted() -> None:
-    assert right_places(TOKENS, OF).tolist() == [True, False, True, False]
-    verdict = judge(TOKENS, OF, 1)
+    assert TOKENS.right_places(OF).tolist() == [True, False, True, False]
+    verdict = TOKENS.judge(OF, 1)
     assert verdict.given == "`` `<b>` `` at position 1"
     assert verdict.right == "`a` at position 0 or `a` at position 2, which are equally right"
-    assert judge(TOKENS, OF, 2).is_right
-    assert judge(replace(TOKENS, best="smallest"), OF, 1).is_right
+    assert TOKENS.judge(OF, 2).is_right
+    assert replace(TOKENS, best="smallest").judge(OF, 1).is_right
 
 
 def test_a_difference_of_rounding_makes_no_token_right_alone() -> None:
     values = [0.5, 0.5 + 1e-8, 0.4999, None]
-    assert right_places(replace(TOKENS, values=lambda _: values), OF).tolist() == [True, True, False, False]
+    assert replace(TOKENS, values=lambda _: values).right_places(OF).tolist() == [True, True, False, False]
 
 
 def test_a_cell_is_told_by_its_row_and_column() -> None:
-    verdict = judge(CELLS, OF, [0, 0])
+    verdict = CELLS.judge(OF, [0, 0])
     assert (verdict.is_right, verdict.given, verdict.right) == (False, "`r0`, `c0`", "`r1`, `c1`")
-    assert judge(CELLS, OF, [1, 1]).is_right
-    assert judge(replace(CELLS, best="smallest"), OF, [1, 0]).is_right
+    assert CELLS.judge(OF, [1, 1]).is_right
+    assert replace(CELLS, best="smallest").judge(OF, [1, 0]).is_right
 
 
 def test_many_right_places_are_counted_and_not_listed() -> None:
     many = replace(CELLS, values=lambda _: np.array([[1, 1, np.nan], [0, 1, 1]]))
-    assert judge(many, OF, [0, 1]).right == "any of 4 cells"
+    assert many.judge(OF, [0, 1]).right == "any of 4 cells"
     tokens = replace(TOKENS, tokens=lambda _: list("abcde"), values=lambda _: [1.0] * 5)
-    assert judge(tokens, OF, 4).right == "any of 5 tokens"
+    assert tokens.judge(OF, 4).right == "any of 5 tokens"
     few = replace(CELLS, values=lambda _: np.array([[1, 0, np.nan], [0, 1, 0]]))
-    assert judge(few, OF, [0, 1]).right == "`r0`, `c0` or `r1`, `c1`, which are equally right"
+    assert few.judge(OF, [0, 1]).right == "`r0`, `c0` or `r1`, `c1`, which are equally right"
 
 
 @pytest.mark.parametrize("question", [NUMBER, CHOICE, TOKENS, CELLS], ids=lambda question: question.name)
 def test_the_solution_says_what_is_right_and_nothing_given(question: Question) -> None:
-    verdict = solution(question, OF)
+    verdict = question.solution(OF)
     assert verdict.is_right
     assert verdict.given == ""
     assert verdict.right
@@ -135,5 +134,5 @@ def test_the_solution_says_what_is_right_and_nothing_given(question: Question) -
 )
 def test_what_can_be_an_answer(question: Question, good: list[Any], bad: list[Any]) -> None:
     """It may come from a file or an address."""
-    assert all(is_answer(question, OF, value) for value in good)
-    assert not [value for value in bad if is_answer(question, OF, value)]
+    assert all(question.accepts(OF, value) for value in good)
+    assert not [value for value in bad if question.accepts(OF, value)]
