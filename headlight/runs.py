@@ -86,8 +86,7 @@ class Batch:
         The other arguments and the errors are as for `attention`.
         """
         self.check_head(attention, layer or 0, 0)
-        n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
-        check_index("sentence", sentence, n, "the batch")
+        self.check_sentence(sentence)
         return attention_maps(self.trace, attention, measure, sentence, layer=layer)
 
     def check_stack(self, stack: Stack) -> Stack:
@@ -100,6 +99,15 @@ class Batch:
             has = " and ".join(map(repr, stacks(self.trace)))
             raise ValueError(f"{self.model.name} has no stack {stack!r}: it has {has}.")
         return stack
+
+    def check_sentence(self, sentence: int) -> None:
+        """Refuse a sentence that the batch does not have.
+
+        Raises:
+            ValueError: listing those that it has.
+        """
+        n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
+        check_index("sentence", sentence, n, "the batch")
 
     def check_head(self, attention: Attention, layer: int, head: int) -> None:
         """Refuse what the model does not have.

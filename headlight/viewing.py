@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from headlight.foreign import Layers, Tokens, hold_pair, hold_several, hold_single, pretty, unusual_rows
-from headlight.runs import Batch, Run, check_index
+from headlight.runs import Batch, Run
 from headlight.widget import AttentionWidget, Look, View
 from transformer.analysis.attention_maps import Attention
 from transformer.model.trace import Stack
@@ -157,8 +157,7 @@ def _looked_at_first(
 
 
 def _held(run: Batch, sentence: int) -> HeldRun:
-    n = max(len(run.trace.src_tokens), len(run.trace.tgt_tokens))
-    check_index("sentence", sentence, n, "the batch")
+    run.check_sentence(sentence)
     if isinstance(run, Run):
         return hold(run.computed, run.model)
     return hold_sentence(run.trace, run.model, sentence)

@@ -5,16 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from headlight.runs import Run, check_index
-from transformer.analysis.attention_maps import (
-    ATTENTION_LABELS,
-    Attention,
-    Measure,
-    attention_record,
-    closed_cells,
-    score_expression,
-)
-from viz.figures import attention as figures
+from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, Measure, attention_record
 from viz.figures.dot_product import dot_product_terms
+from viz.run_figures.attention import attention_figure
 from viz.theme import ThemeName, palette
 
 
@@ -29,22 +22,22 @@ def plot_attention(
 ) -> go.Figure:
     """One head: which query (row) looks at which key (column). Arguments as for `Run.attention`."""
     run.check_head(attention, layer, head)
-    return _drawn(run, attention, measure, theme, layer, head)
+    return _figure(run, attention, measure, theme, layer, head)
 
 
 def plot_layer(
     run: Run, attention: Attention, layer: int, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
-    """All heads of one layer beside each other, in one colour range."""
+    """All heads of one layer side by side, in one colour range."""
     run.check_head(attention, layer, 0)
-    return _drawn(run, attention, measure, theme, layer)
+    return _figure(run, attention, measure, theme, layer)
 
 
 def plot_all_heads(
     run: Run, attention: Attention, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
     """Every layer (row of tiles) and head (column of tiles) at a glance, in one colour range."""
-    return _drawn(run, attention, measure, theme)
+    return _figure(run, attention, measure, theme)
 
 
 def plot_dot_product(
@@ -57,9 +50,9 @@ def plot_dot_product(
     *,
     theme: ThemeName = "light",
 ) -> go.Figure:
-    """The terms that one score is the sum of, dimension by dimension, and their running sum.
+    """The terms that add up to one score, dimension by dimension, and their running sum.
 
-    A soft cap, where there is one, comes after that sum.
+    A soft cap, if the model has one, is applied after that sum.
 
     Args:
         run: of a sentence.
@@ -71,17 +64,17 @@ def plot_dot_product(
     record = attention_record(run.trace, attention, layer)
     check_index("query", query, record.q.shape[2], "the sentence")
     check_index("key", key, record.k.shape[2], "the sentence")
-    shared = record.q.shape[1] // record.k.shape[1]  # heads of queries that one head of keys serves
+    group = record.q.shape[1] // record.k.shape[1]  # query heads per key head
     return dot_product_terms(
         record.q[0, head, query].numpy(),
-        record.k[0, head // shared, key].numpy(),
+        record.k[0, head // group, key].numpy(),
         theme=palette(theme),
         scale=run.model.model.config.attention_scale,
         title=f"{ATTENTION_LABELS[attention]}, layer {layer}, head {head}, query {query}, key {key}",
     )
 
 
-def _drawn(
+def _figure(
     run: Run,
     attention: Attention,
     measure: Measure,
@@ -89,20 +82,5 @@ def _drawn(
     layer: int | None = None,
     head: int | None = None,
 ) -> go.Figure:
-    """All maps, those of a layer, or that of a head."""
-    maps, places = run.maps(attention, measure, layer=layer), [ATTENTION_LABELS[attention]]
-    draw, values = figures.attention_grid, maps.values
-    if layer is not None:
-        draw, values, places = figures.side_by_side, values[0], [*places, f"layer {layer}"]
-    if head is not None:
-        draw, values, places = figures.attention_heatmap, values[head], [*places, f"head {head}"]
-    expression = score_expression(run.model.model.config, attention)
-    return draw(
-        values,
-        maps.query_tokens,
-        maps.key_tokens,
-        theme=palette(theme),
-        quantity=figures.quantity_of(measure, expression),
-        closed=closed_cells(maps),
-        title=", ".join(places),
-    )
+    maps, config = run.maps(attention, measure, layer=layer), run.model.model.config
+    return attention_figure(maps, attention, config, layer=layer, head=head, theme=palette(theme))

@@ -1,28 +1,26 @@
-"""Decoding: what a model says next at each step, two targets token by token, and how sure one may be."""
+"""Decoding: the next tokens at each step, two targets token by token, and how sure the model can be."""
 
 from __future__ import annotations
 
-import numpy as np
 import plotly.graph_objects as go
 
 from headlight.runs import Run, check_index
-from transformer.analysis.token_scores import parting, target_scores
+from transformer.analysis.token_scores import scored_target
 from transformer.loaded import LoadedModel
-from viz.figures import decoding as figures
+from viz.run_figures.decoding import (
+    confidence_figure,
+    next_tokens_figure,
+    reliability_figure,
+    steps_figure,
+    targets_figure,
+)
 from viz.theme import ThemeName, palette
 
 
 def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
     """The best next tokens of every step in a column, the more probable the darker."""
     _check_steps(run)
-    token, steps = run.model.target.token, run.computed.steps
-    return figures.step_probabilities(
-        [[token(index) for index in step.top_ids] for step in steps],
-        np.array([step.top_probabilities for step in steps]),
-        [token(step.token_id) for step in steps],
-        theme=palette(theme),
-        title=f"Best next {run.model.target.unit}s at each step",
-    )
+    return steps_figure(run.computed.steps, run.model.target, theme=palette(theme))
 
 
 def plot_next_tokens(run: Run, step: int, *, theme: ThemeName = "light") -> go.Figure:
@@ -30,13 +28,7 @@ def plot_next_tokens(run: Run, step: int, *, theme: ThemeName = "light") -> go.F
     _check_steps(run)
     check_index("step", step, len(run.computed.steps), "the run")
     chosen = run.computed.steps[step]
-    return figures.next_words(
-        [run.model.target.token(index) for index in chosen.top_ids],
-        np.array(chosen.top_probabilities),
-        chosen=chosen.top_ids.index(chosen.token_id) if chosen.token_id in chosen.top_ids else None,
-        theme=palette(theme),
-        title=f"Step {step}",
-    )
+    return next_tokens_figure(chosen, run.model.target, theme=palette(theme), title=f"Step {step}")
 
 
 def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Figure:
@@ -47,20 +39,18 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
         free: a run with the target that the model wrote itself.
         theme: "light" or "dark".
     """
-    drawn, ids = {}, []
-    for name, run in (("given", given), ("free", free)):
+    for run in (given, free):
         _check_steps(run)
         if run.computed.decoder_input is None:
             raise ValueError(f"{run.model.name} has no decoder, so it writes no targets.")
-        own, scores = target_scores(run.model, run.computed)
-        ids.append(own)
-        tokens = [run.model.target.token(index) for index in own]
-        drawn[name] = figures.ScoredTokens(tokens, scores.log_probabilities, scores.entropies)
-    return figures.token_by_token(drawn, parting=parting(*ids), theme=palette(theme))
+    targets = {
+        name: scored_target(run.model, run.computed) for name, run in (("given", given), ("free", free))
+    }
+    return targets_figure(targets, theme=palette(theme))
 
 
 def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How probably each word that the model wrote is right; a star marks pieces that never stood together.
+    """How probably each word of the translation is right; a star marks an invented word.
 
     Raises:
         ValueError: for a model that was not measured when it was trained, and for a given target.
@@ -68,17 +58,12 @@ def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
     found = run.confidence
     if found is None:
         raise ValueError(f"How often {run.model.name} is right was not measured, or the target was given.")
-    return figures.word_confidence(
-        [word.text for word in found.words],
-        [word.probability for word in found.words],
-        [word.is_new for word in found.words],
-        theme=palette(theme),
-        title=f"Right with a probability of {found.probability:.0%}",
-    )
+    title = f"Right with a probability of {found.probability:.0%}"
+    return confidence_figure(found, theme=palette(theme), title=title)
 
 
 def plot_reliability(model: LoadedModel, *, theme: ThemeName = "light") -> go.Figure:
-    """A reliability diagram: how often what the model claimed of its translations and words was right.
+    """A reliability diagram: how often the model's claims about its translations and words were right.
 
     Raises:
         ValueError: for a model that was not measured when it was trained.
@@ -86,11 +71,9 @@ def plot_reliability(model: LoadedModel, *, theme: ThemeName = "light") -> go.Fi
     measured = None if model.experience is None else model.experience.calibrations
     if measured is None:
         raise ValueError(f"How often {model.name} is right was not measured when it was trained.")
-    sentences, words = measured
-    points = {"translations": sentences.points, "words": words.points}
-    return figures.reliability(points, theme=palette(theme))
+    return reliability_figure(measured, theme=palette(theme))
 
 
 def _check_steps(run: Run) -> None:
     if not run.computed.steps:
-        raise ValueError(f"{run.model.name} has no generator, so it says no next tokens.")
+        raise ValueError(f"{run.model.name} has no generator, so it predicts no next tokens.")

@@ -6,21 +6,16 @@ import plotly.graph_objects as go
 
 from headlight.runs import Batch, check_index
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_record
-from transformer.analysis.masks import Mask, masks_of, padding_of
-from transformer.model.attention import masked_softmax
+from transformer.analysis.masks import Mask, softmax_row
 from transformer.model.trace import Stack
-from viz.figures import masks as figures
+from viz.run_figures.masks import batch_figure, mask_figure, softmax_figure
 from viz.theme import ThemeName, palette
 
 
 def plot_batch(batch: Batch, stack: Stack, *, theme: ThemeName = "light") -> go.Figure:
-    """The batch as a stack ("encoder" or "decoder") gets it: a row is a sentence, padding is hatched."""
-    return figures.batch_layout(
-        batch.trace.tokens(stack),
-        padding_of(batch.trace, batch.check_stack(stack)),
-        theme=palette(theme),
-        title=f"What the {stack} reads",
-    )
+    """The batch as a stack ("encoder" or "decoder") reads it: a row is a sentence, padding is hatched."""
+    title = f"What the {batch.check_stack(stack)} reads"
+    return batch_figure(batch.trace, stack, theme=palette(theme), title=title)
 
 
 def plot_mask(
@@ -40,14 +35,10 @@ def plot_mask(
         sentence: of the batch, from 0.
         theme: "light" or "dark".
     """
-    maps = batch.maps(attention, sentence=sentence, layer=0)
-    return figures.mask_matrix(
-        masks_of(batch.trace, attention, sentence)[mask],
-        maps.query_tokens,
-        maps.key_tokens,
-        theme=palette(theme),
-        title=f"{ATTENTION_LABELS[attention]}: {mask} mask",
-    )
+    batch.check_head(attention, 0, 0)
+    batch.check_sentence(sentence)
+    title = f"{ATTENTION_LABELS[attention]}: {mask} mask"
+    return mask_figure(batch.trace, attention, mask, sentence, theme=palette(theme), title=title)
 
 
 def plot_softmax(
@@ -69,17 +60,9 @@ def plot_softmax(
         theme: "light" or "dark".
     """
     batch.check_head(attention, layer, head)
-    maps = batch.maps(attention, sentence=sentence, layer=0)
-    check_index("query", query, len(maps.query_tokens), "the sentence")
-    record = attention_record(batch.trace, attention, layer)
-    scores = record.scores[sentence, head, query]
-    combined = masks_of(batch.trace, attention, sentence)["combined"]
-    return figures.softmax_with_without(
-        scores.numpy(),
-        record.weights[sentence, head, query].numpy(),
-        masked_softmax(scores, None).numpy(),
-        {reason: where[query] for reason, where in combined.items()},
-        maps.key_tokens,
-        theme=palette(theme),
-        title=f"{ATTENTION_LABELS[attention]}, layer {layer}, head {head}, query {query}",
-    )
+    batch.check_sentence(sentence)
+    n_queries = attention_record(batch.trace, attention, layer).weights.shape[2]
+    check_index("query", query, n_queries, "the sentence")
+    row = softmax_row(batch.trace, attention, layer, head, query, sentence)
+    title = f"{ATTENTION_LABELS[attention]}, layer {layer}, head {head}, query {query}"
+    return softmax_figure(row, theme=palette(theme), title=title)

@@ -1,11 +1,11 @@
-"""Training: the course of a finished run."""
+"""Training: the loss and the learning rate of a finished run."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 
 from transformer.training.snapshots import open_snapshots
-from viz.figures.training import training_course
+from viz.run_figures.training import snapshots_figure
 from viz.theme import ThemeName, palette
 
 
@@ -16,12 +16,5 @@ def plot_training(name_or_path: str, *, theme: ThemeName = "light") -> go.Figure
         headlight.CheckpointError: when its folder has no snapshots, or is damaged.
     """
     snapshots = open_snapshots(name_or_path)
-    return training_course(
-        snapshots.history,
-        theme=palette(theme),
-        n_steps=snapshots.steps[-1],
-        marks=snapshots.steps,
-        chosen=snapshots.steps[-1],
-        logarithmic=True,
-        title=f"Training of {snapshots.folder.name}",
-    )
+    title = f"Training of {snapshots.folder.name}"
+    return snapshots_figure(snapshots, snapshots.steps[-1], theme=palette(theme), title=title)

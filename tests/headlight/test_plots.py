@@ -20,87 +20,92 @@ from transformer.model.positions import sinusoidal_encoding
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "the cat saw a dog"
-PLOTS = [name for name in sorted(headlight._HOME_OF) if name.startswith("plot_")]
 
 
 @cache
 def run_of(kind: str) -> headlight.Run:
-    return headlight.run(KINDS[kind](), TEXT)
+    model = measured(tiny_subword_model(1)) if kind == "measured" else KINDS[kind]()
+    return headlight.run(model, TEXT)
 
 
-def stack_of(run: headlight.Run) -> Any:
-    return "decoder" if run.trace.tgt_tokens else "encoder"
-
-
-CALLS: dict[str, Callable[[headlight.Run], go.Figure]] = {
-    "plot_attention": lambda run: headlight.plot_attention(run, run.attentions[-1], 1, 2, theme="dark"),
-    "plot_layer": lambda run: headlight.plot_layer(run, run.attentions[-1], 1, measure="masked"),
-    "plot_all_heads": lambda run: headlight.plot_all_heads(run, run.attentions[0], measure="scores"),
-    "plot_dot_product": lambda run: headlight.plot_dot_product(run, run.attentions[0], 1, 2, 3, 1),
-    "plot_changes": lambda run: headlight.plot_changes(run, run),
-    "plot_tensors": lambda run: headlight.plot_tensors(
-        {"one": run, "other": run}, f"{stack_of(run)}.layers.1.resid_post"
+Plot = Callable[[headlight.Run], go.Figure]
+CALLS: dict[str, tuple[str, Plot]] = {
+    "plot_attention": ("relative", lambda run: headlight.plot_attention(run, "cross", 1, 2, theme="dark")),
+    "plot_layer": ("rotary", lambda run: headlight.plot_layer(run, "decoder", 1, measure="masked")),
+    "plot_all_heads": ("masked", lambda run: headlight.plot_all_heads(run, "encoder", measure="scores")),
+    "plot_dot_product": ("rotary", lambda run: headlight.plot_dot_product(run, "decoder", 1, 2, 3, 1)),
+    "plot_changes": ("stacks", lambda run: headlight.plot_changes(run, run)),
+    "plot_tensors": (
+        "parallel",
+        lambda run: headlight.plot_tensors({"one": run, "other": run}, "decoder.layers.1.resid_post"),
     ),
-    "plot_confidence": headlight.plot_confidence,
-    "plot_reliability": lambda run: headlight.plot_reliability(run.model),
-    "plot_batch": lambda run: headlight.plot_batch(run, stack_of(run)),
-    "plot_mask": lambda run: headlight.plot_mask(run, run.attentions[0], "causal"),
-    "plot_softmax": lambda run: headlight.plot_softmax(run, run.attentions[0], 1, 2, 3),
-    "plot_norm": lambda run: headlight.plot_norm(run, list(run.norms)[-1]),
-    "plot_norm_values": lambda run: headlight.plot_norm_values(run, next(iter(run.norms)), token=1),
-    "plot_norm_parameters": lambda run: headlight.plot_norm_parameters(run, next(iter(run.norms))),
-    "plot_residual": lambda run: headlight.plot_residual(run, stack_of(run), each_token=True),
-    "plot_encoding": lambda _: headlight.plot_encoding(length=9, d_model=14),
-    "plot_encoding_curves": lambda _: headlight.plot_encoding_curves((0, 5), length=9, d_model=14),
-    "plot_position_similarity": lambda _: headlight.plot_position_similarity(length=9, d_model=14),
-    "plot_similarity_by_offset": lambda _: headlight.plot_similarity_by_offset(length=9, d_model=14),
-    "plot_wavelengths": lambda _: headlight.plot_wavelengths(length=9, d_model=14),
-    "plot_embedding_sizes": lambda run: headlight.plot_embedding_sizes(run, stack_of(run)),
-    "plot_position_bias": lambda run: headlight.plot_position_bias(run, stack_of(run)),
-    "plot_rotary_angles": headlight.plot_rotary_angles,
-    "plot_rotary_wavelengths": headlight.plot_rotary_wavelengths,
-    "plot_rotary_products": lambda run: headlight.plot_rotary_products(run, 0, 2, 3),
-    "plot_steps": headlight.plot_steps,
-    "plot_next_tokens": lambda run: headlight.plot_next_tokens(run, 0),
-    "plot_targets": lambda run: headlight.plot_targets(run, run),
-    "plot_training": lambda _: headlight.plot_training("toy-en-it"),
+    "plot_confidence": ("measured", headlight.plot_confidence),
+    "plot_reliability": ("measured", lambda run: headlight.plot_reliability(run.model)),
+    "plot_batch": ("prompted", lambda run: headlight.plot_batch(run, "decoder")),
+    "plot_mask": ("languages", lambda run: headlight.plot_mask(run, "decoder", "causal")),
+    "plot_softmax": ("shifted", lambda run: headlight.plot_softmax(run, "encoder", 1, 2, 3)),
+    "plot_norm": ("capped", lambda run: headlight.plot_norm(run, "decoder.layers.0.self_attn.q_norm")),
+    "plot_norm_values": (
+        "rotary",
+        lambda run: headlight.plot_norm_values(run, "decoder.final_norm", token=1),
+    ),
+    "plot_norm_parameters": (
+        "reader",
+        lambda run: headlight.plot_norm_parameters(run, "encoder.layers.1.self_attn_norm"),
+    ),
+    "plot_residual": ("shared", lambda run: headlight.plot_residual(run, "encoder", each_token=True)),
+    "plot_encoding": ("shared", lambda _: headlight.plot_encoding(length=9, d_model=14)),
+    "plot_encoding_curves": (
+        "shared",
+        lambda _: headlight.plot_encoding_curves((0, 5), length=9, d_model=14),
+    ),
+    "plot_position_similarity": (
+        "shared",
+        lambda _: headlight.plot_position_similarity(length=9, d_model=14),
+    ),
+    "plot_similarity_by_offset": (
+        "shared",
+        lambda _: headlight.plot_similarity_by_offset(length=9, d_model=14),
+    ),
+    "plot_wavelengths": ("shared", lambda _: headlight.plot_wavelengths(length=9, d_model=14)),
+    "plot_embedding_sizes": ("languages", lambda run: headlight.plot_embedding_sizes(run, "decoder")),
+    "plot_position_bias": ("relative", lambda run: headlight.plot_position_bias(run, "decoder")),
+    "plot_rotary_angles": ("factors", headlight.plot_rotary_angles),
+    "plot_rotary_wavelengths": ("rotary", headlight.plot_rotary_wavelengths),
+    "plot_rotary_products": ("capped", lambda run: headlight.plot_rotary_products(run, 0, 2, 3)),
+    "plot_steps": ("masked", headlight.plot_steps),
+    "plot_next_tokens": ("factors", lambda run: headlight.plot_next_tokens(run, 0)),
+    "plot_targets": ("relative", lambda run: headlight.plot_targets(run, run)),
+    "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
-NEEDS = {
-    "plot_embedding_sizes": ("sinusoidal", "learned"),
-    "plot_position_bias": ("relative",),
-    "plot_rotary_angles": ("rotary",),
-    "plot_rotary_wavelengths": ("rotary",),
-    "plot_rotary_products": ("rotary",),
-}
-OF_STEPS = ("plot_steps", "plot_next_tokens", "plot_targets")
-MEASURED = ("plot_confidence", "plot_reliability")
+"""Each plot, on a kind of model in which its numbers lie in an unusual place, or any kind."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", PLOTS)
-def test_every_plot_is_drawn_for_every_kind_of_model_that_it_is_for(name: str, kind: str) -> None:
-    run = run_of(kind)
-    config = run.model.model.config
-    if config.positions not in NEEDS.get(name, (config.positions,)):
-        with pytest.raises(ValueError, match=f"those of {kind} are {config.positions}"):
-            CALLS[name](run)
-    elif name in OF_STEPS and not config.has_generator:
-        with pytest.raises(ValueError, match="no generator"):
-            CALLS[name](run)
-    elif name == "plot_targets" and config.kind == "encoder-only":
-        with pytest.raises(ValueError, match="no decoder"):
-            CALLS[name](run)
-    elif name in MEASURED:
-        with pytest.raises(ValueError, match=r"was not measured"):
-            CALLS[name](run)
-    else:
-        assert len(headlight.number_table(CALLS[name](run)))
+@pytest.mark.parametrize("name", CALLS)
+def test_every_plot_is_drawn(name: str) -> None:
+    kind, call = CALLS[name]
+    assert len(headlight.number_table(call(run_of(kind))))
 
 
-@pytest.mark.parametrize("name", MEASURED)
-def test_how_sure_a_model_may_be_is_drawn_where_it_was_measured(name: str) -> None:
-    run = headlight.run(measured(tiny_subword_model(1)), TEXT)
-    assert len(headlight.number_table(CALLS[name](run)))
+REFUSED = (
+    ("plot_embedding_sizes", "relative", "those of relative are relative"),
+    ("plot_position_bias", "languages", "those of languages are learned"),
+    ("plot_rotary_angles", "stacks", "those of stacks are none"),
+    ("plot_rotary_wavelengths", "shifted", "those of shifted are sinusoidal"),
+    ("plot_rotary_products", "masked", "those of masked are learned"),
+    ("plot_steps", "reader", "no generator"),
+    ("plot_next_tokens", "stacks", "no generator"),
+    ("plot_targets", "stacks", "no generator"),
+    ("plot_targets", "masked", "no decoder"),
+    ("plot_confidence", "prompted", "was not measured"),
+    ("plot_reliability", "prompted", "was not measured"),
+)
+
+
+@pytest.mark.parametrize("name, kind, message", REFUSED)
+def test_a_plot_that_a_model_has_no_numbers_for_is_refused(name: str, kind: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CALLS[name][1](run_of(kind))
 
 
 def takes_a_figure(function: ast.FunctionDef) -> bool:
@@ -108,10 +113,11 @@ def takes_a_figure(function: ast.FunctionDef) -> bool:
     return any(arg.annotation and ast.unparse(arg.annotation) == "go.Figure" for arg in function.args.args)
 
 
-def test_every_figure_has_a_plot() -> None:
-    drawn = {
+def drawing_functions(folder: str) -> set[str]:
+    """The public functions of a folder that make a figure."""
+    return {
         node.name
-        for path in (ROOT / "viz" / "figures").glob("[a-z]*.py")
+        for path in (ROOT / folder).glob("[a-z]*.py")
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith("_")
@@ -119,17 +125,25 @@ def test_every_figure_has_a_plot() -> None:
         and ast.unparse(node.returns) == "go.Figure"
         and not takes_a_figure(node)
     }
-    used = {
+
+
+def names_used(*folders: str) -> set[str]:
+    return {
         node.attr if isinstance(node, ast.Attribute) else node.id
-        # Those of the lessons are drawn by `headlight.lesson(...).show(...)`.
-        for folder in ("headlight/plots", "viz/pages/learn/lessons")
+        for folder in folders
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name)
     }
-    assert drawn
-    assert drawn <= used
-    assert set(PLOTS) == set(CALLS)
+
+
+def test_every_figure_has_a_plot() -> None:
+    """The lessons' own figures are drawn by `headlight.lesson(...).show(...)`."""
+    figures = drawing_functions("viz/figures")
+    assert figures
+    assert figures <= names_used("headlight/plots", "viz/run_figures", "viz/pages/learn/lessons")
+    assert drawing_functions("viz/run_figures") <= names_used("headlight/plots")
+    assert set(CALLS) == {name for name in headlight._HOME_OF if name.startswith("plot_")}
 
 
 def heatmap(figure: go.Figure) -> np.ndarray:
@@ -152,7 +166,7 @@ def test_one_head_is_the_table(attention: Any) -> None:
 def test_the_terms_of_a_score_add_up_to_it(kind: str) -> None:
     run = run_of(kind)
     attention, head = run.attentions[0], 2
-    figure = CALLS["plot_dot_product"](run)
+    figure = headlight.plot_dot_product(run, attention, 1, head, 3, 1)
     stack = "encoder" if attention == "encoder" else "decoder"
     path = f"{stack}.layers.1.self_attn"
     bias = run.trace.get(f"{path}.position_bias")

@@ -23,13 +23,21 @@ IMPORTED_BY = {
     "viz": ("app", "headlight", "viz"),
     "transformer": (
         *("transformer", "headlight", "viz.opened_checkpoint", "viz.run_cache", "viz.warm_up"),
-        *("viz.pages.learn.lessons", "viz.pages", "viz.pages.step_by_step.stages", "viz.viewer", *_SESSIONS),
+        *(
+            "viz.pages.learn.lessons",
+            "viz.pages",
+            "viz.pages.step_by_step.stages",
+            "viz.run_figures",
+            "viz.viewer",
+            *_SESSIONS,
+        ),
     ),
     "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": (
         "headlight.lessons",
         "headlight.plots",
         "viz.figures",
+        "viz.run_figures",
         "viz.pages.learn.lessons",
         "viz.theme",
         "viz.pages",
@@ -48,7 +56,7 @@ IMPORTED_BY = {
 VIZ_ORDER = (
     ("page_titles", "theme", "pooling", "address", "saved_data"),
     ("figures", "components", "scenes"),
-    ("viewer", "markdown"),
+    ("viewer", "markdown", "run_figures"),
     ("glossary",),
     ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import FUTURE, Attention, attention_record
+from transformer.model.attention import masked_softmax
 from transformer.model.masks import causal_mask
 from transformer.model.trace import Stack, Trace
 
@@ -39,3 +41,41 @@ def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[Mask, Cl
         "causal": {FUTURE: future},
         "combined": {why: where & mask for why, where in both.items()},
     }
+
+
+@dataclass(frozen=True)
+class SoftmaxRow:
+    """One query of one head: its scores, and the softmax over them with and without the mask.
+
+    Attributes:
+        scores: (K,) before the mask.
+        allowed: (K,) True = may attend.
+        weights: (K,) the softmax over the open keys, as the model computed it.
+        without_mask: (K,) the softmax over all keys.
+        closed: reason -> (K,) True where the mask closes the key.
+        key_tokens: K tokens.
+    """
+
+    scores: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+    weights: NDArray[np.float32]
+    without_mask: NDArray[np.float32]
+    closed: Closed
+    key_tokens: tuple[str, ...]
+
+
+def softmax_row(
+    trace: Trace, attention: Attention, layer: int, head: int, query: int, sentence: int = 0
+) -> SoftmaxRow:
+    """The softmax of one query, read from the trace; only the one without the mask is computed here."""
+    record = attention_record(trace, attention, layer)
+    scores = record.scores[sentence, head, query]
+    combined = masks_of(trace, attention, sentence)["combined"]
+    return SoftmaxRow(
+        scores.numpy(),
+        record.mask[sentence, 0, query].numpy(),
+        record.weights[sentence, head, query].numpy(),
+        masked_softmax(scores, None).numpy(),
+        {reason: where[query] for reason, where in combined.items()},
+        record.key_tokens[sentence],
+    )

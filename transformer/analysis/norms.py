@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,34 +10,66 @@ from numpy.typing import NDArray
 
 from transformer.model.config import Norm
 from transformer.model.trace import NormRecord, Trace
+from transformer.model.transformer import Transformer
 
 Spread = Literal["standard deviation", "root mean square"]
-"""What a norm brings to 1."""
-
-SPREADS: dict[Spread, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
-    "standard deviation": lambda values: values.std(axis=1),
-    "root mean square": lambda values: np.sqrt(np.square(values).mean(axis=1)),
-}
-"""Of each token's numbers: (T, D) -> (T,)."""
 
 STAGES: dict[Norm, tuple[str, str]] = {
     "layer": ("normalized: (x − μ) / σ", "after: times γ plus β"),
     "layer_unbiased": ("normalized: (x − μ) / (s + ε)", "after: times γ plus β"),
     "rms": ("normalized: x / r", "after: times γ"),
 }
-"""What comes before gamma and beta, and what follows them."""
+"""The stage before gamma and beta, and the stage after them."""
 
 
-def spread_of(kind: Norm) -> Spread:
-    """What a kind of norm brings to 1."""
-    return "root mean square" if kind == "rms" else "standard deviation"
+@dataclass(frozen=True)
+class NormNumbers:
+    """One norm of a single sentence as arrays: T tokens of D numbers each.
+
+    Attributes:
+        record: the tensors that it was read from; for a norm inside heads, those of one head.
+        tokens: T tokens.
+        stages: stage -> (T, D), before the norm, normalized, and after gamma and beta.
+        spread: the statistic that the norm brings to 1.
+        gamma: (D,).
+        beta: (D,); None for a norm without a shift.
+    """
+
+    record: NormRecord
+    tokens: tuple[str, ...]
+    stages: dict[str, NDArray[np.float32]]
+    spread: Spread
+    gamma: NDArray[np.float32]
+    beta: NDArray[np.float32] | None
+
+    @property
+    def means(self) -> dict[str, NDArray[np.float32]]:
+        """Stage -> (T,): the mean of each token's numbers."""
+        return {stage: values.mean(axis=1) for stage, values in self.stages.items()}
+
+    @property
+    def spreads(self) -> dict[str, NDArray[np.float32]]:
+        """Stage -> (T,): the `spread` of each token's numbers."""
+        if self.spread == "standard deviation":
+            return {stage: values.std(axis=1) for stage, values in self.stages.items()}
+        return {stage: np.sqrt(np.square(values).mean(axis=1)) for stage, values in self.stages.items()}
 
 
-def norm_stages(record: NormRecord, kind: Norm) -> dict[str, NDArray[np.float32]]:
-    """The numbers of a single sentence before a norm, normalized, and after it: stage -> (T, D)."""
-    normalized, after = STAGES[kind]
+def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None = None) -> NormNumbers:
+    """Read a norm from a trace of one sentence; `head` is needed for a norm inside heads only."""
+    record, norm = trace.norm(path), model.get_submodule(path)
+    if head is not None:
+        record = record.of_head(head)
+    normalized, after = STAGES[model.config.norm]
     stages = {"before": record.input, normalized: record.normalized, after: record.result}
-    return {stage: values[0].numpy() for stage, values in stages.items()}
+    return NormNumbers(
+        record,
+        norm_tokens(trace, path),
+        {stage: values[0].numpy() for stage, values in stages.items()},
+        "root mean square" if model.config.norm == "rms" else "standard deviation",
+        norm.get_parameter("gamma").cpu().numpy(),
+        None if record.mean is None else norm.get_parameter("beta").cpu().numpy(),
+    )
 
 
 def norm_tokens(trace: Trace, path: str) -> tuple[str, ...]:

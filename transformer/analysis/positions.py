@@ -1,26 +1,76 @@
-"""What positions do to the scores of a run: biases by distance, and products of turned vectors."""
+"""How a run's positions enter its numbers: added vectors, biases by distance, turned queries and keys."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.model.positions import RelativeBias
-from transformer.model.trace import Trace
+from transformer.analysis.attention_maps import stacks
+from transformer.model.config import TransformerConfig
+from transformer.model.positions import RelativeBias, rotary_wavelengths, wavelengths
+from transformer.model.trace import Stack, Trace
+from transformer.model.transformer import Transformer
+
+
+def input_vectors(trace: Trace, stack: Stack) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The two vectors whose sum is each token's input, (T, D) both: its embedding, scaled, and its position.
+
+    Raises:
+        KeyError: when the model adds no positions to its embeddings.
+    """
+    embedding = "src_embedding" if stack == "encoder" else "tgt_embedding"
+    return trace[f"{embedding}.tokens"][0].numpy(), trace[f"{embedding}.positions"][0].numpy()
+
+
+def relative_bias(model: Transformer, stack: Stack) -> RelativeBias:
+    """The table that a model with relative positions adds to the scores of a stack's self-attention."""
+    table = model.get_submodule(f"{stack}.relative_bias")
+    assert isinstance(table, RelativeBias)
+    return table
 
 
 def biases_of(
-    table: RelativeBias, *, both_ways: bool
+    model: Transformer, stack: Stack
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Of every distance that a stack can meet: distances (N,), their buckets (N,) and biases (H, N).
+    """Every distance that a stack can meet: distances (N,), their buckets (N,) and biases (H, N).
 
-    Unless keys after the query are met too (both ways), distances are 0 or less.
+    A decoder's query sees no later key, so its distances are 0 or less.
     """
+    table = relative_bias(model, stack)
     distances = np.arange(-table.max_distance, table.max_distance + 1)
     buckets = table.buckets.cpu().numpy()
     biases = table.weight.detach().cpu().numpy()[buckets].T  # (H, N)
-    met = slice(None) if both_ways else distances <= 0
+    met = slice(None) if stack == "encoder" else distances <= 0
     return distances[met], buckets[met], biases[:, met]
+
+
+@dataclass(frozen=True)
+class RotaryLayer:
+    """How one layer turns its queries and keys.
+
+    Attributes:
+        base: of the wavelengths.
+        lengths: (pairs,) positions until each pair has turned once.
+        unstretched: (pairs,) the same before the wavelengths were stretched for longer texts.
+        tokens: those of the sentence.
+    """
+
+    base: float
+    lengths: NDArray[np.float64]
+    unstretched: NDArray[np.float64]
+    tokens: tuple[str, ...]
+
+
+def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryLayer | None:
+    """Read a layer of a model with rotary positions; None for a layer that turns nothing."""
+    base = config.rotary_base(stacks(trace)[0], layer)
+    if not base:
+        return None
+    lengths = rotary_wavelengths(config, base).numpy()
+    unstretched = wavelengths(2 * len(lengths), base).numpy()
+    return RotaryLayer(base, lengths, unstretched, (trace.tgt_tokens or trace.src_tokens)[0])
 
 
 def rotary_products_of(

@@ -1,4 +1,4 @@
-"""What a model thought of each token of a target, from its logits."""
+"""How probable a model found each token of a target, from its logits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from transformer.run import Run
 
 @dataclass(frozen=True)
 class TokenScores:
-    """Of each of T tokens, given those before it.
+    """The scores of T tokens, each given those before it.
 
     Attributes:
         log_probabilities: (T,), in nats.
-        entropies: (T,) of the whole distribution that it was taken from, in bits.
-        ranks: (T,) its place among all tokens, from 1.
+        entropies: (T,) of the whole distribution at each step, in bits.
+        ranks: (T,) of each token among all tokens, the most probable is 1.
     """
 
     log_probabilities: NDArray[np.float64]
@@ -28,12 +28,12 @@ class TokenScores:
 
     @property
     def total(self) -> float:
-        """Log-probability of all tokens together."""
+        """The log-probability of the whole target, in nats."""
         return float(self.log_probabilities.sum())
 
     @property
     def perplexity(self) -> float:
-        """e to the minus mean log-probability: among how many tokens the model was torn, on average."""
+        """e to the minus mean log-probability: as unsure as among so many equally probable tokens."""
         return float(np.exp(-self.log_probabilities.mean()))
 
 
@@ -44,8 +44,8 @@ def token_scores(
 
     Args:
         logits: (T, V).
-        ids: T tokens, each taken at its row.
-        suppressed_ids: ids that can't come next: their probability is 0.
+        ids: the T tokens of the target, one per row.
+        suppressed_ids: ids that can never be next: their probability is 0.
     """
     values = logits.astype(np.float64)
     values[:, list(suppressed_ids)] = -np.inf
@@ -61,11 +61,20 @@ def token_scores(
     )
 
 
-def target_scores(loaded: LoadedModel, run: Run) -> tuple[tuple[int, ...], TokenScores]:
-    """The ids of a run's target, what ends it included, and what the model thought of each."""
+@dataclass(frozen=True)
+class ScoredTarget:
+    """The T tokens of a target, the ending included, with their ids and scores."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    scores: TokenScores
+
+
+def scored_target(loaded: LoadedModel, run: Run) -> ScoredTarget:
+    """Score the target of a run."""
     ids = tuple(step.token_id for step in run.steps)
-    suppressed = loaded.target.special_tokens.suppressed
-    return ids, token_scores(run.target_logits[: len(ids)].numpy(), ids, suppressed)
+    scores = token_scores(run.target_logits[: len(ids)].numpy(), ids, loaded.target.special_tokens.suppressed)
+    return ScoredTarget(ids, tuple(map(loaded.target.token, ids)), scores)
 
 
 def parting(first: Sequence[int], second: Sequence[int]) -> int | None:

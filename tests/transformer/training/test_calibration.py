@@ -13,7 +13,7 @@ import torch
 from tests.support.models import tiny_subword_model
 from transformer.analysis.confidence import calibrated as share_right
 from transformer.analysis.confidence import confidence, log_probabilities, word_features
-from transformer.analysis.token_scores import target_scores
+from transformer.analysis.token_scores import scored_target
 from transformer.checkpoints.folder import open_saved, save_model
 from transformer.data.corpus import Referenced
 from transformer.data.encoded import write_corpus
@@ -77,9 +77,9 @@ def test_bins_hold_all_that_was_judged(experience: Experience) -> None:
 
 def test_a_translation_s_words_and_their_probabilities(experience: Experience) -> None:
     run = run_sentence(LOADED, SOURCES[0])
-    ids, scores = target_scores(LOADED, run)
-    written = LOADED.target.of_ids([index for index in ids if index not in LOADED.end_ids])
-    found = confidence(experience, written, list(scores.log_probabilities))
+    target = scored_target(LOADED, run)
+    written = LOADED.target.of_ids([index for index in target.ids if index not in LOADED.end_ids])
+    found = confidence(experience, written, list(target.scores.log_probabilities))
     assert found is not None
     assert [word.text for word in found.words] == written.words
     assert all(0 <= one <= 1 for one in (found.probability, *(word.probability for word in found.words)))

@@ -8,11 +8,10 @@ from transformer.analysis.confidence import Confidence, confidence, run_confiden
 from transformer.experience import Calibration
 from transformer.run import Run
 from transformer.training.calibration import LIKE
-from viz.figures.decoding import reliability, word_confidence
-from viz.figures.labels import visible
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import show_text
+from viz.run_figures.decoding import confidence_figure, reliability_figure
 from viz.session import current_model, current_theme
 
 NOT_MEASURED = (
@@ -45,12 +44,7 @@ def confidence_section(run: Run) -> None:
     show_text(run.translation)
     _verdict(found)
     show(
-        word_confidence(
-            [visible(word.text) for word in found.words],
-            [word.probability for word in found.words],
-            [word.is_new for word in found.words],
-            theme=current_theme(),
-        ),
+        confidence_figure(found, theme=current_theme()),
         name="how-sure",
         caption="How probably each word is right. Left of the line are those that are wrong more often than "
         "not. ✱ marks a word that was made up: its pieces never stood together in training, and it is not "
@@ -61,7 +55,7 @@ def confidence_section(run: Run) -> None:
     assert loaded.experience is not None
     assert loaded.experience.calibrations is not None
     with st.expander("How far these probabilities can be trusted"):
-        _diagram(*loaded.experience.calibrations)
+        _diagram(loaded.experience.calibrations)
 
 
 def _verdict(found: Confidence) -> None:
@@ -71,15 +65,14 @@ def _verdict(found: Confidence) -> None:
         st.markdown(f"**Right with a probability of {found.probability:.0%}**, as similar ones were.")
 
 
-def _diagram(sentences: Calibration, words: Calibration) -> None:
-    points = {"translations": sentences.points, "words": words.points}
+def _diagram(calibrations: tuple[Calibration, Calibration]) -> None:
     show(
-        reliability(points, theme=current_theme()),
+        reliability_figure(calibrations, theme=current_theme()),
         name="reliability",
         caption=WHAT_IS_RIGHT,
         key="confidence_reliability",
     )
-    for what, one in (("translations", sentences), ("words", words)):
+    for what, one in zip(("translations", "words"), calibrations, strict=True):
         st.markdown(
             f"{one.count:,} {what} of the validation sentences: {one.right:.0%} right. Claim and truth are "
             f"{one.error:.1%} apart on average (expected calibration error); Brier score {one.brier:.3f}."

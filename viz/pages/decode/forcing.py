@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention, attention_record
-from transformer.analysis.token_scores import TokenScores, parting, target_scores, token_scores
+from transformer.analysis.token_scores import ScoredTarget, parting, scored_target, token_scores
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.run import Run
-from viz.figures.decoding import ScoredTokens, token_by_token
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.decode.session import right_translations
@@ -22,20 +21,12 @@ from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.model_words import target_label, target_noun
 from viz.pages.shared.sentence import run_or_warn
+from viz.run_figures.decoding import targets_figure
 from viz.session import current_choice, current_model, current_theme, run_of, token_unit
 from viz.text_session import boxes_of, current_texts, texts_to_address
 from viz.viewer.held_run import hold
 
 FORCED, FREE = "given: the reference", "free: the model's own words"
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A run with its tokens, <eos> included where it has one, and their scores."""
-
-    run: Run
-    ids: tuple[int, ...]
-    scores: TokenScores
 
 
 @st.fragment
@@ -51,19 +42,18 @@ def forcing_section(free_run: Run) -> None:
     forced_run = _forced_run(free_run.translation)
     if forced_run is None:
         return
-    forced, free = (Scored(run, *target_scores(current_model(), run)) for run in (forced_run, free_run))
-    position = parting(forced.ids, free.ids)
-    _where_they_part(forced, free, position)
-    _totals(forced, free)
+    forced, free = (scored_target(current_model(), run) for run in (forced_run, free_run))
+    _where_they_part(forced, free)
+    _totals((forced_run, free_run), (forced, free))
     show(
-        token_by_token({FORCED: _drawn(forced), FREE: _drawn(free)}, parting=position, theme=current_theme()),
+        targets_figure({FORCED: forced, FREE: free}, theme=current_theme()),
         name="forced-and-free",
         caption="Above: the log-probability of each token given those before it, 0 is certain. Below: the "
         "entropy of the whole distribution that it was taken from, 0 is sure of one token.",
         key="forcing_scores",
     )
     computed_by(token_scores)
-    _attentions(forced.run, free.run)
+    _attentions(forced_run, free_run)
 
 
 def _forced_run(own: str) -> Run | None:
@@ -93,7 +83,8 @@ def _forced_run(own: str) -> Run | None:
     return run_or_warn(lambda: run_of(current_choice(), text, reference))
 
 
-def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None:
+def _where_they_part(forced: ScoredTarget, free: ScoredTarget) -> None:
+    position = parting(forced.ids, free.ids)
     if position is None:
         st.markdown("**They never part**: by itself the model writes the reference, token for token.")
         return
@@ -101,7 +92,7 @@ def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None
         st.markdown(f"**They part at step {position}**, where the shorter one has been cut off.")
         return
     given, own = (
-        f"“{_token(one.ids[position])}” ({percent(np.exp(one.scores.log_probabilities[position]))}, "
+        f"“{visible(one.tokens[position])}” ({percent(np.exp(one.scores.log_probabilities[position]))}, "
         f"number {one.scores.ranks[position]:,} of all {token_unit()}s)"
         for one in (forced, free)
     )
@@ -110,25 +101,16 @@ def _where_they_part(forced: Scored, free: Scored, position: int | None) -> None
     st.text(f"The reference continues with {given}; the model itself with {own}.")
 
 
-def _totals(forced: Scored, free: Scored) -> None:
-    for column, name, one in zip(st.columns(2), (FORCED, FREE), (forced, free), strict=True):
-        scores = one.scores
+def _totals(runs: tuple[Run, Run], targets: tuple[ScoredTarget, ScoredTarget]) -> None:
+    for column, name, run, target in zip(st.columns(2), (FORCED, FREE), runs, targets, strict=True):
+        scores = target.scores
         with column, st.container(border=True, height="stretch"):
             st.markdown(_heading(name))
-            show_text(one.run.translation)
+            show_text(run.translation)
             st.caption(
-                f"{len(one.ids)} tokens; log-probability {number(scores.total)}, perplexity "
+                f"{len(target.ids)} tokens; log-probability {number(scores.total)}, perplexity "
                 f"{scores.perplexity:.2f}: on average as unsure as among so many equal tokens."
             )
-
-
-def _drawn(one: Scored) -> ScoredTokens:
-    tokens = [_token(token) for token in one.ids]
-    return ScoredTokens(tokens, one.scores.log_probabilities, one.scores.entropies)
-
-
-def _token(index: int) -> str:
-    return visible(current_model().target.token(index))
 
 
 @st.fragment

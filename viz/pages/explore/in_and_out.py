@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.confidence import run_confidence
@@ -15,11 +13,11 @@ from transformer.model_input import why_stopped
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
-from viz.figures.decoding import step_probabilities
 from viz.figures.labels import visible_in_full
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import mask_token, target_noun
 from viz.pages.shared.tokens import show_source, show_steps
+from viz.run_figures.decoding import steps_figure
 from viz.session import current_model, current_theme
 
 SUBWORDS_NOTE = "The sub-words of one word are framed together."
@@ -71,7 +69,11 @@ def output_section(run: Run) -> None:
         title="The tokens, position by position" if in_place else "The target, step by step",
         forced=not run.generated,
     )
-    save_menu(lambda: _steps_figure(run, coder), name=f"next-{coder.unit}s", key="save_steps")
+    save_menu(
+        lambda: steps_figure(run.steps, coder, theme=current_theme()),
+        name=f"next-{coder.unit}s",
+        key="save_steps",
+    )
 
 
 def _note(coder: Coder) -> str:
@@ -139,14 +141,4 @@ def _of_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:
     return (
         f"For each position the model says how probable every {unit} is there. No {unit} is masked, so it "
         f"sees the one that it is asked about.{offer}"
-    )
-
-
-def _steps_figure(run: Run, coder: Coder) -> go.Figure:
-    return step_probabilities(
-        [[coder.token(token) for token in step.top_ids] for step in run.steps],
-        np.array([step.top_probabilities for step in run.steps]),
-        [coder.token(step.token_id) for step in run.steps],
-        theme=current_theme(),
-        title=f"Best next {coder.unit}s at each step",
     )

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import plotly.graph_objects as go
 
 from transformer.analysis.attention_maps import (
-    ATTENTION_LABELS,
     AttentionMaps,
     Measure,
     attention_maps,
     attention_record,
     attention_words,
     by_word,
-    closed_cells,
-    score_expression,
 )
 from transformer.analysis.moved import moved_lengths
 from transformer.run import Run
-from viz import theme
-from viz.figures import attention as figures
 from viz.pages.shared.saved_file import save_button
+from viz.run_figures.attention import attention_figure
 from viz.session import current_model, current_theme
 from viz.text_session import current_texts
+from viz.theme import color_range
 from viz.viewer import page
 from viz.viewer.choice import Choice
 from viz.viewer.held_run import HeldRun
@@ -64,22 +60,17 @@ def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
 def figure(run: Run, choice: Choice) -> go.Figure:
     """Draw the chosen head, or all heads of its layer, as a figure."""
     maps = _maps(run, choice)
-    is_length = choice.measure == "moved"
-    formula = score_expression(current_model().model.config, choice.attention)
-    quantity = figures.MOVED if is_length else figures.quantity_of(maps.measure, formula)
-    values = maps.values[0]  # (H, Q, K) of the chosen layer
-    title = f"{ATTENTION_LABELS[choice.attention]}, layer {choice.layer}"
-    looks: dict[str, Any] = {
-        "query_tokens": maps.query_tokens,
-        "key_tokens": maps.key_tokens,
-        "theme": current_theme(),
-        "quantity": quantity,
-        "closed": closed_cells(maps),
-        "value_range": None if is_length else theme.color_range(values, signed=quantity.signed),
-    }
-    if choice.view in WHOLE_LAYER:
-        return figures.side_by_side(values, title=title, **looks)
-    return figures.attention_heatmap(values[choice.head], title=f"{title}, head {choice.head}", **looks)
+    is_moved = choice.measure == "moved"
+    return attention_figure(
+        maps,
+        choice.attention,
+        current_model().model.config,
+        layer=choice.layer,
+        head=None if choice.view in WHOLE_LAYER else choice.head,
+        theme=current_theme(),
+        is_moved=is_moved,
+        value_range=None if is_moved else color_range(maps.values, signed=maps.measure != "weights"),
+    )
 
 
 def _maps(run: Run, choice: Choice) -> AttentionMaps:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.changes import Change, changes, first_parted, in_words, part_of
-from transformer.analysis.norms import norm_tokens
+from transformer.analysis.changes import Change, changes, first_parted, in_words
 from transformer.model.trace import Trace
 from viz.figures.attention import attention_heatmap, side_by_side
-from viz.figures.changes import change_by_stage, token_matrices
 from viz.pages.lab.mistakes.mistake import Broken, Picture, Reading
 from viz.pages.lab.session import Broke
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
+from viz.run_figures.changes import changes_figure, tensors_figure
 from viz.session import current_theme
 from viz.theme import color_range
 from viz.widgets import in_a_row, pick_button
@@ -34,14 +33,8 @@ WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
 
 def stage_figure(broke: Broke) -> None:
     """Draw how far each stage is from the sound one."""
-    found = broke.changes
     show(
-        change_by_stage(
-            np.array([change.size for change in found]),
-            [in_words(change.path) for change in found],
-            [part_of(change.path) for change in found],
-            theme=current_theme(),
-        ),
+        changes_figure(broke.changes, theme=current_theme()),
         name="change-by-stage",
         caption="How far each tensor of the broken run is from that of the sound run: |a − b| / (|a| + |b|), "
         "0 where they are equal, 1 where it is missing. The mistake is made at the first bar or just before "
@@ -81,17 +74,15 @@ def first_changed(broke: Broke) -> Change:
 
 
 def compared(broken: Broken, change: Change, *, key: str) -> None:
-    """Draw one tensor of both runs beside each other."""
+    """Draw one tensor of both runs side by side."""
     traces, path = (broken.sound.trace, broken.run.trace), change.path
-    theme = current_theme()
     how_far = f"Change {change.size:.2f} (0 equal, 1 nothing in common), recorded as {path}."
     if change.head is not None:
         st.caption(f"{how_far} What is not a number stays empty.")
         _heads(traces, path, change.head, key=key)
         return
-    matrices = {name: _matrix(trace, path) for name, trace in zip(HEADINGS, traces, strict=True)}
     show(
-        token_matrices(matrices, _tokens(traces[0], path), quantity="no unit", theme=theme),
+        tensors_figure(dict(zip(HEADINGS, traces, strict=True)), path, theme=current_theme()),
         name="both-tensors",
         caption=f"{how_far} A row for each token, a column for each number of its vector.",
         key=key,
@@ -116,21 +107,6 @@ def _heads(traces: tuple[Trace, Trace], path: str, head: int, *, key: str) -> No
             values[number], *labels[number], theme=theme, value_range=value_range, title=heading
         )
         show(figure, name="head", caption=caption, key=f"{key} {number}")
-
-
-def _matrix(trace: Trace, path: str) -> np.ndarray:
-    """The numbers of each token, (T, D): of heads one after the other."""
-    tensor = trace[path].float()
-    if tensor.dim() == 4:  # (B, H, T, d_head)
-        tensor = tensor.transpose(1, 2).flatten(2)
-    elif tensor.dim() == 2:  # (T, D): an encoding, which is of no sentence
-        tensor = tensor.unsqueeze(0)
-    found: np.ndarray = tensor[0].numpy()
-    return found
-
-
-def _tokens(trace: Trace, path: str) -> Sequence[str]:
-    return norm_tokens(trace, path)
 
 
 def _attention_tokens(trace: Trace, path: str) -> tuple[Sequence[str], Sequence[str]]:

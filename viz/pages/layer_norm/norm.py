@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from transformer.analysis.norms import SPREADS, Spread, norm_stages, norm_tokens, spread_of
+from transformer.analysis.norms import NormNumbers, norm_numbers, norm_tokens
 from transformer.model.trace import NormRecord
 from transformer.run import Run
-from viz.figures import norms as figures
 from viz.figures.labels import visible
 from viz.figures.numbers import number, span
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.run_figures.norms import parameters_figure, statistics_figure, values_figure
 from viz.session import current_model, current_theme
 from viz.widgets import forget_choice, pick
 
@@ -47,33 +45,27 @@ def norm_section(run: Run) -> None:
     """Draw the chosen norm; what is picked draws only this section again."""
     st.header("One norm")
     records = {record.path: record for record in run.trace.norms()}
-    record, tokens, token = _pick(run, records)
+    record, token = _pick(run, records)
     head = _pick_head(record)
     inside = "" if head is None else f", those of head {head} (all heads share γ)"
-    if head is not None:
-        record = record.of_head(head)
     model = current_model().model
-    words, norm = NORMS[model.config.norm], model.get_submodule(record.path)
-    stages, spread = norm_stages(record, model.config.norm), spread_of(model.config.norm)
-    _, normalized, after = stages.values()
-    gamma = norm.get_parameter("gamma").cpu().numpy()
-    beta = None if record.mean is None else norm.get_parameter("beta").cpu().numpy()
-    position = max(token, 0)
-    dimension = _pick_dimension(len(gamma))
+    norm, words = norm_numbers(model, run.trace, record.path, head), NORMS[model.config.norm]
+    _, normalized, after = norm.stages
+    dimension = _pick_dimension(len(norm.gamma))
     explain(
-        what=f"The norm `{record.path}` sees {len(tokens)} tokens of {len(gamma)} numbers each{inside}. It "
-        f"{words.what}: no token knows of another, and no sentence of the batch of another.",
-        formula=_formula(record, words.formula, gamma, beta, position, dimension),
-        look=f"the diamonds: {_filled(words.look, spread, normalized)}. "
-        f"{_filled(words.made, spread, after)}: the squares.",
-        computed=type(norm).forward,
+        what=f"The norm `{record.path}` sees {len(norm.tokens)} tokens of {len(norm.gamma)} numbers "
+        f"each{inside}. It {words.what}: no token knows of another, and no sentence of the batch of another.",
+        formula=_formula(norm, words.formula, max(token, 0), dimension),
+        look=f"the diamonds: {_filled(words.look, norm, normalized)}. "
+        f"{_filled(words.made, norm, after)}: the squares.",
+        computed=type(model.get_submodule(record.path)).forward,
         path=record.path,
     )
     name = record.path.replace(".", "-") + ("" if head is None else f"-head{head}")
-    _figures(name, stages, gamma, beta, tokens, token, spread, words.learned)
+    _figures(name, norm, token, words.learned)
 
 
-def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tuple[str, ...], int]:
+def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, int]:
     left, right = st.columns([3, 2])
     path = pick(left.selectbox, "Norm", list(records), key="norm", format_func=_in_words)
     tokens = norm_tokens(run.trace, path)
@@ -84,7 +76,7 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, tupl
         key="norm_token",
         format_func=lambda position: _token_in_words(position, tokens),
     )
-    return records[path], tokens, token
+    return records[path], token
 
 
 def _pick_head(record: NormRecord) -> int | None:
@@ -114,14 +106,8 @@ def _pick_dimension(width: int) -> int:
     return st.slider("Dimension of the formula", 0, width - 1, 0, key="norm_dimension", bind="query-params")
 
 
-def _formula(
-    record: NormRecord,
-    formula: str,
-    gamma: NDArray[np.float32],
-    beta: NDArray[np.float32] | None,
-    token: int,
-    dimension: int,
-) -> str:
+def _formula(norm: NormNumbers, formula: str, token: int, dimension: int) -> str:
+    record, gamma, beta = norm.record, norm.gamma, norm.beta
     x, result = (float(tensor[0, token, dimension]) for tensor in (record.input, record.result))
     scale = float(record.scale[0, token, 0])
     centered = number(x, 4)
@@ -135,45 +121,31 @@ def _formula(
     )
 
 
-def _filled(text: str, spread: Spread, values: NDArray[np.float32]) -> str:
-    """Put what a stage's numbers (T, D) span, token by token, into a sentence about them."""
-    return text.format(mean=span(values.mean(axis=1)), spread=span(SPREADS[spread](values)))
+def _filled(text: str, norm: NormNumbers, stage: str) -> str:
+    """Put the ranges of a stage's statistics, over the tokens, into a sentence about them."""
+    return text.format(mean=span(norm.means[stage]), spread=span(norm.spreads[stage]))
 
 
-def _figures(
-    slug: str,
-    stages: Mapping[str, NDArray[np.float32]],
-    gamma: NDArray[np.float32],
-    beta: NDArray[np.float32] | None,
-    tokens: Sequence[str],
-    token: int,
-    spread: Spread,
-    learned: str,
-) -> None:
+def _figures(slug: str, norm: NormNumbers, token: int, learned: str) -> None:
     theme = current_theme()
-    means = {stage: values.mean(axis=1) for stage, values in stages.items()}
-    spreads = {stage: SPREADS[spread](values) for stage, values in stages.items()}
     show(
-        figures.norm_statistics(means, spreads, tokens, theme=theme, spread=spread),
+        statistics_figure(norm, theme=theme),
         name=f"norm-statistics-{slug}",
-        caption=f"Mean and {spread} over the numbers of each token, before and after the norm.",
+        caption=f"Mean and {norm.spread} over the numbers of each token, before and after the norm.",
         key="norm_statistics",
     )
     left, right = st.columns(2)
-    chosen = slice(None) if token == ALL_TOKENS else slice(token, token + 1)
     whose = "all tokens" if token == ALL_TOKENS else f"the token at position {token}"
     with left:
         show(
-            figures.value_distribution(
-                {stage: values[chosen] for stage, values in stages.items()}, theme=theme
-            ),
+            values_figure(norm, None if token == ALL_TOKENS else token, theme=theme),
             name=f"norm-distribution-{slug}",
             caption=f"How the numbers of {whose} spread, before and after the norm.",
             key="norm_distribution",
         )
     with right:
         show(
-            figures.gamma_beta(gamma, beta, theme=theme),
+            parameters_figure(norm, theme=theme),
             name=f"norm-gamma-beta-{slug}",
             caption=learned,
             key="norm_gamma_beta",

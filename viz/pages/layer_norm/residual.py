@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from transformer.analysis.attention_maps import stacks
@@ -15,6 +13,7 @@ from viz.figures.norms import growth
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.run_figures.norms import residual_figure
 from viz.session import current_choice, current_model, current_theme, twin_run
 from viz.text_session import current_texts
 from viz.widgets import pick_seed
@@ -77,11 +76,9 @@ def residual_section(run: Run) -> None:
     )
     each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
     for stack in sides:
-        points, lengths = stream_lengths(run.trace, stack)
-        tokens: Sequence[str] | None = run.trace.tokens(stack)[0] if each else None
         st.markdown(f"**{stack.capitalize()}**")
         show(
-            growth(points, {stack: lengths}, theme=current_theme(), tokens=tokens),
+            residual_figure(run.trace, stack, each_token=each, theme=current_theme()),
             name=f"residual-{stack}",
             caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
             "last layer.",

@@ -11,10 +11,10 @@ from transformer.analysis.masks import padding_of
 from transformer.model.masks import padding_mask
 from transformer.model.trace import Stack, Trace
 from transformer.run import FILLED
-from viz.figures.masks import batch_layout
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.sentence import run_or_warn
+from viz.run_figures.masks import batch_figure
 from viz.session import batch_of, current_choice, current_model, current_theme
 from viz.text_session import NUMBERS, boxes_of, current_batch
 
@@ -60,7 +60,7 @@ def batch_section(trace: Trace) -> None:
         )
         padding = padding_of(trace, stack)
         show(
-            batch_layout(trace.tokens(stack), padding, theme=current_theme(), columns=columns),
+            batch_figure(trace, stack, theme=current_theme(), columns=columns),
             name=f"batch-{name}",
             caption=_caption(padding, has_padding=has_padding),
             key=f"batch_{name}",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.analysis.attention_maps import Attention, attention_record, attentions, n_layers
-from transformer.analysis.masks import Closed, Mask, masks_of
+from transformer.analysis.attention_maps import Attention, attention_record, attentions
+from transformer.analysis.masks import Mask, masks_of
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.trace import AttentionRecord, Trace
-from viz.figures.masks import mask_matrix
 from viz.pages.masks.softmax import softmax_section
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.run_figures.masks import mask_figure
 from viz.session import current_model, current_theme
 from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
@@ -27,7 +27,6 @@ def mask_section(trace: Trace) -> None:
     attention, sentence = _pick(trace)
     record = attention_record(trace, attention, 0)
     masks = masks_of(trace, attention, sentence)
-    combined = masks["combined"]
     free = int(record.mask[sentence, 0].sum())
     explain(
         what=_what(
@@ -45,9 +44,15 @@ def mask_section(trace: Trace) -> None:
     query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
     for column, (mask, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
         with column:
-            _matrix(record, sentence, query, MASKS[mask], closed)
-    layers = [attention_record(trace, attention, layer) for layer in range(n_layers(trace, attention))]
-    softmax_section(layers, sentence, query, {reason: at[query] for reason, at in combined.items()})
+            n_closed = int(sum(where.sum() for where in closed.values()))
+            st.markdown(f"**{MASKS[mask]}**: {_count(n_closed, record.mask[sentence].numel())}")
+            show(
+                mask_figure(trace, attention, mask, sentence, theme=current_theme(), marked=query),
+                name=f"{MASKS[mask]}-mask-{record.path}-sentence-{sentence + 1}",
+                caption="Blue: open. Grey and hatched: closed.",
+                key=f"mask_{MASKS[mask]}",
+            )
+    softmax_section(trace, attention, sentence, query)
 
 
 def _pick(trace: Trace) -> tuple[Attention, int]:
@@ -82,18 +87,6 @@ def _formula(record: AttentionRecord, sentence: int, free: int) -> str:
         r"\begin{gathered} \text{combined} = \text{padding} \wedge \text{causal} \\ "
         rf"{free} \text{{ of }} {n_queries} \times {n_keys} = {n_queries * n_keys} "
         rf"\text{{ cells are open in sentence }} {sentence + 1} \end{{gathered}}"
-    )
-
-
-def _matrix(record: AttentionRecord, sentence: int, query: int, name: str, closed: Closed) -> None:
-    queries, keys = record.query_tokens[sentence], record.key_tokens[sentence]
-    n_closed = int(sum(where.sum() for where in closed.values()))
-    st.markdown(f"**{name}**: {_count(n_closed, len(queries) * len(keys))}")
-    show(
-        mask_matrix(closed, queries, keys, theme=current_theme(), marked=query),
-        name=f"{name}-mask-{record.path}-sentence-{sentence + 1}",
-        caption="Blue: open. Grey and hatched: closed.",
-        key=f"mask_{name}",
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.attention_maps import stacks
-from transformer.analysis.positions import biases_of
-from transformer.model.positions import RelativeBias, distance_buckets
+from transformer.analysis.positions import biases_of, relative_bias
+from transformer.model.positions import distance_buckets
 from transformer.model.trace import Stack
 from transformer.run import Run
 from viz.figures.numbers import number
-from viz.figures.relative_positions import bias_by_distance
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.run_figures.positions import bias_figure
 from viz.session import current_model, current_theme
 from viz.widgets import HEAD, pick, pick_button
 
@@ -21,9 +21,9 @@ from viz.widgets import HEAD, pick, pick_button
 def bias_section(run: Run) -> None:
     """Draw the biases of one stack; what is picked draws only this section again."""
     stack, head = _pick(stacks(run.trace))
-    table = current_model().model.get_submodule(f"{stack}.relative_bias")
-    assert isinstance(table, RelativeBias)
-    distances, buckets, biases = biases_of(table, both_ways=stack == "encoder")
+    model = current_model().model
+    table = relative_bias(model, stack)
+    distances, buckets, _ = biases_of(model, stack)
     n_tokens = len(run.trace.tokens(stack)[0])
     distance = _pick_distance(n_tokens, both_ways=stack == "encoder")
     path = f"{stack}.layers.0.self_attn.position_bias"
@@ -47,7 +47,7 @@ def bias_section(run: Run) -> None:
         path=path,
     )
     show(
-        bias_by_distance(distances, biases, theme=current_theme(), marked=distance),
+        bias_figure(model, stack, theme=current_theme(), marked=distance),
         name=f"position-bias-{stack}",
         caption=f"A line is a head of the {stack}; to the left the key stands before the query. The dotted "
         f"line is the distance of the formula, {distance}.",

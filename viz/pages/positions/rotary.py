@@ -8,15 +8,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import attention_record, attentions, n_layers, stacks
-from transformer.analysis.positions import rotary_products_of
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers
+from transformer.analysis.positions import rotary_layer
 from transformer.model.config import TransformerConfig
-from transformer.model.positions import rotary_wavelengths, rotate, wavelengths
+from transformer.model.positions import rotate
 from transformer.run import Run
-from viz.figures import relative_positions as figures
 from viz.figures.numbers import number
 from viz.pages.shared.explain import computed_by, explain
 from viz.pages.shared.figure import show
+from viz.run_figures.positions import angles_figure, products_figure, wavelengths_figure
 from viz.session import current_model, current_theme
 from viz.widgets import HEAD, pick, pick_query
 
@@ -28,26 +28,25 @@ def rotary_section(run: Run) -> None:
     attention = attentions(run.trace)[0]
     layer, head, query, pair = _pick(run, n_layers(run.trace, attention))
     record = attention_record(run.trace, attention, layer)
-    base = config.rotary_base(stacks(run.trace)[0], layer)
-    if not base:
+    rotary = rotary_layer(config, run.trace, layer)
+    if rotary is None:
         st.info(f"Layer {layer} turns nothing: its attention is told no positions. Choose another layer.")
         return
-    lengths = rotary_wavelengths(config, base).numpy()
-    trained = wavelengths(2 * len(lengths), base).numpy()
+    n_turned = 2 * len(rotary.lengths)
     before = run.trace[f"{record.path}.q_unrotated"][0, head, query].numpy()
-    angle = query * 2 * math.pi / float(lengths[pair])
-    stretch = float(lengths[pair] / trained[pair])
+    angle = query * 2 * math.pi / float(rotary.lengths[pair])
+    stretch = float(rotary.lengths[pair] / rotary.unstretched[pair])
     explain(
         what="Each head's numbers are taken in pairs, and each pair of a query or key is turned by an angle: "
         "the position times the pair's own speed (Su et al. 2021). The product of two turned vectors depends "
         f"on how far apart they stand, and not on where.{_on_parts(config)}",
         formula=_formula(
-            before[: 2 * len(lengths)],
+            before[:n_turned],
             record.q[0, head, query].numpy(),
             angle,
             query,
             pair,
-            base,
+            rotary.base,
             stretch,
             "turned" if config.rotary_dims else "head",
         ),
@@ -56,21 +55,18 @@ def rotary_section(run: Run) -> None:
         computed=rotate,
         path=f"{record.path}.q_unrotated, {record.path}.q",
     )
-    n_tokens = len(record.query_tokens[0])
     show(
-        figures.rotary_angles(
-            np.arange(n_tokens)[:, None] / lengths, theme=current_theme(), marked=(query, pair)
-        ),
+        angles_figure(rotary, theme=current_theme(), marked=(query, pair)),
         name="rotary-angles",
         caption="A row is a position, a column is a pair: 1 is not turned, −1 is half a turn. The frame is "
         "the formula's.",
         key="rotary_angles",
     )
     show(
-        figures.rotary_wavelengths(lengths, trained, n_tokens, theme=current_theme()),
+        wavelengths_figure(rotary, theme=current_theme()),
         name="rotary-wavelengths",
         caption="Positions until a pair has turned once; the dashed line is the length of this sentence."
-        + _on_stretching(config, base),
+        + _on_stretching(config, rotary.base),
         key="rotary_wavelengths",
     )
     _products(run, record.path, head, query)
@@ -145,9 +141,8 @@ def _formula(
 def _products(run: Run, path: str, head: int, query: int) -> None:
     """The query's products with every key that it may look at, with and without the turning."""
     st.subheader("One query before and after turning")
-    before, after, tokens = rotary_products_of(run.trace, path, head, query)
     show(
-        figures.rotary_products(before, after, tokens, theme=current_theme()),
+        products_figure(run.trace, path, head, query, theme=current_theme()),
         name=f"rotary-products-{path}-head{head}-query{query}",
         caption="The product of the query with each key that it may look at; at the query's own position the "
         "two are the same.",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from transformer.analysis.positions import input_vectors
 from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
+from transformer.model.trace import Stack
 from transformer.run import Run
-from viz.figures import positions as figures
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.run_figures.positions import input_lengths_figure
 from viz.session import current_model, current_theme
 from viz.widgets import pick_button, pick_token
 
@@ -28,15 +30,15 @@ def sizes_section(run: Run) -> None:
     left, right = st.columns([2, 3])
     sides = {side: label for side, label in SIDES.items() if f"{side}.tokens" in run.trace}
     side = pick_button(left.segmented_control, "Which input", sides, key="pe_side")
-    tokens = (run.trace.src_tokens if side == "src_embedding" else run.trace.tgt_tokens)[0]
-    vectors = run.trace[f"{side}.tokens"][0].numpy()  # (T, D), times sqrt(d_model) already where that is done
-    encodings = run.trace[f"{side}.positions"][0].numpy()  # (T, D)
+    stack: Stack = "encoder" if side == "src_embedding" else "decoder"
+    tokens = run.trace.tokens(stack)[0]
+    vectors, encodings = input_vectors(run.trace, stack)
     token = pick_token(right.selectbox, "Token of the formula", tokens, key="pe_token")
     config = current_model().model.config
     by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"
     times = f", times {by}," if config.embedding_scale else ""
-    token_norms, position_norms = (np.linalg.norm(rows, axis=1) for rows in (vectors, encodings))
-    ratio = float(token_norms.mean() / position_norms.mean())
+    token_length, position_length = (np.linalg.norm(x, axis=1).mean() for x in (vectors, encodings))
+    ratio = float(token_length / position_length)
     explain(
         what=f"The model that is loaded adds the two: each token's embedding{times} and the "
         f"{config.positions} encoding of its place. Here the embeddings are "
@@ -46,11 +48,8 @@ def sizes_section(run: Run) -> None:
         computed=Embedding.forward,
         path=f"{side}.tokens, {side}.positions",
     )
-    figure = figures.embedding_vs_position_norms(
-        token_norms, position_norms, tokens, theme=current_theme(), scale=config.embedding_scale
-    )
     show(
-        figure,
+        input_lengths_figure(run.trace, stack, config, theme=current_theme()),
         name=f"embedding-and-position-sizes-{side}",
         caption=f"For each token, the length of its embedding{f' times {by}' if times else ''} beside the "
         "length of the encoding that is added to it.",

@@ -8,7 +8,6 @@ from transformer.errors import CheckpointError, SentenceError
 from transformer.training.optimization.trainer import Trainer
 from transformer.training.snapshots import Snapshots
 from viz.components.bridge import clock
-from viz.figures.training import training_course
 from viz.pages.shared.attention_words import look_for
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
@@ -28,6 +27,7 @@ from viz.pages.training.snapshot_session import (
     snapshot_runs,
     stop_playing,
 )
+from viz.run_figures.training import snapshots_figure
 from viz.session import current_choice, current_theme
 from viz.text_session import WORDS, cleaned_text, examples_of
 from viz.widgets import pick
@@ -123,16 +123,8 @@ def _pick_step(snapshots: Snapshots) -> int:
 
 
 def _curve(snapshots: Snapshots, step: int) -> None:
-    figure = training_course(
-        snapshots.history,
-        theme=current_theme(),
-        n_steps=snapshots.steps[-1],
-        marks=snapshots.steps,
-        chosen=step,
-        logarithmic=True,
-    )
     show(
-        figure,
+        snapshots_figure(snapshots, step, theme=current_theme()),
         name=f"training-of-{snapshots.folder.name}",
         caption="Above: the loss of each batch before its update, in nats: how surprised the model was by "
         "the right next words. Diamonds are the snapshots, the dotted line is the chosen one. Below: how far "

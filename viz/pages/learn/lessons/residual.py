@@ -13,14 +13,15 @@ from torch import Tensor
 from transformer.analysis.attention_maps import stacks
 from transformer.analysis.edited import Effect, effect_of
 from transformer.analysis.parts import Part, parts_of, total
-from transformer.analysis.residual import added_to_stream, addition_path, stream_lengths
+from transformer.analysis.residual import added_to_stream, addition_path
 from transformer.model.trace import NormRecord, Stack
-from viz.figures.norms import growth, value_distribution
+from viz.figures.norms import value_distribution
 from viz.figures.numbers import in_sum, number
 from viz.markdown import quoted
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
+from viz.run_figures.norms import residual_figure
 from viz.theme import Theme
 
 NORMS = {
@@ -177,9 +178,7 @@ def _left_out(subject: Subject, name: str) -> Shown:
 
 
 def _lengths(subject: Subject, theme: Theme) -> go.Figure:
-    points, lengths = stream_lengths(subject.run.trace, stack_of(subject))
-    tokens = subject.run.trace.tokens(stack_of(subject))[0]
-    return growth(points, {stack_of(subject): lengths}, theme=theme, tokens=tokens)
+    return residual_figure(subject.run.trace, stack_of(subject), each_token=True, theme=theme)
 
 
 LESSON = Lesson(

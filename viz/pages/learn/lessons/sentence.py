@@ -18,6 +18,7 @@ from viz.markdown import quoted, table
 from viz.pages.learn.lessons.format.parts import Contrast, Dial, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
+from viz.run_figures.decoding import next_tokens_figure
 from viz.theme import Theme
 
 BEAM_SIZE = 4
@@ -97,9 +98,7 @@ def _reason_candidate(subject: Subject) -> str:
 
 def _next(subject: Subject, theme: Theme) -> go.Figure:
     step = subject.run.steps[doubtful(subject)]
-    names = [subject.loaded.target.token(token_id) for token_id in step.top_ids]
-    chosen = step.top_ids.index(step.token_id) if step.token_id in step.top_ids else None
-    return next_words(names, np.array(step.top_probabilities), chosen=chosen, theme=theme)
+    return next_tokens_figure(step, subject.loaded.target, theme=theme)
 
 
 def _falling(subject: Subject, theme: Theme) -> go.Figure:

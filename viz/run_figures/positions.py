@@ -1,0 +1,53 @@
+"""What positions add to a run's inputs and scores, as figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.analysis.positions import RotaryLayer, biases_of, input_vectors, rotary_products_of
+from transformer.model.config import TransformerConfig
+from transformer.model.trace import Stack, Trace
+from transformer.model.transformer import Transformer
+from viz.figures import positions as figures
+from viz.figures import relative_positions as relative_figures
+from viz.theme import Theme
+
+
+def input_lengths_figure(
+    trace: Trace, stack: Stack, config: TransformerConfig, *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Draw the length of each token's embedding and of the position vector that is added to it."""
+    tokens, positions = (np.linalg.norm(rows, axis=1) for rows in input_vectors(trace, stack))
+    return figures.embedding_vs_position_norms(
+        tokens, positions, trace.tokens(stack)[0], theme=theme, scale=config.embedding_scale, title=title
+    )
+
+
+def bias_figure(
+    model: Transformer, stack: Stack, *, theme: Theme, title: str = "", marked: int | None = None
+) -> go.Figure:
+    """Draw what each head of a stack adds to a score for the distance; `marked` is a distance."""
+    distances, _, biases = biases_of(model, stack)
+    return relative_figures.bias_by_distance(distances, biases, theme=theme, marked=marked, title=title)
+
+
+def angles_figure(rotary: RotaryLayer, *, theme: Theme, marked: tuple[int, int] | None = None) -> go.Figure:
+    """Draw how far each pair is turned at each position; `marked` is a position and a pair."""
+    turns = np.arange(len(rotary.tokens))[:, None] / rotary.lengths
+    return relative_figures.rotary_angles(turns, theme=theme, marked=marked)
+
+
+def wavelengths_figure(rotary: RotaryLayer, *, theme: Theme) -> go.Figure:
+    """Draw the positions until each pair has turned once, compared with the length of the sentence."""
+    return relative_figures.rotary_wavelengths(
+        rotary.lengths, rotary.unstretched, len(rotary.tokens), theme=theme
+    )
+
+
+def products_figure(
+    trace: Trace, path: str, head: int, query: int, *, theme: Theme, title: str = ""
+) -> go.Figure:
+    """Draw a query's products with the keys that it may look at, before and after both are turned."""
+    before, after, tokens = rotary_products_of(trace, path, head, query)
+    return relative_figures.rotary_products(before, after, tokens, theme=theme, title=title)
