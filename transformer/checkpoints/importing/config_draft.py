@@ -90,6 +90,17 @@ class ConfigDraft:
         for name, value in values.items():
             self.put(name, value, "layout", why)
 
+    def present(self, name: str, tensor: str) -> bool:
+        """Fill in whether the files have a tensor."""
+        found = tensor in self.raw.tensors
+        return bool(self.put(name, found, "shapes", f"whether there is {tensor}"))
+
+    def tied_generator(self, generator: str, words: str) -> bool:
+        """Fill in whether the generator is the embedding `words`: it is not stored, or as the same tensor."""
+        tied = generator not in self.raw.tensors or self.raw.same_numbers(generator, words)
+        why = "whether embedding and generator are one tensor"
+        return bool(self.put("tie_generator", tied, "shapes", why))
+
     def note(self, sentence: str) -> None:
         """Add a sentence to the report."""
         self.notes.append(sentence)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.raw import StoredTensor
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,6 +22,7 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Where people put padding."""
 
+POSITIONS = ("src_positions", "tgt_positions")
 SINUSOIDS = "A table of sinusoids; our model computes its own."
 """Why a table of positions is not needed."""
 
@@ -135,6 +136,11 @@ def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
         {True: "yes, as in the paper (section 3.4)", False: "no"},
         likely=likely,
     )
+
+
+def stored_positions(raw: RawCheckpoint) -> list[str]:
+    """The tables of positions in the files, under the names that layouts of users' modules give them."""
+    return [name for name in POSITIONS if name in raw.tensors]
 
 
 def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:

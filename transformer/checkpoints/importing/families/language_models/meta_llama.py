@@ -7,12 +7,7 @@ ties the generator to the embedding; Meta's files have both. What neither tells 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._rotary_questions import (
-    ask_base,
-    ask_grouped_heads,
-    ask_length,
-    put_grouped_heads,
-)
+from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
 from transformer.checkpoints.importing.families.language_models._rotary import (
     BASES,
     LENGTHS,
@@ -78,14 +73,13 @@ def read_config(draft: ConfigDraft) -> None:
     why = "every Llama"
     draft.layout(why, norm="rms", norm_position="pre", final_norm=True, positions="rotary", gated=True)
     draft.layout(why, activation="silu", bias=False, generator_bias=False, embedding_scale=False, pad_id=-1)
-    tied = _OUT not in raw.tensors or raw.same_numbers(_OUT, _WORDS)
-    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    tied = draft.tied_generator(_OUT, _WORDS)
     draft.number("norm_eps", "norm_eps", (1e-5, 1e-6), NORM_EPS)
     if told is None:
-        ask_grouped_heads(draft, *_rows(draft))
+        rotary_questions.ask_grouped_heads(draft, *_rows(draft))
         shared = draft["n_kv_heads"] < draft["n_heads"]
-        ask_base(draft, BASES, 500_000.0 if shared and not tied else 10_000.0)
-        ask_length(draft, *LENGTHS)
+        rotary_questions.ask_base(draft, BASES, 500_000.0 if shared and not tied else 10_000.0)
+        rotary_questions.ask_length(draft, *LENGTHS)
     else:
         _take(draft, told)
 
@@ -104,7 +98,7 @@ def _told(raw: RawCheckpoint) -> ForeignConfig | None:
 
 def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     n_heads = draft.heads("n_heads")
-    put_grouped_heads(draft, n_heads, *_rows(draft))
+    rotary_questions.put_grouped_heads(draft, n_heads, *_rows(draft))
     draft.told("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
     if told.flag("use_scaled_rope", False):
         if "rope_scaling_factor" in told:
@@ -115,7 +109,7 @@ def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     if "max_seq_len" in told:
         draft.told("max_len", told.integer("max_seq_len"), "max_seq_len")
     else:
-        ask_length(draft, *LENGTHS)
+        rotary_questions.ask_length(draft, *LENGTHS)
     if told.get("moe") or told.get("vision_chunk_size"):
         raise CheckpointError(
             f"{told.source} describes a model with experts or for pictures: Headlight's model has neither. "

@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
 from transformer.checkpoints.importing.families._questions import ask_activation
-from transformer.checkpoints.importing.families._rotary_questions import (
-    ask_base,
-    ask_grouped_heads,
-    ask_length,
-    put_grouped_heads,
-)
 from transformer.checkpoints.importing.families.language_models._rotary import (
     BASES,
     LENGTHS,
@@ -130,20 +125,19 @@ def read_rotary(draft: ConfigDraft) -> None:
     why = "every Llama of the book"
     _read_sizes(draft, _GATE, why)
     draft.layout(why, norm="rms", positions="rotary", gated=True, bias=False, activation="silu")
-    is_qwen = _Q_NORM in draft.raw.tensors
-    draft.put("query_key_norm", is_qwen, "shapes", "whether queries and keys have norms")
+    is_qwen = draft.present("query_key_norm", _Q_NORM)
     if is_qwen:
         rows = draft.length(_QUERIES, 0) // max(1, draft.length(_Q_NORM, 0))
         draft.put("n_heads", rows, "shapes", "rows of queries over the length of their norm")
-        put_grouped_heads(draft, rows, *_rows(draft))
+        rotary_questions.put_grouped_heads(draft, rows, *_rows(draft))
     else:
-        ask_grouped_heads(draft, *_rows(draft))
+        rotary_questions.ask_grouped_heads(draft, *_rows(draft))
     is_third = draft["n_kv_heads"] < draft["n_heads"] and not is_qwen
-    ask_base(draft, BASES, 1_000_000.0 if is_qwen else 500_000.0 if is_third else 10_000.0)
+    rotary_questions.ask_base(draft, BASES, 1_000_000.0 if is_qwen else 500_000.0 if is_third else 10_000.0)
     if is_third:
         ask_stretch(draft)
     draft.number("norm_eps", "norm_eps", (1e-6, 1e-5) if is_qwen else (1e-5, 1e-6), NORM_EPS)
-    ask_length(draft, *LENGTHS)
+    rotary_questions.ask_length(draft, *LENGTHS)
 
 
 def _read_sizes(draft: ConfigDraft, into_feed_forward: str, why: str) -> None:
@@ -154,8 +148,7 @@ def _read_sizes(draft: ConfigDraft, into_feed_forward: str, why: str) -> None:
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout(why, norm_position="pre", final_norm=True, embedding_scale=False)
     draft.layout(why, generator_bias=False, pad_id=-1)
-    tied = draft.raw.same_numbers(_OUT, _WORDS) or _OUT not in draft.raw.tensors
-    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.tied_generator(_OUT, _WORDS)
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

@@ -89,12 +89,9 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout("every model of the lecture", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
     draft.layout("every model of the lecture", positions="learned", embedding_scale=False)
     draft.layout("every model of the lecture", tie_generator=False)
-    for name, module in (
-        ("bias", "blocks.0.ffwd.net.0"),
-        ("attention_bias", "blocks.0.sa.proj"),
-        ("generator_bias", "lm_head"),
-    ):
-        draft.put(name, f"{module}.bias" in raw.tensors, "shapes", f"whether there is {module}.bias")
+    draft.present("bias", "blocks.0.ffwd.net.0.bias")
+    draft.present("attention_bias", "blocks.0.sa.proj.bias")
+    draft.present("generator_bias", "lm_head.bias")
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:

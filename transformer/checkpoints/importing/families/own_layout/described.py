@@ -8,14 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ask_activation,
-    ask_embedding_scale,
-    ask_norm_eps,
-    ask_norm_position,
-    ask_pad_id,
-    ask_positions,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.own_layout.mapping_file import MappingFile, read_mapping_file
 from transformer.checkpoints.importing.families.own_layout.names import pattern_of, weight_names
 from transformer.checkpoints.importing.family import Family, Into, Patterns, StandIn, transposed
@@ -103,11 +96,13 @@ class _Reading:
         if "positions" not in draft.settings:
             self._positions()
         asks: dict[str, Callable[[], object]] = {
-            "activation": lambda: ask_activation(draft),
-            "norm_position": lambda: ask_norm_position(draft, why=why),
-            "norm_eps": lambda: ask_norm_eps(draft, 1e-5, 1e-6),
-            "embedding_scale": lambda: ask_embedding_scale(draft, likely=draft["positions"] == "sinusoidal"),
-            "pad_id": lambda: ask_pad_id(draft, None, usual=0),
+            "activation": lambda: questions.ask_activation(draft),
+            "norm_position": lambda: questions.ask_norm_position(draft, why=why),
+            "norm_eps": lambda: questions.ask_norm_eps(draft, 1e-5, 1e-6),
+            "embedding_scale": lambda: questions.ask_embedding_scale(
+                draft, likely=draft["positions"] == "sinusoidal"
+            ),
+            "pad_id": lambda: questions.ask_pad_id(draft, None, usual=0),
         }
         for name, ask in asks.items():
             if name not in draft.settings:
@@ -241,6 +236,6 @@ class _Reading:
             self._shape("max_len", min(max(table.shape[:-1], default=1) for table in tables), "their tables")
         elif "positions" not in self.draft.settings:
             told = self.draft.settings.get("max_len")
-            ask_positions(self.draft, [])
+            questions.ask_positions(self.draft, [])
             if told is not None:
                 self.draft.settings["max_len"] = told

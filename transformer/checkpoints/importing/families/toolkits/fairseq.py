@@ -10,13 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ASSUMED_LENGTH,
-    SINUSOIDS,
-    ask_activation,
-    ask_embedding_scale,
-    ask_norm_position,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -103,7 +97,7 @@ IGNORED = {
     for name, why in {
         "version": _VERSION,
         "embed_positions._float_tensor": "An empty place that tells fairseq its device.",
-        "embed_positions.weights": SINUSOIDS,
+        "embed_positions.weights": questions.SINUSOIDS,
     }.items()
 }
 
@@ -172,13 +166,13 @@ def read_config(draft: ConfigDraft) -> None:
             told.only(name, False, why=why)
     _read_norms(draft, stacks)
     if told is None:
-        ask_activation(draft)
+        questions.ask_activation(draft)
     else:
         draft.told("activation", told.choice("activation_fn", _ACTIVATIONS, "relu"), "activation_fn")
     _read_words(draft, stacks)
     _read_positions(draft, stacks)
     if told is None:
-        ask_embedding_scale(draft, likely=True)
+        questions.ask_embedding_scale(draft, likely=True)
     else:
         scaled = not told.flag("no_scale_embedding", False)
         draft.told("embedding_scale", scaled, "no_scale_embedding")
@@ -218,8 +212,7 @@ def _read_norms(draft: ConfigDraft, stacks: list[str]) -> None:
     final = bool(ending) if len(ending) in (0, len(stacks)) else ending[0]
     draft.put("final_norm", final, "shapes", "whether a stack ends with a norm")
     draft.layout("every Transformer of fairseq", norm_eps=1e-5, bias=True)
-    has_norm = f"{stacks[0]}.layernorm_embedding.weight" in raw.tensors
-    draft.put("embedding_norm", has_norm, "shapes", "whether a norm stands after the embeddings")
+    draft.present("embedding_norm", f"{stacks[0]}.layernorm_embedding.weight")
     if stacks == ["decoder"]:
         draft.layout("every language model of fairseq", norm_position="pre")
     elif told is not None:
@@ -229,7 +222,7 @@ def _read_norms(draft: ConfigDraft, stacks: list[str]) -> None:
     elif ending:
         draft.put("norm_position", "pre", "shapes", "whether a stack ends with a norm")
     elif _version(raw) < _FIRST_FINAL_NORM:
-        ask_norm_position(draft, why="Old versions of fairseq store the same names for both.")
+        questions.ask_norm_position(draft, why="Old versions of fairseq store the same names for both.")
     else:
         draft.put("norm_position", "post", "shapes", "whether a stack ends with a norm")
 
@@ -252,9 +245,7 @@ def _read_words(draft: ConfigDraft, stacks: list[str]) -> None:
     draft.put("tgt_vocab_size", draft.length(target, 0), "shapes", f"axis 0 of {target}")
     shared = raw.same_numbers(source, target)
     draft.put("share_embeddings", shared, "shapes", "whether both embeddings are stored as one tensor")
-    generators = [name for name in _GENERATORS if name in raw.tensors]
-    tied = not generators or raw.same_numbers(generators[0], target)
-    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.tied_generator(next((name for name in _GENERATORS if name in raw.tensors), ""), target)
     draft.layout("every Transformer of fairseq", generator_bias=False, pad_id=PAD_ID)
 
 
@@ -270,12 +261,12 @@ def _read_positions(draft: ConfigDraft, stacks: list[str]) -> None:
         return
     if told is not None:
         names = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
-        length = min(told.integer(names[stack], ASSUMED_LENGTH) for stack in stacks)
+        length = min(told.integer(names[stack], questions.ASSUMED_LENGTH) for stack in stacks)
         draft.told("max_len", length, "max_source_positions, max_target_positions")
         positions = "none" if told.flag("no_token_positional_embeddings", False) else "sinusoidal"
         draft.told("positions", positions, "no_token_positional_embeddings")
     else:
-        draft.put("max_len", ASSUMED_LENGTH, "assumed", "fairseq's usual one")
+        draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", "fairseq's usual one")
         draft.put("positions", "sinusoidal", "shapes", "no table of positions is stored")
     draft.layout("fairseq's sinusoids", sinusoid_layout="halves_to_base", position_offset=_FIRST)
 

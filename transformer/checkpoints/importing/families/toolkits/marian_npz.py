@@ -228,8 +228,7 @@ def _read_norms(draft: ConfigDraft) -> None:
     ending = [stack for stack in ("encoder", "decoder") if f"{stack}_top_ln_scale" in names]
     final = bool(ending) if len(ending) != 1 else ending[0]
     draft.put("final_norm", final, "shapes", "whether a stack ends with a norm")
-    has_norm = "encoder_emb_ln_scale_pre" in names
-    draft.put("embedding_norm", has_norm, "shapes", "whether a norm follows the embeddings")
+    draft.present("embedding_norm", "encoder_emb_ln_scale_pre")
     draft.layout("every Marian", norm_eps=1e-6, bias=True)
 
 
@@ -240,11 +239,10 @@ def _read_words(draft: ConfigDraft) -> None:
         table = next((word for word in _WORDS[stack] if word in names), _WORDS[stack][1])
         rows.append(draft.length(table, 0))
         draft.put(name, rows[-1] + 1, "shapes", f"rows of {table}, and one for the embedding of zeros")
-    draft.put("share_embeddings", "Wemb" in names, "shapes", "whether there is Wemb")
+    draft.present("share_embeddings", "Wemb")
     tied = names.isdisjoint(_GENERATORS)
     draft.put("tie_generator", tied, "shapes", "whether there is a matrix of the generator")
-    has_bias = "decoder_ff_logit_out_b" in names
-    draft.put("generator_bias", has_bias, "shapes", "whether the generator has a bias")
+    has_bias = draft.present("generator_bias", "decoder_ff_logit_out_b")
     pad_id = rows[0] if rows[0] == rows[1] else -1
     draft.put("pad_id", pad_id, "layout", "the id of the embedding of zeros, where both sides have the same")
     draft.note(

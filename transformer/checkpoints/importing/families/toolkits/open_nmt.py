@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    SINUSOIDS,
-    ask_activation,
-    ask_pad_id,
-    ask_positions,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -76,7 +71,7 @@ RENAMES: Renames = {
         }
     ),
 }
-IGNORED = dict.fromkeys((_SOURCE_TABLE, _TARGET_TABLE), SINUSOIDS)
+IGNORED = dict.fromkeys((_SOURCE_TABLE, _TARGET_TABLE), questions.SINUSOIDS)
 
 _BLANK = "<blank>"
 _LAYER = "decoder.transformer_layers.0"
@@ -127,9 +122,8 @@ def read_config(draft: ConfigDraft) -> None:
     draft.put("norm", "rms" if is_rms else "layer", "shapes", "whether norms have a bias")
     draft.number("norm_eps", "norm_eps", (1e-6, 1e-5), "What is added under the root of a norm?")
     _read_feed_forward(draft)
-    for name, module in (("bias", "feed_forward.w_1"), ("attention_bias", "self_attn.final_linear")):
-        found = f"{_LAYER}.{module}.bias" in raw.tensors
-        draft.put(name, found, "shapes", f"whether {module} has a bias")
+    draft.present("bias", f"{_LAYER}.feed_forward.w_1.bias")
+    draft.present("attention_bias", f"{_LAYER}.self_attn.final_linear.bias")
     _read_words(draft)
     _read_positions(draft)
     _read_pad_id(draft)
@@ -143,7 +137,7 @@ def _read_pad_id(draft: ConfigDraft) -> None:
     if len(places) == 1:
         draft.put("pad_id", places.pop(), "config", f"vocab: the place of {_BLANK}")
     else:
-        ask_pad_id(draft, _TARGET, usual=1)
+        questions.ask_pad_id(draft, _TARGET, usual=1)
 
 
 def _read_heads(draft: ConfigDraft) -> None:
@@ -159,17 +153,16 @@ def _read_heads(draft: ConfigDraft) -> None:
 
 
 def _read_feed_forward(draft: ConfigDraft) -> None:
-    gated = f"{_LAYER}.feed_forward.w_3.weight" in draft.raw.tensors
-    draft.put("gated", gated, "shapes", "whether there is w_3 beside w_1")
+    gated = draft.present("gated", f"{_LAYER}.feed_forward.w_3.weight")
     if draft.config is not None:
         told = draft.config.choice("pos_ffn_activation_fn", _ACTIVATIONS, "relu")
         draft.told("activation", told, "pos_ffn_activation_fn")
         draft.config.only("parallel_residual", False, why="sublayers beside each other")
         draft.config.only("sliding_window", 0, why="an attention to near tokens alone")
     elif gated:
-        ask_activation(draft, _OF_GATED)
+        questions.ask_activation(draft, _OF_GATED)
     else:
-        ask_activation(draft)
+        questions.ask_activation(draft)
 
 
 def _read_words(draft: ConfigDraft) -> None:
@@ -202,7 +195,7 @@ def _read_positions(draft: ConfigDraft) -> None:
     if told is not None:
         told.only("max_relative_positions", 0, why="relative or rotary positions")
     if tables:
-        ask_positions(draft, tables)
+        questions.ask_positions(draft, tables)
     else:
         draft.put("positions", "none", "shapes", "no table of positions is stored")
         draft.put("max_len", 1024, "assumed", "no table of positions is stored")

@@ -11,12 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
-from transformer.checkpoints.importing.families._questions import (
-    ASSUMED_LENGTH,
-    ask_activation,
-    ask_pad_id,
-    put_vocabularies,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.toolkits._sublayers import (
     HALVES,
     OFFSET,
@@ -60,14 +55,13 @@ def read_config(draft: ConfigDraft) -> None:
     _read_heads(draft, layer)
     _read_norms(draft, first, layer)
     _read_feed_forward(draft, layer)
-    has_bias = f"{layer}.self_attn.to_out.bias" in draft.raw.tensors
-    draft.put("attention_bias", has_bias, "shapes", "whether to_out has a bias")
+    draft.present("attention_bias", f"{layer}.self_attn.to_out.bias")
     _read_positions(draft, first)
-    put_vocabularies(draft)
+    questions.put_vocabularies(draft)
     draft.layout("every model of x-transformers", embedding_scale=False)
     _read_generator(draft, depths["decoder"])
     if depths["encoder"]:
-        ask_pad_id(draft, "src_embedding", usual=0)
+        questions.ask_pad_id(draft, "src_embedding", usual=0)
     else:
         draft.layout("a decoder alone looks at all earlier tokens", pad_id=-1)
 
@@ -122,10 +116,8 @@ def _read_norms(draft: ConfigDraft, first: str, layer: str) -> None:
     is_rms = own.name.endswith(".g")
     draft.put("norm", "rms" if is_rms else "layer", "shapes", "names of the norms' weights")
     draft.layout("every norm of x-transformers", norm_eps=1e-12 if is_rms else 1e-5)
-    final = f"{first}.final_norm.gamma"
-    draft.put("final_norm", final in raw.tensors, "shapes", "whether the stack ends with a norm")
-    norm = f"{'tgt' if first == 'decoder' else 'src'}_embedding.norm.gamma"
-    draft.put("embedding_norm", norm in raw.tensors, "shapes", "whether a norm follows the embeddings")
+    draft.present("final_norm", f"{first}.final_norm.gamma")
+    draft.present("embedding_norm", f"{'tgt' if first == 'decoder' else 'src'}_embedding.norm.gamma")
     if own.name.endswith(".weight"):
         return
     offset = draft.ask(
@@ -140,15 +132,14 @@ def _read_norms(draft: ConfigDraft, first: str, layer: str) -> None:
 
 
 def _read_feed_forward(draft: ConfigDraft, layer: str) -> None:
-    gated = f"{layer}.feed_forward.ff.0.proj.weight" in draft.raw.tensors
+    gated = draft.present("gated", f"{layer}.feed_forward.ff.0.proj.weight")
     theirs = f"{layer}.feed_forward.ff.0.{'proj' if gated else '0'}"
     rows = draft.length(f"{theirs}.weight", 0)
     draft.put(
         "d_ff", rows // 2 if gated else rows, "shapes", f"rows of {draft.stored_name(theirs + '.weight')}"
     )
-    draft.put("gated", gated, "shapes", "whether there is a gate (ff_glu)")
-    draft.put("bias", f"{theirs}.bias" in draft.raw.tensors, "shapes", "whether the feed-forward has biases")
-    ask_activation(
+    draft.present("bias", f"{theirs}.bias")
+    questions.ask_activation(
         draft,
         {"gelu": "GELU, the default", "silu": "SiLU (ff_swish)", "relu": "ReLU", "gelu_tanh": "GELU by tanh"},
     )
@@ -156,13 +147,13 @@ def _read_feed_forward(draft: ConfigDraft, layer: str) -> None:
 
 def _read_positions(draft: ConfigDraft, first: str) -> None:
     raw = draft.raw
-    tables = [name for name in ("src_positions", "tgt_positions") if name in raw.tensors]
+    tables = questions.stored_positions(raw)
     angles = raw.tensors.get(f"{first}.rotary_pos_emb.inv_freq")
     if tables:
         draft.put("positions", "learned", "shapes", "whether there is pos_emb")
         draft.put("max_len", min(draft.length(table, 0) for table in tables), "shapes", "rows of pos_emb")
         return
-    draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+    draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", "no table of positions is stored")
     draft.put(
         "positions", "none" if angles is None else "rotary", "shapes", "whether there is rotary_pos_emb"
     )

@@ -10,17 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    SINUSOIDS,
-    ask_activation,
-    ask_embedding_scale,
-    ask_norm_eps,
-    ask_norm_position,
-    ask_pad_id,
-    ask_positions,
-    put_final_norm,
-    put_vocabularies,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -66,9 +56,8 @@ RENAMED_PARTS = {
     "generator.proj.weight": "generator.weight",
     "generator.proj.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
-IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
+IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 _NORM_POSITIONS = {
     "pre": "before, as in the tutorial: x + sublayer(norm(x))",
     "post": "after, as in the paper: norm(x + sublayer(x))",
@@ -104,14 +93,14 @@ def read_config(draft: ConfigDraft) -> None:
     own_norm = raw.tensors.get("encoder.layers.0.sublayer.0.norm.a_2")
     unbiased = own_norm is None or own_norm.name.endswith("a_2")
     draft.put("norm", "layer_unbiased" if unbiased else "layer", "shapes", "names of the norms' weights")
-    ask_norm_eps(draft, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
-    ask_norm_position(draft, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
-    put_final_norm(draft, ("encoder", "decoder"), "a_2")
-    ask_activation(draft)
-    put_vocabularies(draft)
-    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
-    ask_embedding_scale(draft, likely=True)
-    ask_pad_id(draft, "src_embedding", usual=2)
+    questions.ask_norm_eps(draft, *((1e-6, 1e-5) if unbiased else (1e-5, 1e-6)))
+    questions.ask_norm_position(draft, _NORM_POSITIONS, _BOTH_SAVED_ALIKE)
+    questions.put_final_norm(draft, ("encoder", "decoder"), "a_2")
+    questions.ask_activation(draft)
+    questions.put_vocabularies(draft)
+    questions.ask_positions(draft, questions.stored_positions(raw))
+    questions.ask_embedding_scale(draft, likely=True)
+    questions.ask_pad_id(draft, "src_embedding", usual=2)
 
 
 FAMILY = Family(

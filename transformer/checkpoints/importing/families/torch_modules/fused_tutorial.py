@@ -13,15 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ask_activation,
-    ask_embedding_scale,
-    ask_norm_eps,
-    ask_norm_position,
-    ask_pad_id,
-    ask_positions,
-    put_vocabularies,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -72,7 +64,6 @@ RENAMED_PARTS = {
     "linear.weight": "generator.weight",
     "linear.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -100,14 +91,14 @@ def read_config(draft: ConfigDraft) -> None:
     draft.size("d_ff", "ffn_hidden", "encoder.layers.0.ffn.linear1.weight", 0)
     draft.ask_heads(8)
     _ask_merge(draft)
-    ask_norm_position(draft)
+    questions.ask_norm_position(draft)
     draft.layout("the tutorial", final_norm=False)
-    ask_norm_eps(draft, 1e-5, 1e-6)
-    ask_activation(draft)
-    put_vocabularies(draft)
-    ask_positions(draft, [])
-    ask_embedding_scale(draft, likely=False)
-    ask_pad_id(draft, None, usual=1)
+    questions.ask_norm_eps(draft, 1e-5, 1e-6)
+    questions.ask_activation(draft)
+    questions.put_vocabularies(draft)
+    questions.ask_positions(draft, [])
+    questions.ask_embedding_scale(draft, likely=False)
+    questions.ask_pad_id(draft, None, usual=1)
 
 
 def _ask_merge(draft: ConfigDraft) -> None:

@@ -50,10 +50,9 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout("every nanoGPT", norm_position="pre", final_norm=True, norm_eps=1e-5, pad_id=-1)
     draft.layout("every nanoGPT", positions="learned", embedding_scale=False, generator_bias=False)
-    for name, tensor in (("bias", "h.0.mlp.c_fc.bias"), ("attention_bias", "h.0.attn.c_attn.bias")):
-        draft.put(name, tensor in raw.tensors, "shapes", f"whether there is {tensor}")
-    tied = _GENERATOR not in raw.tensors or raw.same_numbers(_GENERATOR, _WORDS)
-    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
+    draft.present("bias", "h.0.mlp.c_fc.bias")
+    draft.present("attention_bias", "h.0.attn.c_attn.bias")
+    draft.tied_generator(_GENERATOR, _WORDS)
 
 
 def _is_mingpt(raw: RawCheckpoint) -> bool:

@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    SINUSOIDS,
-    ask_activation,
-    ask_causal,
-    ask_embedding_scale,
-    ask_norm_eps,
-    ask_norm_position,
-    ask_pad_id,
-    ask_positions,
-    put_final_norm,
-    put_vocabularies,
-)
+from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
 from transformer.checkpoints.importing.family import (
     Family,
@@ -80,7 +69,7 @@ RENAMES: Renames = {
 }
 """Names as `arrange` gives them. A lone stack of encoder layers is under both "encoder" and "causal"."""
 
-IGNORED = dict.fromkeys(("src_positions", "tgt_positions"), SINUSOIDS)
+IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -98,22 +87,21 @@ def read_config(draft: ConfigDraft) -> None:
     draft.size("d_ff", "dim_feedforward", f"{first}.layers.0.linear1.weight", 0)
     _read_depths(draft, depths["encoder"], depths["decoder"])
     draft.ask_heads(USUAL_HEADS)
-    ask_norm_position(draft)
-    ask_activation(draft)
-    put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
+    questions.ask_norm_position(draft)
+    questions.ask_activation(draft)
+    questions.put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
     draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
-    ask_norm_eps(draft, 1e-5, 1e-6)
-    has_bias = f"{first}.layers.0.linear1.bias" in raw.tensors
-    draft.put("bias", has_bias, "shapes", "whether linear layers have biases")
-    put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)
-    ask_positions(draft, [name for name in ("src_positions", "tgt_positions") if name in raw.tensors])
+    questions.ask_norm_eps(draft, 1e-5, 1e-6)
+    draft.present("bias", f"{first}.layers.0.linear1.bias")
+    questions.put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)
+    questions.ask_positions(draft, questions.stored_positions(raw))
     embedding = next((name for name in ("src_embedding", "tgt_embedding") if name in raw.tensors), None)
     is_wrapped = embedding is not None and draft.stored_name(embedding).endswith(_WRAPPED_EMBEDDING)
-    ask_embedding_scale(draft, likely=is_wrapped or draft["positions"] == "sinusoidal")
+    questions.ask_embedding_scale(draft, likely=is_wrapped or draft["positions"] == "sinusoidal")
     if depths["encoder"] and depths["decoder"]:
         _ask_memory_padding_mask(draft)
-    ask_pad_id(draft, embedding, usual=0)
+    questions.ask_pad_id(draft, embedding, usual=0)
     if not draft["has_generator"]:
         draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
 
@@ -132,7 +120,7 @@ def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     """Depths of the stacks; encoder layers alone may be a decoder-only model under a causal mask."""
     if n_encoder and not n_decoder:
-        is_causal = ask_causal(draft, likely="generator.weight" in draft.raw.tensors)
+        is_causal = questions.ask_causal(draft, likely="generator.weight" in draft.raw.tensors)
         n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
     if n_decoder and "decoder.layers.0.multihead_attn.out_proj.weight" in draft.raw.tensors and not n_encoder:
         n_encoder = 1

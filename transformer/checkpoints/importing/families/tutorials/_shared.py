@@ -7,21 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ASSUMED_LENGTH,
-    SINUSOIDS,
-    ask_pad_id,
-    ask_positions,
-    put_vocabularies,
+from transformer.checkpoints.importing.families import _questions as questions
+from transformer.checkpoints.importing.family import (
+    Into,
+    Renames,
+    StandIn,
+    inside,
+    of_modules,
+    table_of_positions,
 )
-from transformer.checkpoints.importing.family import Into, Renames, StandIn, of_modules, table_of_positions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-POSITIONS = ("src_positions", "tgt_positions")
 
 OUTSIDE: Renames = {
     "src_embedding": "src_embedding.weight",
@@ -32,13 +31,45 @@ OUTSIDE: Renames = {
 }
 """What stands outside of the stacks, under the names that the questions go by."""
 
-IGNORED = dict.fromkeys(POSITIONS, SINUSOIDS)
+IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
 ATTENTIONS = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "decoder.layers.{}.cross_attn")
 ZERO_BIASES: Mapping[str, StandIn] = {
     f"{attention}.{matrix}.bias": "zeros" for attention in ATTENTIONS for matrix in ("w_q", "w_k", "w_v")
 }
 """For attentions whose last matrix alone has a bias."""
+
+
+_TORCHS_NORM = {"gamma": "weight", "beta": "bias"}
+
+
+def renames(
+    encoder_layer: Renames,
+    decoder_layer: Renames,
+    *,
+    layers: str = "layers",
+    final_norm: Renames | None = None,
+    norm: Mapping[str, str] = _TORCHS_NORM,
+) -> Renames:
+    """The table of an encoder-decoder.
+
+    Args:
+        encoder_layer: modules of a layer.
+        decoder_layer: the same.
+        layers: what the lists of layers are called, with {} for the side.
+        final_norm: of the stacks, where they end with norms.
+        norm: what norms call gamma and beta, as in `of_modules`.
+    """
+    encoder, decoder = (f"{side}.{layers.format(side)}.{{}}." for side in ("encoder", "decoder"))
+    return {
+        **OUTSIDE,
+        **inside(of_modules(encoder_layer, **norm), encoder, "encoder.layers.{}."),
+        **inside(of_modules(decoder_layer, **norm), decoder, "decoder.layers.{}."),
+        **of_modules(final_norm or {}, **norm),
+    }
+
+
+FINAL_NORMS: Renames = {"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}
 
 
 def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -99,17 +130,12 @@ def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = F
         pad_id: the repository's.
         computes_sinusoids: whether its positions are sinusoids that are not stored, unless a copy does so.
     """
-    put_vocabularies(draft)
-    tables = stored_positions(draft.raw)
+    questions.put_vocabularies(draft)
+    tables = questions.stored_positions(draft.raw)
     if computes_sinusoids and not tables:
         draft.layout("this code computes sinusoids and does not store them", positions="sinusoidal")
-        draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
+        draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", "no table of positions is stored")
     else:
-        ask_positions(draft, tables)
+        questions.ask_positions(draft, tables)
     embedding = "src_embedding" if draft["n_encoder_layers"] else "tgt_embedding"
-    ask_pad_id(draft, embedding, usual=pad_id)
-
-
-def stored_positions(raw: RawCheckpoint) -> list[str]:
-    """The tables of positions that the files have."""
-    return [name for name in POSITIONS if name in raw.tensors]
+    questions.ask_pad_id(draft, embedding, usual=pad_id)

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_score_width
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    ZERO_BIASES,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, inside
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -68,11 +59,7 @@ _DECODER_LAYER: Renames = {
     **inside(_FEED_FORWARD, "transformer_block.", ""),
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER)
 
 RENAMED_PARTS = {
     "encoder.word_embedding.weight": "src_embedding",
@@ -82,14 +69,13 @@ RENAMED_PARTS = {
     "decoder.fc_out.weight": "generator.weight",
     "decoder.fc_out.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.layers.0.attention.queries"
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.layers.0.feed_forward.0.weight")
+    shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward.0.weight")
     queries = f"{_QUERIES}.weight"
     d_head, d_model = draft.length(queries, 0), draft["d_model"]
     if d_head < d_model:
@@ -98,7 +84,7 @@ def read_config(draft: ConfigDraft) -> None:
         )
         draft.note("All heads of an attention share their matrices: what each does differs by what it reads.")
     else:
-        ask_heads(draft, queries)
+        shared.ask_heads(draft, queries)
     ask_score_width(
         draft,
         {
@@ -116,23 +102,23 @@ def read_config(draft: ConfigDraft) -> None:
         activation="relu",
         embedding_scale=False,
     )
-    put_outside(draft, pad_id=0)
+    shared.put_outside(draft, pad_id=0)
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Biases of queries, keys and values, where only the layer after the heads has one."""
     if f"{_QUERIES}.bias" in raw.tensors:
         return {}
-    return ZERO_BIASES
+    return shared.ZERO_BIASES
 
 
 FAMILY = Family(
     name="aladdinpersson",
     label="aladdinpersson's Transformer from scratch",
-    matches=has(f"{_QUERIES}.weight", "decoder.layers.0.transformer_block.attention.queries.weight"),
+    matches=shared.has(f"{_QUERIES}.weight", "decoder.layers.0.transformer_block.attention.queries.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
     stand_ins=stand_ins,
 )

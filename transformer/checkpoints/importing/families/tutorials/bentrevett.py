@@ -11,15 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Into, Renames, inside, pointwise
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -68,11 +61,7 @@ _DECODER_LAYER: Renames = {
     "ln": _DECODER_NORMS,
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER)
 
 RENAMED_PARTS = {
     "encoder.tok_embedding.weight": "src_embedding",
@@ -84,7 +73,6 @@ RENAMED_PARTS = {
     "decoder.fc.weight": "generator.weight",
     "decoder.fc.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _FIRST = "encoder.layers.0."
 _QUERIES = {
@@ -103,8 +91,8 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
     queries = next(queries for queries in _QUERIES if _FIRST + queries in draft.raw.tensors)
-    put_sizes(draft, hidden=_FIRST + _QUERIES[queries])
-    ask_heads(draft, _FIRST + queries)
+    shared.put_sizes(draft, hidden=_FIRST + _QUERIES[queries])
+    shared.ask_heads(draft, _FIRST + queries)
     draft.layout(
         "the same in every version of this notebook",
         norm="layer",
@@ -116,7 +104,7 @@ def read_config(draft: ConfigDraft) -> None:
     )
     if f"{_FIRST}layer_norm.weight" in draft.raw.tensors or f"{_FIRST}ln.weight" in draft.raw.tensors:
         draft.note("All sublayers of a layer share one norm: here each of them shows its numbers as its own.")
-    put_outside(draft, pad_id=1)
+    shared.put_outside(draft, pad_id=1)
 
 
 FAMILY = Family(
@@ -125,6 +113,6 @@ FAMILY = Family(
     matches=matches,
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

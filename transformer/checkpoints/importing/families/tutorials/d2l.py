@@ -9,16 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, inside
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ATTENTION: Renames = {"W_q": "w_q", "W_k": "w_k", "W_v": "w_v", "W_o": "w_o"}
@@ -38,11 +30,7 @@ _DECODER_LAYER: Renames = {
     "addnorm3.ln": "feed_forward_norm",
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER), "encoder.blks.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.blks.{}.", "decoder.layers.{}."),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER, layers="blks")
 
 RENAMED_PARTS = {
     "encoder.embedding.weight": "src_embedding",
@@ -52,7 +40,6 @@ RENAMED_PARTS = {
     "decoder.dense.weight": "generator.weight",
     "decoder.dense.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.blks.0.attention.W_q.weight"
 
@@ -60,13 +47,13 @@ _QUERIES = "encoder.blks.0.attention.W_q.weight"
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     """Rename the parts outside of the stacks; a block is called by its number alone."""
     tensors = {name.replace(".blks.block", ".blks."): stored for name, stored in raw.tensors.items()}
-    return arranged(RENAMED_PARTS)(replace(raw, tensors=tensors))
+    return shared.arranged(RENAMED_PARTS)(replace(raw, tensors=tensors))
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.blks.0.ffn.dense1.weight", layers="blks")
-    ask_heads(draft, _QUERIES, usual=4)
+    shared.put_sizes(draft, hidden="encoder.blks.0.ffn.dense1.weight", layers="blks")
+    shared.ask_heads(draft, _QUERIES, usual=4)
     draft.layout(
         "the same in every edition of the book",
         norm="layer",
@@ -76,17 +63,16 @@ def read_config(draft: ConfigDraft) -> None:
         activation="relu",
         embedding_scale=True,
     )
-    has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
-    draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")
-    put_outside(draft, pad_id=1, computes_sinusoids=True)
+    draft.present("attention_bias", _QUERIES.replace("weight", "bias"))
+    shared.put_outside(draft, pad_id=1, computes_sinusoids=True)
 
 
 FAMILY = Family(
     name="d2l",
     label="Dive into Deep Learning's Transformer",
-    matches=has(_QUERIES, "decoder.blks.0.attention1.W_q.weight"),
+    matches=shared.has(_QUERIES, "decoder.blks.0.attention1.W_q.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
+    ignored=shared.IGNORED,
     arrange=arrange,
 )

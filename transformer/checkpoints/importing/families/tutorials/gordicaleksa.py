@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, inside
 
 _ATTENTION: Renames = {
     "qkv_nets.0": "w_q",
@@ -39,12 +31,9 @@ _DECODER_LAYER: Renames = {
     "sublayers.2.norm": "feed_forward_norm",
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER), "encoder.encoder_layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.decoder_layers.{}.", "decoder.layers.{}."),
-    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}),
-}
+RENAMES: Renames = shared.renames(
+    _ENCODER_LAYER, _DECODER_LAYER, layers="{}_layers", final_norm=shared.FINAL_NORMS
+)
 
 RENAMED_PARTS = {
     "src_embedding.embeddings_table.weight": "src_embedding",
@@ -54,7 +43,6 @@ RENAMED_PARTS = {
     "decoder_generator.linear.weight": "generator.weight",
     "decoder_generator.linear.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.encoder_layers.0.multi_headed_attention.qkv_nets.0.weight"
 
@@ -62,8 +50,8 @@ _QUERIES = "encoder.encoder_layers.0.multi_headed_attention.qkv_nets.0.weight"
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
     hidden = "encoder.encoder_layers.0.pointwise_net.linear1.weight"
-    put_sizes(draft, hidden=hidden, layers="{}_layers")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden=hidden, layers="{}_layers")
+    shared.ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",
@@ -73,15 +61,15 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=True,
     )
     put_final_norm(draft, ("encoder", "decoder"), "weight")
-    put_outside(draft, pad_id=1)
+    shared.put_outside(draft, pad_id=1)
 
 
 FAMILY = Family(
     name="gordicaleksa",
     label="gordicaleksa/pytorch-original-transformer",
-    matches=has(_QUERIES, "decoder.decoder_layers.0.trg_multi_headed_attention.qkv_nets.0.weight"),
+    matches=shared.has(_QUERIES, "decoder.decoder_layers.0.trg_multi_headed_attention.qkv_nets.0.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

@@ -15,25 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_pad_id, ask_positions, put_vocabularies
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    ATTENTIONS,
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    from_row_1,
-    has,
-    put_sizes,
-    stored_positions,
-)
+from transformer.checkpoints.importing.families import _questions as questions
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
     StandIn,
     inside,
-    of_modules,
     pointwise,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -76,13 +65,11 @@ _DECODER_LAYER: Renames = {
 }
 
 RENAMES: Renames = {
-    **OUTSIDE,
-    "src_positions_from_1": Into(from_row_1, "src_embedding.positions.weight"),
-    "tgt_positions_from_1": Into(from_row_1, "tgt_embedding.positions.weight"),
+    **shared.renames(_ENCODER_LAYER, _DECODER_LAYER),
+    "src_positions_from_1": Into(shared.from_row_1, "src_embedding.positions.weight"),
+    "tgt_positions_from_1": Into(shared.from_row_1, "tgt_embedding.positions.weight"),
     "src_positions_of_example": Into(last_from_row_0, "src_embedding.positions.weight"),
     "tgt_positions_of_example": Into(first_from_last_row, "tgt_embedding.positions.weight"),
-    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
 }
 
 RENAMED_PARTS = {
@@ -95,7 +82,6 @@ RENAMED_PARTS = {
     "projection.weight": "generator.weight",
     "projection.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _LAYER = "encoder.layers.0."
 _QUERIES = f"{_LAYER}enc_self_attn.W_Q.weight"
@@ -111,8 +97,8 @@ def read_config(draft: ConfigDraft) -> None:
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
-    put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden=f"{_LAYER}{hidden}.weight")
+    shared.ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer",
@@ -122,19 +108,19 @@ def read_config(draft: ConfigDraft) -> None:
         activation="relu",
         embedding_scale=False,
     )
-    for name, module in (("bias", hidden), ("attention_bias", "enc_self_attn.W_Q")):
-        draft.put(name, f"{_LAYER}{module}.bias" in tensors, "shapes", f"whether {module} has a bias")
-    put_vocabularies(draft)
+    draft.present("bias", f"{_LAYER}{hidden}.bias")
+    draft.present("attention_bias", f"{_LAYER}enc_self_attn.W_Q.bias")
+    questions.put_vocabularies(draft)
     _read_positions(draft)
-    ask_pad_id(draft, "src_embedding", usual=0)
+    questions.ask_pad_id(draft, "src_embedding", usual=0)
     if not _has_norm(draft.raw, "enc_self_attn"):
         draft.note("This code makes its norms at each call and never trains them: gamma is 1 and beta 0.")
 
 
 def _read_positions(draft: ConfigDraft) -> None:
-    tables = stored_positions(draft.raw)
+    tables = questions.stored_positions(draft.raw)
     if any(draft.stored_name(name).endswith(".pe") for name in tables) or len(tables) < 2:
-        ask_positions(draft, tables)
+        questions.ask_positions(draft, tables)
         return
     rows = _ask_rows(draft, [draft.length(name, 0) for name in tables])
     if rows == "word":
@@ -143,9 +129,9 @@ def _read_positions(draft: ConfigDraft) -> None:
             "Headlight does not compute that: give pos_emb the numbers 0, 1, 2, ... and train again."
         )
     if rows == "from_0":
-        ask_positions(draft, tables)
+        questions.ask_positions(draft, tables)
         return
-    draft.raw = arranged({name: f"{name}_{rows}" for name in tables})(draft.raw)
+    draft.raw = shared.arranged({name: f"{name}_{rows}" for name in tables})(draft.raw)
     why = f"{draft.stored_name(f'{tables[0]}_{rows}')}, by an answer"
     draft.put("positions", "learned", "shapes", why)
     draft.put("max_len", min(draft.length(f"{name}_{rows}", 0) for name in tables) - 1, "shapes", why)
@@ -180,13 +166,13 @@ def _has_norm(raw: RawCheckpoint, module: str) -> bool:
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Norms and the layer after the heads, where they are made at each call."""
     table: dict[str, StandIn] = {}
-    theirs = dict.fromkeys(ATTENTIONS, "enc_self_attn")
+    theirs = dict.fromkeys(shared.ATTENTIONS, "enc_self_attn")
     theirs |= dict.fromkeys(("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn")
     for ours, module in theirs.items():
         if not _has_norm(raw, module):
             table |= {f"{ours}_norm.gamma": "ones", f"{ours}_norm.beta": "zeros"}
     if not any(f"{_LAYER}enc_self_attn.{name}.weight" in raw.tensors for name in ("linear", "fc")):
-        for attention in ATTENTIONS:
+        for attention in shared.ATTENTIONS:
             table |= {f"{attention}.w_o.weight": "drawn", f"{attention}.w_o.bias": "zeros"}
     return table
 
@@ -194,10 +180,10 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
 FAMILY = Family(
     name="graykode",
     label="graykode/nlp-tutorial's Transformer",
-    matches=has(_QUERIES, "decoder.layers.0.dec_self_attn.W_Q.weight"),
+    matches=shared.has(_QUERIES, "decoder.layers.0.dec_self_attn.W_Q.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
     stand_ins=stand_ins,
 )

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Into, Renames, inside
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -57,12 +49,7 @@ _STACKS: Renames = {
     "decoder.norm": Into(one_for_each, "decoder.final_norm"),
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules(_STACKS, **_NORM),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER, final_norm=_STACKS, norm=_NORM)
 
 RENAMED_PARTS = {
     "src_embed.embedding.weight": "src_embedding",
@@ -72,15 +59,14 @@ RENAMED_PARTS = {
     "projection_layer.proj.weight": "generator.weight",
     "projection_layer.proj.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.layers.0.self_attention_block.w_q.weight"
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
+    shared.ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer_unbiased",
@@ -90,17 +76,16 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=True,
     )
     put_final_norm(draft, ("encoder", "decoder"), "alpha")
-    has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
-    draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")
-    put_outside(draft, pad_id=1)
+    draft.present("attention_bias", _QUERIES.replace("weight", "bias"))
+    shared.put_outside(draft, pad_id=1)
 
 
 FAMILY = Family(
     name="hkproj",
     label="hkproj/pytorch-transformer",
-    matches=has(_QUERIES, "decoder.layers.0.self_attention_block.w_q.weight"),
+    matches=shared.has(_QUERIES, "decoder.layers.0.self_attention_block.w_q.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

@@ -8,16 +8,8 @@ numbers. Neither can be seen in the files: both are asked for.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, inside
 from transformer.errors import CheckpointError
 
 _NORM = {"gamma": "gamma", "beta": "beta"}
@@ -38,11 +30,7 @@ _DECODER_LAYER: Renames = {
     "norm3": "feed_forward_norm",
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER, norm=_NORM)
 
 RENAMED_PARTS = {
     "encoder.emb.tok_emb.weight": "src_embedding",
@@ -52,7 +40,6 @@ RENAMED_PARTS = {
     "decoder.linear.weight": "generator.weight",
     "decoder.linear.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.layers.0.attention.w_q.weight"
 _OUTPUT = "encoder.layers.0.attention.w_concat.weight"
@@ -71,8 +58,8 @@ def read_config(draft: ConfigDraft) -> None:
     """
     if _OUTPUT not in draft.raw.tensors:  # in the versions without this layer, they always are
         raise CheckpointError(_CUT_ACROSS_TOKENS)
-    put_sizes(draft, hidden="encoder.layers.0.ffn.linear1.weight")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden="encoder.layers.0.ffn.linear1.weight")
+    shared.ask_heads(draft, _QUERIES)
     _ask_split(draft)
     draft.ask(
         "norm",
@@ -91,7 +78,7 @@ def read_config(draft: ConfigDraft) -> None:
         activation="relu",
         embedding_scale=False,
     )
-    put_outside(draft, pad_id=1, computes_sinusoids=True)
+    shared.put_outside(draft, pad_id=1, computes_sinusoids=True)
 
 
 def _ask_split(draft: ConfigDraft) -> None:
@@ -111,9 +98,9 @@ def _ask_split(draft: ConfigDraft) -> None:
 FAMILY = Family(
     name="hyunwoongko",
     label="hyunwoongko/transformer",
-    matches=has(_QUERIES, "decoder.layers.0.self_attention.w_q.weight"),
+    matches=shared.has(_QUERIES, "decoder.layers.0.self_attention.w_q.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

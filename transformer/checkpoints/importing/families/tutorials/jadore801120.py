@@ -10,23 +10,8 @@ and positions counted from 1.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ask_norm_position,
-    ask_pad_id,
-    ask_positions,
-    put_answered,
-    put_vocabularies,
-)
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    from_row_1,
-    has,
-    put_sizes,
-    stored_positions,
-)
+from transformer.checkpoints.importing.families import _questions as questions
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
 
 _ATTENTION: Renames = {"w_qs": "w_q", "w_ks": "w_k", "w_vs": "w_v", "fc": "w_o"}
@@ -44,11 +29,9 @@ _DECODER_LAYER: Renames = {
 }
 
 RENAMES: Renames = {
-    **OUTSIDE,
-    "encoder.position_enc.weight": Into(from_row_1, "src_embedding.positions.weight"),
-    "decoder.position_enc.weight": Into(from_row_1, "tgt_embedding.positions.weight"),
-    **inside(of_modules(_SUBLAYERS), "encoder.layer_stack.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.layer_stack.{}.", "decoder.layers.{}."),
+    **shared.renames(_SUBLAYERS, _DECODER_LAYER, layers="layer_stack"),
+    "encoder.position_enc.weight": Into(shared.from_row_1, "src_embedding.positions.weight"),
+    "decoder.position_enc.weight": Into(shared.from_row_1, "tgt_embedding.positions.weight"),
     **of_modules(
         {
             "src_embedding_norm": "src_embedding.norm",
@@ -69,9 +52,8 @@ RENAMED_PARTS = {
     "trg_word_prj.weight": "generator.weight",
     "tgt_word_prj.weight": "generator.weight",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
-_OF_EMBEDDINGS = arranged(
+_OF_EMBEDDINGS = shared.arranged(
     {
         f"{stack}.layer_norm.{part}": f"{side}_embedding_norm.{part}"
         for stack, side in (("encoder", "src"), ("decoder", "tgt"))
@@ -85,16 +67,15 @@ _OLD_POSITIONS = ("encoder.position_enc.weight", "decoder.position_enc.weight")
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack")
+    shared.ask_heads(draft, _QUERIES)
     draft.layout("the same in every version of this code", norm="layer", activation="relu")
-    has_bias = _QUERIES.replace("weight", "bias") in draft.raw.tensors
-    draft.put("attention_bias", has_bias, "shapes", "whether attention has biases")
-    put_vocabularies(draft)
+    draft.present("attention_bias", _QUERIES.replace("weight", "bias"))
+    questions.put_vocabularies(draft)
     _ask_scale(draft)
     _read_norms(draft)
     _read_positions(draft)
-    ask_pad_id(draft, "src_embedding", usual=0 if _is_old(draft) else 1)
+    questions.ask_pad_id(draft, "src_embedding", usual=0 if _is_old(draft) else 1)
 
 
 def _is_old(draft: ConfigDraft) -> bool:
@@ -118,7 +99,9 @@ def _ask_scale(draft: ConfigDraft) -> None:
             "none": "nothing (scale_emb_or_prj='none')",
         },
     )
-    put_answered(draft, "scale_emb_or_prj", logits_scale=scaled == "prj", embedding_scale=scaled == "emb")
+    questions.put_answered(
+        draft, "scale_emb_or_prj", logits_scale=scaled == "prj", embedding_scale=scaled == "emb"
+    )
 
 
 def _read_norms(draft: ConfigDraft) -> None:
@@ -133,7 +116,7 @@ def _read_norms(draft: ConfigDraft) -> None:
         )
         return
     draft.layout("versions with a norm outside of the layers", norm_eps=1e-6)
-    ask_norm_position(
+    questions.ask_norm_position(
         draft,
         {
             "post": "after, as today: q = self.layer_norm(q) stands at the end of forward",
@@ -149,14 +132,14 @@ def _read_norms(draft: ConfigDraft) -> None:
         likely="last" if draft["norm_position"] == "pre" else "embeddings",
     )
     norms = {"embedding_norm": place == "embeddings", "final_norm": place == "last"}
-    put_answered(draft, "place_of_layer_norm", **norms)
+    questions.put_answered(draft, "place_of_layer_norm", **norms)
     if place == "embeddings":
         draft.raw = _OF_EMBEDDINGS(draft.raw)
 
 
 def _read_positions(draft: ConfigDraft) -> None:
     if not _is_old(draft):
-        ask_positions(draft, stored_positions(draft.raw))
+        questions.ask_positions(draft, questions.stored_positions(draft.raw))
         return
     why = "tables of positions that count from 1"
     draft.put("positions", "learned", "shapes", why)
@@ -166,9 +149,9 @@ def _read_positions(draft: ConfigDraft) -> None:
 FAMILY = Family(
     name="jadore801120",
     label="jadore801120/attention-is-all-you-need-pytorch",
-    matches=has(_QUERIES, "decoder.layer_stack.0.slf_attn.w_qs.weight"),
+    matches=shared.has(_QUERIES, "decoder.layer_stack.0.slf_attn.w_qs.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

@@ -17,16 +17,8 @@ from transformer.checkpoints.importing.families._questions import (
     ask_causal,
     put_final_norm,
 )
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    ZERO_BIASES,
-    arranged,
-    ask_heads,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Renames, StandIn, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, StandIn, inside
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ATTENTION: Renames = {
@@ -46,12 +38,7 @@ _LAYER: Renames = {
     "norm_ff": "feed_forward_norm",
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}),
-}
+RENAMES: Renames = shared.renames(_LAYER, _LAYER, final_norm=shared.FINAL_NORMS)
 
 RENAMED_PARTS = {
     "src_embed.linear.weight": "src_embedding",
@@ -61,7 +48,6 @@ RENAMED_PARTS = {
     "generator.projection.weight": "generator.weight",
     "generator.projection.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _DECODERS = {"src_embedding": "tgt_embedding", "src_positions": "tgt_positions"}
 _QUERIES = "layers.0.self_attn.query.linear"
@@ -74,10 +60,9 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.layers.0.feed_forward.layer1.weight")
-    ask_heads(draft, f"encoder.{_QUERIES}.weight")
-    gated = "encoder.layers.0.feed_forward.linear_v.weight" in draft.raw.tensors
-    draft.put("gated", gated, "shapes", "whether the feed-forward has linear_v")
+    shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward.layer1.weight")
+    shared.ask_heads(draft, f"encoder.{_QUERIES}.weight")
+    draft.present("gated", "encoder.layers.0.feed_forward.linear_v.weight")
     ask_activation(draft)
     draft.layout(
         "the same in every version of this code",
@@ -90,7 +75,7 @@ def read_config(draft: ConfigDraft) -> None:
         _take_for_decoder(draft)
     stacks = [side for side in ("encoder", "decoder") if draft[f"n_{side}_layers"]]
     put_final_norm(draft, stacks, "weight")
-    put_outside(draft, pad_id=0)
+    shared.put_outside(draft, pad_id=0)
 
 
 def _take_for_decoder(draft: ConfigDraft) -> None:
@@ -109,7 +94,7 @@ def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Biases of queries and keys, which an argument leaves out; values and output always have them."""
     if f"encoder.{_QUERIES}.bias" in raw.tensors or f"decoder.{_QUERIES}.bias" in raw.tensors:
         return {}
-    return ZERO_BIASES
+    return shared.ZERO_BIASES
 
 
 FAMILY = Family(
@@ -118,7 +103,7 @@ FAMILY = Family(
     matches=matches,
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
     stand_ins=stand_ins,
 )

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
-from transformer.checkpoints.importing.families.tutorials._shared import (
-    IGNORED,
-    OUTSIDE,
-    arranged,
-    ask_heads,
-    has,
-    put_outside,
-    put_sizes,
-)
-from transformer.checkpoints.importing.family import Family, Renames, inside, of_modules
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, inside
 
 _NORM = {"gamma": "alpha", "beta": "bias"}
 _ATTENTION: Renames = {"q_linear": "w_q", "k_linear": "w_k", "v_linear": "w_v", "out": "w_o"}
@@ -39,12 +31,7 @@ _DECODER_LAYER: Renames = {
     "norm_3": "feed_forward_norm",
 }
 
-RENAMES: Renames = {
-    **OUTSIDE,
-    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}, **_NORM),
-}
+RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER, final_norm=shared.FINAL_NORMS, norm=_NORM)
 
 RENAMED_PARTS = {
     "encoder.embed.embed.weight": "src_embedding",
@@ -54,15 +41,14 @@ RENAMED_PARTS = {
     "out.weight": "generator.weight",
     "out.bias": "generator.bias",
 }
-"""Names outside of the stacks -> those that the questions of all people's modules go by."""
 
 _QUERIES = "encoder.layers.0.attn.q_linear.weight"
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From the shapes, and answers to what they don't tell."""
-    put_sizes(draft, hidden="encoder.layers.0.ff.linear_1.weight")
-    ask_heads(draft, _QUERIES)
+    shared.put_sizes(draft, hidden="encoder.layers.0.ff.linear_1.weight")
+    shared.ask_heads(draft, _QUERIES)
     draft.layout(
         "the same in every version of this code",
         norm="layer_unbiased",
@@ -72,7 +58,7 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=True,
     )
     put_final_norm(draft, ("encoder", "decoder"), "alpha")
-    put_outside(draft, pad_id=1)
+    shared.put_outside(draft, pad_id=1)
     if draft["positions"] == "learned":
         draft.note(
             "The table of positions is used as it is stored: this code doubles the paper's exponents, so "
@@ -83,9 +69,9 @@ def read_config(draft: ConfigDraft) -> None:
 FAMILY = Family(
     name="samlynnevans",
     label="SamLynnEvans/Transformer",
-    matches=has(_QUERIES, "decoder.layers.0.attn_1.q_linear.weight"),
+    matches=shared.has(_QUERIES, "decoder.layers.0.attn_1.q_linear.weight"),
     read_config=read_config,
     renames=RENAMES,
-    ignored=IGNORED,
-    arrange=arranged(RENAMED_PARTS),
+    ignored=shared.IGNORED,
+    arrange=shared.arranged(RENAMED_PARTS),
 )

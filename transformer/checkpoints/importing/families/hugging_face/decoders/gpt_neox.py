@@ -96,8 +96,7 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout("every GPT-NeoX", norm_position="pre", final_norm=True, positions="rotary")
     draft.layout("every GPT-NeoX", embedding_scale=False, bias=True)
-    has_bias = "layers.0.attention.dense.bias" in draft.raw.tensors
-    draft.put("attention_bias", has_bias, "shapes", "whether there is attention.dense.bias")
+    draft.present("attention_bias", "layers.0.attention.dense.bias")
     draft.pad_id()
     read_head(draft, "embed_in.weight", tied=False, heads=_CLASSIFIERS, bare=("GPTNeoXModel",))
     if draft.config is None:

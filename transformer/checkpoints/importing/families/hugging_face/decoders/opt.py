@@ -90,12 +90,11 @@ def read_config(draft: ConfigDraft) -> None:
     read_activation(draft, "activation_function", "relu")
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout("every OPT", positions="learned", embedding_scale=False, norm_eps=1e-5)
-    for name, tensor in (("bias", "fc1.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        draft.put(name, f"layers.0.{tensor}" in raw.tensors, "shapes", f"whether there is {tensor}")
+    draft.present("bias", "layers.0.fc1.bias")
+    draft.present("attention_bias", "layers.0.self_attn.q_proj.bias")
     draft.pad_id(usual=1)
     read_head(draft, "embed_tokens.weight", tied=True, heads=_CLASSIFIERS, bare=("OPTModel",))
-    has_final_norm = _FINAL_NORM in raw.tensors
-    draft.put("final_norm", has_final_norm, "shapes", f"whether there is {_FINAL_NORM}")
+    has_final_norm = draft.present("final_norm", _FINAL_NORM)
     if config is not None:
         before = config.flag("do_layer_norm_before", True)
         draft.told("norm_position", "pre" if before else "post", "do_layer_norm_before")

@@ -137,9 +137,8 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
     Raises:
         CheckpointError: where layers have another activation than such a head.
     """
-    has_head = f"{head}.weight" in draft.raw.tensors
-    draft.put("has_generator", has_head, "shapes", f"whether there is {head}.weight")
-    draft.put("generator_transform", has_head, "shapes", f"whether there is {head}.weight")
+    has_head = draft.present("has_generator", f"{head}.weight")
+    draft.present("generator_transform", f"{head}.weight")
     tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
     draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
     if not has_head:

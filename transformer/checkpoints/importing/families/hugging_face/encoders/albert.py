@@ -6,17 +6,7 @@ BERT with one layer that is run again and again, and with narrow embeddings, whi
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
-    EMBEDDINGS,
-    IGNORED,
-    POOLER,
-    POSITIONS,
-    arrange,
-    read_d_embedding,
-    read_encoder,
-    read_head,
-    refuse_other_computations,
-)
+from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
 from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -35,8 +25,8 @@ _LAYER: Renames = {
 _GROUPS = "encoder.albert_layer_groups."
 _ONLY_LAYER = f"{_GROUPS}0.albert_layers.0."
 RENAMES: Renames = {
-    **EMBEDDINGS,
-    POSITIONS: "src_embedding.positions.weight",
+    **bert_layout.EMBEDDINGS,
+    bert_layout.POSITIONS: "src_embedding.positions.weight",
     **of_modules(
         {
             "embeddings.LayerNorm": "src_embedding.norm",
@@ -64,7 +54,9 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     _refuse_several_layers(draft.raw)
-    read_encoder(draft, activation="gelu_new", likely_eps=(1e-12,), first_layer=f"{_ONLY_LAYER}ffn.weight")
+    bert_layout.read_encoder(
+        draft, activation="gelu_new", likely_eps=(1e-12,), first_layer=f"{_ONLY_LAYER}ffn.weight"
+    )
     draft.layout("every ALBERT", shared_layers=True)
     if draft.config is None:
         depths = sorted(_LIKELY_DEPTHS, key=lambda depth: depth != _DEPTHS.get(draft["d_model"], 12))
@@ -78,10 +70,10 @@ def read_config(draft: ConfigDraft) -> None:
         told = draft.config.integer("num_hidden_layers")
         draft.told("n_encoder_layers", told, "num_hidden_layers")
         _refuse_other_sharing(draft.config)
-    read_d_embedding(draft)
-    read_head(draft, "predictions.dense")
+    bert_layout.read_d_embedding(draft)
+    bert_layout.read_head(draft, "predictions.dense")
     draft.pad_id(usual=0)
-    refuse_other_computations(
+    bert_layout.refuse_other_computations(
         draft, "down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks"
     )
 
@@ -106,12 +98,12 @@ FAMILY = Family(
     read_config=read_config,
     renames=RENAMES,
     ignored={
-        **IGNORED,
-        "pooler.weight": POOLER,
-        "pooler.bias": POOLER,
+        **bert_layout.IGNORED,
+        "pooler.weight": bert_layout.POOLER,
+        "pooler.bias": bert_layout.POOLER,
         "sop_classifier.classifier.weight": _ORDER,
         "sop_classifier.classifier.bias": _ORDER,
     },
     prefixes=("albert.",),
-    arrange=arrange,
+    arrange=bert_layout.arrange,
 )

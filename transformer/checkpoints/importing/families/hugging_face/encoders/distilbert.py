@@ -8,6 +8,7 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
     read_activation,
 )
+from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import read_head
 from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -57,14 +58,8 @@ def read_config(draft: ConfigDraft) -> None:
     draft.layout("an encoder alone", tgt_vocab_size=0, n_decoder_layers=0)
     draft.layout("every DistilBERT", norm_position="post", embedding_norm=True, embedding_scale=False)
     draft.layout("every DistilBERT", positions="learned", final_norm=False, norm_eps=1e-12)
-    has_head = "vocab_transform.weight" in draft.raw.tensors
-    for name in ("has_generator", "generator_transform"):
-        draft.put(name, has_head, "shapes", "whether there is vocab_transform.weight")
+    read_head(draft, "vocab_transform")
     draft.pad_id(usual=0)
-    tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
-    draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
-    if not has_head:
-        draft.note("There is no masked-language-model head in the files: the model proposes no words.")
     if draft.config is not None:
         draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # they only began as sinusoids
 

@@ -8,28 +8,16 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers
-from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
-    EMBEDDINGS,
-    ENCODER,
-    IGNORED,
-    POSITIONS,
-    arrange,
-    has_encoder,
-    read_d_embedding,
-    read_encoder,
-    read_head,
-    read_layers,
-    refuse_other_computations,
-)
+from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
 from transformer.checkpoints.importing.family import Family, Renames, may_be, of_modules
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
-    **EMBEDDINGS,
-    POSITIONS: "src_embedding.positions.weight",
+    **bert_layout.EMBEDDINGS,
+    bert_layout.POSITIONS: "src_embedding.positions.weight",
     **of_modules(
         {
-            **ENCODER,
+            **bert_layout.ENCODER,
             "embeddings_project": "src_embedding.projection",
             "generator_predictions.dense": "generator_transform.dense",
             "generator_predictions.LayerNorm": "generator_transform.norm",
@@ -43,7 +31,7 @@ _MODULES = {"electra", "embeddings_project", "generator_predictions", "discrimin
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether config.json says so; without its word, whether a module's name does."""
-    if not has_encoder(raw) or not may_be(raw, "electra"):
+    if not bert_layout.has_encoder(raw) or not may_be(raw, "electra"):
         return False
     modules = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}
     return "model_type" in raw.json("config.json") or bool(modules & _MODULES)
@@ -51,12 +39,12 @@ def matches(raw: RawCheckpoint) -> bool:
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_encoder(draft)
-    read_layers(draft)
-    read_d_embedding(draft)
-    read_head(draft, "generator_predictions.dense", activation="gelu")
+    bert_layout.read_encoder(draft)
+    bert_layout.read_layers(draft)
+    bert_layout.read_d_embedding(draft)
+    bert_layout.read_head(draft, "generator_predictions.dense", activation="gelu")
     draft.pad_id(usual=0)
-    refuse_other_computations(draft, "summary_last_dropout")
+    bert_layout.refuse_other_computations(draft, "summary_last_dropout")
 
 
 FAMILY = Family(
@@ -66,7 +54,7 @@ FAMILY = Family(
     read_config=read_config,
     renames=RENAMES,
     ignored={
-        **IGNORED,
+        **bert_layout.IGNORED,
         **classifiers("sequence_summary.summary"),
         **dict.fromkeys(
             classifiers("discriminator_predictions.dense", "discriminator_predictions.dense_prediction"),
@@ -74,5 +62,5 @@ FAMILY = Family(
         ),
     },
     prefixes=("electra.",),
-    arrange=arrange,
+    arrange=bert_layout.arrange,
 )

@@ -11,17 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import (
-    IGNORED,
-    RENAMES,
-    SEGMENTS,
-    arrange,
-    has_encoder,
-    read_encoder,
-    read_head,
-    read_layers,
-    refuse_other_computations,
-)
+from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
 from transformer.checkpoints.importing.family import Family, Into, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
@@ -30,8 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _TASKS = "embeddings.task_type_embeddings.weight"
-_PARTS = {SEGMENTS: "segments_and_tasks.0", _TASKS: "segments_and_tasks.1"}
-_SEGMENTS_OF_PARTS = _PARTS[SEGMENTS]
+_PARTS = {bert_layout.SEGMENTS: "segments_and_tasks.0", _TASKS: "segments_and_tasks.1"}
+_SEGMENTS_OF_PARTS = _PARTS[bert_layout.SEGMENTS]
 
 
 def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -41,7 +31,7 @@ def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tenso
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether config.json says so; without its word, whether the names do, or there are vectors of tasks."""
-    if not has_encoder(raw) or not may_be(raw, "ernie"):
+    if not bert_layout.has_encoder(raw) or not may_be(raw, "ernie"):
         return False
     named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())
     return named or "model_type" in raw.json("config.json") or _SEGMENTS_OF_PARTS in raw.tensors
@@ -53,19 +43,19 @@ def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
     used = "config.json" not in raw.texts or raw.json("config.json").get("use_task_id")
     if used and _TASKS in tensors:
         tensors = {_PARTS.get(name, name): stored for name, stored in tensors.items()}
-    return arrange(replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw)
+    return bert_layout.arrange(replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw)
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     has_tasks = _SEGMENTS_OF_PARTS in draft.raw.tensors
-    read_encoder(draft, segments=_SEGMENTS_OF_PARTS if has_tasks else SEGMENTS)
-    read_layers(draft)
-    read_head(draft, "cls.predictions.transform.dense")
+    bert_layout.read_encoder(draft, segments=_SEGMENTS_OF_PARTS if has_tasks else bert_layout.SEGMENTS)
+    bert_layout.read_layers(draft)
+    bert_layout.read_head(draft, "cls.predictions.transform.dense")
     draft.pad_id(usual=0)
     if draft.config is not None:
         draft.config.only("use_task_id", has_tasks, why="vectors of tasks that the files lack")
-    refuse_other_computations(draft, "task_type_vocab_size")
+    bert_layout.refuse_other_computations(draft, "task_type_vocab_size")
 
 
 FAMILY = Family(
@@ -74,9 +64,12 @@ FAMILY = Family(
     matches=matches,
     read_config=read_config,
     renames={
-        **RENAMES,
+        **bert_layout.RENAMES,
         "segments_and_tasks.{}": Into(with_first_task, "src_embedding.segments", joined=True),
     },
-    ignored={**IGNORED, _TASKS: "Vectors of tasks, which by config.json are not used (use_task_id)."},
+    ignored={
+        **bert_layout.IGNORED,
+        _TASKS: "Vectors of tasks, which by config.json are not used (use_task_id).",
+    },
     arrange=join_tasks,
 )

@@ -95,6 +95,12 @@ def has_both_stacks(raw: RawCheckpoint) -> bool:
     } <= raw.tensors.keys()
 
 
+def has_stacks(raw: RawCheckpoint, *, embedding_norm: bool, pre_norm: bool) -> bool:
+    """Whether there are both stacks, with or without norms after the embeddings and after the encoder."""
+    norms = has_embedding_norm(raw), is_pre_norm(raw)
+    return has_both_stacks(raw) and norms == (embedding_norm, pre_norm)
+
+
 def is_pre_norm(raw: RawCheckpoint) -> bool:
     """Whether the encoder ends with a norm, as it does where norms stand before the sublayers."""
     return "encoder.layer_norm.weight" in raw.tensors

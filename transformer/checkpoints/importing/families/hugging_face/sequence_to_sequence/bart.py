@@ -9,19 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    KIN,
-    LAYERS_AND_WORDS,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_learned_positions,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import (
     Family,
@@ -43,7 +32,7 @@ EMBEDDING_NORMS: Renames = of_modules(
     }
 )
 RENAMES: Renames = {
-    **LAYERS_AND_WORDS,
+    **fairseq_layout.LAYERS_AND_WORDS,
     **EMBEDDING_NORMS,
     "encoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "src_embedding.positions.weight"),
     "decoder.embed_positions.weight": Into(without_first_rows(UNUSED_ROWS), "tgt_embedding.positions.weight"),
@@ -54,27 +43,27 @@ PAD_ID = 1
 
 def is_bart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
-    both = has_both_stacks(raw) and has_embedding_norm(raw)
-    return both and not is_pre_norm(raw) and may_be(raw, "bart", "plbart")
+    found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
+    return found and may_be(raw, "bart", "plbart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
-    both = has_both_stacks(raw) and has_embedding_norm(raw)
-    return both and is_pre_norm(raw) and may_be(raw, "bart", "mbart")
+    found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=True)
+    return found and may_be(raw, "bart", "mbart")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="gelu")
-    read_words(draft)
+    fairseq_layout.read_stacks(draft, activation="gelu")
+    fairseq_layout.read_words(draft)
     draft.pad_id(usual=PAD_ID)
-    read_learned_positions(draft, unused_rows=UNUSED_ROWS)
+    fairseq_layout.read_learned_positions(draft, unused_rows=UNUSED_ROWS)
     scaled = draft["norm_position"] == "pre"
-    read_embedding_scale(draft, likely=scaled)
+    fairseq_layout.read_embedding_scale(draft, likely=scaled)
     if draft.config is not None:
         draft.config.only("extra_pos_embeddings", UNUSED_ROWS, why="positions that begin at another row")
-    refuse_other_computations(draft)
+    fairseq_layout.refuse_other_computations(draft)
 
 
 BART = Family(
@@ -83,9 +72,9 @@ BART = Family(
     matches=is_bart,
     read_config=read_config,
     renames=RENAMES,
-    ignored=UNUSED,
-    arrange=arrange,
-    kin=KIN,
+    ignored=fairseq_layout.UNUSED,
+    arrange=fairseq_layout.arrange,
+    kin=fairseq_layout.KIN,
     trait=f"positions begin at row {UNUSED_ROWS} of their table",
 )
 

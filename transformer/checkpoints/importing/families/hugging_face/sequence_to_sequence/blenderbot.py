@@ -7,27 +7,15 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    KIN,
-    LAYERS_AND_WORDS,
-    TABLE,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_learned_positions,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 RENAMES: Renames = {
-    **LAYERS_AND_WORDS,
+    **fairseq_layout.LAYERS_AND_WORDS,
     "encoder.embed_positions.weight": "src_embedding.positions.weight",
     "decoder.embed_positions.weight": "tgt_embedding.positions.weight",
 }
@@ -35,20 +23,20 @@ RENAMES: Renames = {
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
-    if not has_both_stacks(raw) or has_embedding_norm(raw) or not is_pre_norm(raw):
+    if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):
         return may_be(raw, "blenderbot")
-    return TABLE in raw.tensors and sinusoid_layout(raw.tensors[TABLE]) is None
+    return fairseq_layout.TABLE in raw.tensors and sinusoid_layout(raw.tensors[fairseq_layout.TABLE]) is None
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="gelu")
-    read_words(draft)
+    fairseq_layout.read_stacks(draft, activation="gelu")
+    fairseq_layout.read_words(draft)
     draft.pad_id(usual=0)
-    read_learned_positions(draft)
-    read_embedding_scale(draft, likely=True)
+    fairseq_layout.read_learned_positions(draft)
+    fairseq_layout.read_embedding_scale(draft, likely=True)
     if draft.config is not None:
         draft.config.only(
             "layernorm_variant", "prelayernorm", why="norms in another place than the weights say"
@@ -56,13 +44,13 @@ def read_config(draft: ConfigDraft) -> None:
         draft.config.only("extra_layer_norm", False, why="one more norm")
         draft.config.only("extra_pos_embeddings", 0, why="positions that begin at another row")
     # The second is about a norm after the embeddings, which there is none of.
-    refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
+    fairseq_layout.refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
 
 
 def is_small(raw: RawCheckpoint) -> bool:
     """Whether there are BART's names, and no config.json says that it is a BART."""
-    alike = has_both_stacks(raw) and has_embedding_norm(raw) and not is_pre_norm(raw)
-    return alike and may_be(raw, "blenderbot-small")
+    found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
+    return found and may_be(raw, "blenderbot-small")
 
 
 def refuse_small(draft: ConfigDraft) -> None:
@@ -83,8 +71,8 @@ FAMILY = Family(
     matches=matches,
     read_config=read_config,
     renames=RENAMES,
-    ignored=UNUSED,
-    arrange=arrange,
+    ignored=fairseq_layout.UNUSED,
+    arrange=fairseq_layout.arrange,
 )
 
 SMALL = Family(
@@ -93,8 +81,8 @@ SMALL = Family(
     matches=is_small,
     read_config=refuse_small,
     renames={},
-    arrange=arrange,
-    kin=KIN,
+    arrange=fairseq_layout.arrange,
+    kin=fairseq_layout.KIN,
     trait="its decoder adds the positions after the norm, which Headlight does not compute",
 )
 """The layout of BART, with another decoder."""

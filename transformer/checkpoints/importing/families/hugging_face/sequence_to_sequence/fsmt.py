@@ -10,19 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    LAYERS_AND_WORDS,
-    TABLES_OF_SINUSOIDS,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_shifted_sinusoids,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -58,21 +47,21 @@ _WIDTHS: Renames = {
         ("fc2.weight", columns_up_to_d_ff, "w_2.weight"),
     )
 }
-RENAMES: Renames = {**LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "generator.weight"}
+RENAMES: Renames = {**fairseq_layout.LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "generator.weight"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether norms stand in the layers alone, and the decoder holds the generator."""
-    bare = has_both_stacks(raw) and not has_embedding_norm(raw) and not is_pre_norm(raw)
+    bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and _GENERATOR in raw.tensors and may_be(raw, "fsmt")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="relu", one_width=False)
+    fairseq_layout.read_stacks(draft, activation="relu", one_width=False)
     _read_widths(draft)
     sizes = [draft.length(f"{side}.embed_tokens.weight", 0) for side in ("encoder", "decoder")]
-    read_words(
+    fairseq_layout.read_words(
         draft,
         one_vocabulary=sizes[0] == sizes[1],
         source_key="src_vocab_size",
@@ -80,10 +69,10 @@ def read_config(draft: ConfigDraft) -> None:
         generator=_GENERATOR,
         usually_tied=False,
     )
-    read_shifted_sinusoids(draft)
-    read_embedding_scale(draft, likely=True, default=True)
+    fairseq_layout.read_shifted_sinusoids(draft)
+    fairseq_layout.read_embedding_scale(draft, likely=True, default=True)
     # "decoder" repeats the size of the target's vocabulary
-    refuse_other_computations(draft, "langs", "decoder", "vocab_size")
+    fairseq_layout.refuse_other_computations(draft, "langs", "decoder", "vocab_size")
 
 
 def _read_widths(draft: ConfigDraft) -> None:
@@ -121,6 +110,6 @@ FAMILY = Family(
     matches=matches,
     read_config=read_config,
     renames=RENAMES,
-    ignored={**UNUSED, **TABLES_OF_SINUSOIDS},
-    arrange=arrange,
+    ignored={**fairseq_layout.UNUSED, **fairseq_layout.TABLES_OF_SINUSOIDS},
+    arrange=fairseq_layout.arrange,
 )

@@ -8,20 +8,8 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import SINUSOIDS
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    KIN,
-    LAYERS_AND_WORDS,
-    TABLE,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_shifted_sinusoids,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -31,18 +19,18 @@ _OLD_TABLES = ("encoder.embed_positions.weights", "decoder.embed_positions.weigh
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether both stacks end with a norm, none follows the embeddings, and there is nothing of Pegasus."""
-    alike = has_both_stacks(raw) and is_pre_norm(raw) and not has_embedding_norm(raw)
-    others = {TABLE, "final_logits_bias"} & raw.tensors.keys()
+    alike = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True)
+    others = {fairseq_layout.TABLE, "final_logits_bias"} & raw.tensors.keys()
     return alike and not others and may_be(raw, "m2m_100")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="relu")
-    read_words(draft)
-    read_shifted_sinusoids(draft)
-    read_embedding_scale(draft, likely=True, default=True)
-    refuse_other_computations(draft)
+    fairseq_layout.read_stacks(draft, activation="relu")
+    fairseq_layout.read_words(draft)
+    fairseq_layout.read_shifted_sinusoids(draft)
+    fairseq_layout.read_embedding_scale(draft, likely=True, default=True)
+    fairseq_layout.refuse_other_computations(draft)
 
 
 FAMILY = Family(
@@ -50,9 +38,9 @@ FAMILY = Family(
     label="M2M-100 or NLLB",
     matches=matches,
     read_config=read_config,
-    renames=LAYERS_AND_WORDS,
-    ignored={**UNUSED, **dict.fromkeys(_OLD_TABLES, SINUSOIDS)},
-    arrange=arrange,
-    kin=KIN,
+    renames=fairseq_layout.LAYERS_AND_WORDS,
+    ignored={**fairseq_layout.UNUSED, **dict.fromkeys(_OLD_TABLES, SINUSOIDS)},
+    arrange=fairseq_layout.arrange,
+    kin=fairseq_layout.KIN,
     trait="positions are counted from the one after the padding token's id",
 )

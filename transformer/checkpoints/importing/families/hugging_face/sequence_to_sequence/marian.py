@@ -7,24 +7,13 @@ vocabularies of both sides are usually one, and usually targets begin with the p
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    LAYERS_AND_WORDS,
-    TABLES_OF_SINUSOIDS,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_sinusoids,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-IGNORED = {**UNUSED, **TABLES_OF_SINUSOIDS}
+IGNORED = {**fairseq_layout.UNUSED, **fairseq_layout.TABLES_OF_SINUSOIDS}
 
 USUAL_LENGTH = 512
 DEFAULT_PAD_ID = 58_100
@@ -33,20 +22,22 @@ DEFAULT_PAD_ID = 58_100
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, and norms in the layers alone."""
-    bare = has_both_stacks(raw) and not has_embedding_norm(raw) and not is_pre_norm(raw)
+    bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and may_be(raw, "marian")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="swish")
+    fairseq_layout.read_stacks(draft, activation="swish")
     shared = draft.config is None or draft.config.flag("share_encoder_decoder_embeddings", True)
-    read_words(draft, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size")
+    fairseq_layout.read_words(
+        draft, one_vocabulary=shared, target_key="vocab_size" if shared else "decoder_vocab_size"
+    )
     _read_pad_id(draft)
-    read_sinusoids(draft, "halves", usual=USUAL_LENGTH)
-    read_embedding_scale(draft, likely=True)
+    fairseq_layout.read_sinusoids(draft, "halves", usual=USUAL_LENGTH)
+    fairseq_layout.read_embedding_scale(draft, likely=True)
     # decoder_vocab_size repeats vocab_size where there is one vocabulary; the other is of learned positions
-    refuse_other_computations(draft, "decoder_vocab_size", "extra_pos_embeddings")
+    fairseq_layout.refuse_other_computations(draft, "decoder_vocab_size", "extra_pos_embeddings")
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
@@ -60,7 +51,7 @@ FAMILY = Family(
     label="Marian",
     matches=matches,
     read_config=read_config,
-    renames=LAYERS_AND_WORDS,
+    renames=fairseq_layout.LAYERS_AND_WORDS,
     ignored=IGNORED,
-    arrange=arrange,
+    arrange=fairseq_layout.arrange,
 )

@@ -8,21 +8,8 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import sinusoid_layout
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    KIN,
-    LAYERS_AND_WORDS,
-    TABLE,
-    TABLES_OF_SINUSOIDS,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    has_embedding_norm,
-    is_pre_norm,
-    read_embedding_scale,
-    read_sinusoids,
-    read_stacks,
-    read_words,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -30,21 +17,24 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether both stacks end with a norm, none follows the embeddings, and no positions were learned."""
-    if not has_both_stacks(raw) or has_embedding_norm(raw) or not is_pre_norm(raw):
+    if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):
         return may_be(raw, "pegasus")
-    return TABLE not in raw.tensors or sinusoid_layout(raw.tensors[TABLE]) == "halves"
+    return (
+        fairseq_layout.TABLE not in raw.tensors
+        or sinusoid_layout(raw.tensors[fairseq_layout.TABLE]) == "halves"
+    )
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="relu" if draft.config is None else "gelu")
-    read_words(draft)
+    fairseq_layout.read_stacks(draft, activation="relu" if draft.config is None else "gelu")
+    fairseq_layout.read_words(draft)
     draft.pad_id(usual=0)
-    read_sinusoids(draft, "halves")
-    read_embedding_scale(draft, likely=True)
-    refuse_other_computations(draft, "extra_pos_embeddings")
+    fairseq_layout.read_sinusoids(draft, "halves")
+    fairseq_layout.read_embedding_scale(draft, likely=True)
+    fairseq_layout.refuse_other_computations(draft, "extra_pos_embeddings")
 
 
 FAMILY = Family(
@@ -52,9 +42,9 @@ FAMILY = Family(
     label="Pegasus",
     matches=matches,
     read_config=read_config,
-    renames=LAYERS_AND_WORDS,
-    ignored={**UNUSED, **TABLES_OF_SINUSOIDS},
-    arrange=arrange,
-    kin=KIN,
+    renames=fairseq_layout.LAYERS_AND_WORDS,
+    ignored={**fairseq_layout.UNUSED, **fairseq_layout.TABLES_OF_SINUSOIDS},
+    arrange=fairseq_layout.arrange,
+    kin=fairseq_layout.KIN,
     trait="positions are counted from 0",
 )

@@ -103,8 +103,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 def _read_feed_forward(draft: ConfigDraft) -> None:
     """Whether it is gated, and its activation: "relu", "gated-gelu" and others of that kind."""
-    gated = _GATED in draft.raw.tensors
-    draft.put("gated", gated, "shapes", "whether there is wi_1 beside wi_0")
+    gated = draft.present("gated", _GATED)
     if draft.config is None:
         ask_usual_activation(draft, "gelu_tanh" if gated else "relu")
         return

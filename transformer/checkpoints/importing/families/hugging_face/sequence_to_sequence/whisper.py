@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence._fairseq_layout import (
-    LAYERS_AND_WORDS,
-    UNUSED,
-    arrange,
-    has_both_stacks,
-    read_stacks,
-    refuse_other_computations,
+from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
+    _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import (
     Family,
@@ -34,26 +29,30 @@ STAND_IN_SOUNDS = 128
 _WORDS = "decoder.embed_tokens.weight"
 
 RENAMES: Renames = {
-    **LAYERS_AND_WORDS,
+    **fairseq_layout.LAYERS_AND_WORDS,
     "encoder.embed_positions.weight": Into(table_of_positions, "src_embedding.positions.weight"),
     "decoder.embed_positions.weight": "tgt_embedding.positions.weight",
     **of_modules({"proj_out": "generator"}),
 }
 _CONVOLUTION = "It makes the encoder's input of sound, which Headlight does not read."
 IGNORED = {
-    **UNUSED,
+    **fairseq_layout.UNUSED,
     **{f"encoder.conv{n}.{part}": _CONVOLUTION for n in (1, 2) for part in ("weight", "bias")},
 }
 
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are both stacks, and convolutions before the encoder."""
-    return has_both_stacks(raw) and "encoder.conv1.weight" in raw.tensors and may_be(raw, "whisper")
+    return (
+        fairseq_layout.has_both_stacks(raw)
+        and "encoder.conv1.weight" in raw.tensors
+        and may_be(raw, "whisper")
+    )
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
-    read_stacks(draft, activation="gelu")
+    fairseq_layout.read_stacks(draft, activation="gelu")
     draft.layout("sounds, which are no words", src_vocab_size=STAND_IN_SOUNDS, share_embeddings=False)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
     draft.layout("every Whisper", positions="learned", embedding_scale=False)
@@ -66,7 +65,7 @@ def read_config(draft: ConfigDraft) -> None:
         "Whisper's encoder hears sound, which Headlight does not read: each id of the source stands in for a "
         "moment of it."
     )
-    refuse_other_computations(draft, *_OF_SOUND)
+    fairseq_layout.refuse_other_computations(draft, *_OF_SOUND)
 
 
 _OF_SOUND = (
@@ -103,6 +102,6 @@ FAMILY = Family(
     read_config=read_config,
     renames=RENAMES,
     ignored=IGNORED,
-    arrange=arrange,
+    arrange=fairseq_layout.arrange,
     stand_ins=stand_ins,
 )

@@ -10,12 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._rotary_questions import (
-    ask_base,
-    ask_grouped_heads,
-    ask_length,
-    put_grouped_heads,
-)
+from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
 from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
 )
@@ -130,10 +125,9 @@ def read_layers(draft: ConfigDraft, usual: Usual) -> None:
     draft.layout("a decoder alone", src_vocab_size=0, n_encoder_layers=0)
     draft.layout(usual.of, norm="rms", norm_position="pre", final_norm=True, positions="rotary")
     draft.layout(usual.of, gated=True, embedding_scale=False)
-    for name, tensor in (("bias", "mlp.down_proj.bias"), ("attention_bias", "self_attn.q_proj.bias")):
-        draft.put(name, f"layers.0.{tensor}" in draft.raw.tensors, "shapes", f"whether there is {tensor}")
-    has_norms = _Q_NORM in draft.raw.tensors
-    draft.put("query_key_norm", has_norms, "shapes", "whether queries and keys have norms")
+    draft.present("bias", "layers.0.mlp.down_proj.bias")
+    draft.present("attention_bias", "layers.0.self_attn.q_proj.bias")
+    draft.present("query_key_norm", _Q_NORM)
     if draft.config is None and len(usual.norm_eps) == 1:
         draft.layout(usual.of, norm_eps=usual.norm_eps[0])
     else:
@@ -196,10 +190,10 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
     if len(usual.bases) == 1:
         draft.layout(usual.of, position_base=next(iter(usual.bases)))
     else:
-        ask_base(draft, usual.bases)
+        rotary_questions.ask_base(draft, usual.bases)
     if usual.rotated_part:
         ask_rotary_dims(draft, round(1 / usual.rotated_part))
-    ask_length(draft, *usual.lengths)
+    rotary_questions.ask_length(draft, *usual.lengths)
 
 
 def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
@@ -216,6 +210,6 @@ def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
     if draft["query_key_norm"]:
         n_heads = q_rows // max(1, draft.length(_Q_NORM, 0))
         draft.put("n_heads", n_heads, "shapes", "width of all heads over the length of q_norm")
-        put_grouped_heads(draft, n_heads, q_rows, k_rows)
+        rotary_questions.put_grouped_heads(draft, n_heads, q_rows, k_rows)
     else:
-        ask_grouped_heads(draft, q_rows, k_rows, usual_width)
+        rotary_questions.ask_grouped_heads(draft, q_rows, k_rows, usual_width)

@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like._llama_layout import (
-    IGNORED,
-    KIN,
-    RENAMES,
-    Usual,
-    has_names,
-    read_layers,
-    refuse_other_computations,
-    stand_ins,
+from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
+    _llama_layout as llama_layout,
 )
 from transformer.checkpoints.importing.family import Family, may_be
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-_USUAL = Usual(
+_USUAL = llama_layout.Usual(
     of="every model built like Llama",
     bare=("LlamaModel", "MistralModel", "Qwen2Model", "Qwen3Model"),
     bases={10_000.0: "10,000 (Llama 2, Mistral)", 500_000.0: "500,000 (Llama 3)", 1e6: "1,000,000 (Qwen)"},
@@ -29,15 +22,15 @@ _USUAL = Usual(
 
 def matches(raw: RawCheckpoint) -> bool:
     """Whether there are Llama's names, and no norm more in each layer."""
-    return has_names(raw) and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
+    return llama_layout.has_names(raw) and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 
 def read_config(draft: ConfigDraft) -> None:
     """From config.json, or from the shapes and answers."""
     read_activation(draft, "hidden_act", "silu")
-    read_layers(draft, _USUAL)
+    llama_layout.read_layers(draft, _USUAL)
     if draft.config is not None:
-        refuse_other_computations(draft.config)
+        llama_layout.refuse_other_computations(draft.config)
 
 
 FAMILY = Family(
@@ -45,10 +38,10 @@ FAMILY = Family(
     label="Llama-like",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
-    ignored=IGNORED,
+    renames=llama_layout.RENAMES,
+    ignored=llama_layout.IGNORED,
     prefixes=("model.",),
-    stand_ins=stand_ins,
-    kin=KIN,
+    stand_ins=llama_layout.stand_ins,
+    kin=llama_layout.KIN,
     trait="Llama, Mistral, Qwen 2 or Qwen 3",
 )
