@@ -57,8 +57,8 @@ format: .venv/.deps-dev  ## put the code into the agreed form
 views: .venv/.deps-dev  ## build what the browser loads (headlight/browser) from viz/components; needs npm
 	$(BIN)/python -m scripts.node build
 
-bench: .venv/.deps-bench  ## measure Headlight and BertViz; prints a table, writes build/bench.json
-	$(BIN)/python -m bench
+bench: .venv/.deps-bench  ## measure Headlight and its peers, or PARTS=app,crowd of it; writes build/bench.json
+	$(BIN)/python -m bench $(PARTS)
 
 screenshot: .venv/.deps-dev  ## take the README's screenshot again
 	$(BIN)/python -m scripts.screenshot

@@ -1,1 +1,1 @@
-"""How fast Headlight is, measured beside BertViz: `make bench`."""
+"""Benchmarks of Headlight, most of them next to a peer that does the same: `make bench`."""

@@ -1,69 +1,143 @@
-"""What the benchmarks return, and how they take time."""
+"""How times are taken, compared and written."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import TypeVar
 
-ViewName = Literal["model_view", "head_view"]
+Ours = TypeVar("Ours")
+Theirs = TypeVar("Theirs")
+
+
+class Seconds(float):
+    """A time, written in ms or s."""
+
+    def __str__(self) -> str:
+        return f"{self * 1000:.0f} ms" if self < 1 else f"{float(self):.1f} s"
+
+
+class Bytes(int):
+    """A size, written in kB or MB (powers of ten)."""
+
+    def __str__(self) -> str:
+        return f"{self / 1e3:.0f} kB" if self < 1e6 else f"{self / 1e6:.1f} MB"
+
+
+class PerSecond(float):
+    """A speed: sentences or tokens per second."""
+
+    def __str__(self) -> str:
+        return f"{float(self):,.0f}/s"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast ours is as the peer.
+
+    Each round gives one ratio, so that load on the machine affects both sides of it.
+
+    Attributes:
+        median: of the rounds' ratios.
+        low, high: quartiles of the rounds' ratios.
+    """
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        digits = 0 if self.median >= 10 else 2
+        return f"{self.median:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
 @dataclass(frozen=True)
 class Painted:
-    """How long it took until something was on the screen, and what had to be sent for it.
+    """When something was on the screen, and what was sent for it.
 
     Attributes:
-        tokens: length of the sentence.
-        seconds: None when it was never painted; then `why` says what happened instead.
-        bytes: sent to the browser.
+        seconds: from the action to the picture; None if it was never painted, and `why` gives the reason.
+        bytes: sent to the browser by then.
     """
 
-    tokens: int
-    seconds: float | None
-    bytes: int
+    seconds: Seconds | None
+    bytes: Bytes
     why: str = ""
+
+    def __str__(self) -> str:
+        return self.why or f"{self.seconds}, {self.bytes}"
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What a tab holds.
+    """The memory of a tab.
 
     Attributes:
-        heap: bytes of the page's objects and arrays, after a garbage collection.
-        tab: bytes that the browser's process for it has for itself: what it has painted, and its code, too.
+        heap: of the page's objects and arrays, after a garbage collection.
+        tab: private to the browser's process for it: code and pictures too.
     """
 
-    heap: int
-    tab: int
+    heap: Bytes
+    tab: Bytes
+
+    def __str__(self) -> str:
+        return f"{self.heap} of {self.tab}"
 
 
-@dataclass(frozen=True)
-class BertvizView:
-    """One attention in one view of BertViz.
-
-    Attributes:
-        view: "model_view" has every head, "head_view" the lines of one layer's.
-        layers, heads: how many.
-        opened: from the call in Python to the painted page; bytes of the page, the libraries apart.
-        memory: of the tab in the end; None where it was never painted.
-    """
-
-    view: ViewName
-    layers: int
-    heads: int
-    opened: Painted
-    memory: Memory | None
+def median_seconds(times: Sequence[float]) -> Seconds:
+    """The median of times."""
+    return Seconds(statistics.median(times))
 
 
-def seconds(function: Callable[[], object], repeats: int = 3) -> float:
-    """The median time that a call takes, after one to warm up."""
+def median_painted(rounds: Sequence[Painted]) -> Painted:
+    """The round with the median time."""
+    in_order = sorted(rounds, key=lambda one: math.inf if one.seconds is None else one.seconds)
+    return in_order[len(rounds) // 2]
+
+
+def timed(function: Callable[[], object]) -> float:
+    """The seconds that a call takes."""
+    started = time.perf_counter()
     function()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
+    return time.perf_counter() - started
+
+
+def in_turn(
+    ours: Callable[[], Ours], peers: Sequence[Callable[[], Theirs]], rounds: int
+) -> tuple[list[Ours], list[list[Theirs]]]:
+    """Call ours and its peers one after another, for several rounds.
+
+    The first round warms up and is not counted, unless it is the only one.
+
+    Returns:
+        Our results and those of each peer, one per counted round.
+    """
+    results = [(ours(), [peer() for peer in peers]) for _ in range(rounds)]
+    own, theirs = zip(*results[min(1, rounds - 1) :], strict=True)
+    return list(own), [list(column) for column in zip(*theirs, strict=True)]
+
+
+def seconds_in_turn(
+    ours: Callable[[], object], peers: Sequence[Callable[[], object]], rounds: int
+) -> tuple[list[float], list[list[float]]]:
+    """The seconds of ours and its peers, called as `in_turn` does."""
+    return in_turn(partial(timed, ours), [partial(timed, peer) for peer in peers], rounds)
+
+
+def ratio(theirs: Sequence[float], ours: Sequence[float]) -> Ratio:
+    """Compare the rounds of two that took turns: above 1 where ours is less."""
+    ratios = [peer / own for peer, own in zip(theirs, ours, strict=True)]
+    if len(ratios) == 1:
+        return Ratio(ratios[0], ratios[0], ratios[0])
+    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return Ratio(median, low, high)
+
+
+def painted_ratio(theirs: Sequence[Painted], ours: Sequence[Painted]) -> Ratio | None:
+    """Compare the times of pictures, as `ratio` does; None if any was never painted."""
+    times = [[one.seconds for one in rounds if one.seconds is not None] for rounds in (theirs, ours)]
+    return ratio(*times) if [len(own) for own in times] == [len(theirs), len(ours)] else None

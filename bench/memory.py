@@ -1,4 +1,4 @@
-"""The most memory that a process and those that it starts hold at a time. Linux alone tells."""
+"""The peak memory of a process and its children, on Linux."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 _PAUSE = 0.005
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
 
 class PeakMemory:
-    """Watches this process and its children from a thread; `peak` in bytes, `before` at the beginning."""
+    """Samples this process and its children from a thread: `before` at the start and the `peak`, in bytes."""
 
     def __init__(self) -> None:
         self.before = self.peak = resident("self")
@@ -32,7 +32,7 @@ class PeakMemory:
 
 
 def resident(process: int | str, which: str = "VmRSS") -> int:
-    """Bytes of memory that a process holds (VmRSS), or held at most (VmHWM); 0 for one that has ended."""
+    """Bytes of memory that a process holds (VmRSS), or its peak (VmHWM); 0 for one that has ended."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
@@ -41,7 +41,7 @@ def resident(process: int | str, which: str = "VmRSS") -> int:
 
 
 def _children() -> list[int]:
-    """The processes that this one started, those apart that are still copies of it."""
+    """The processes that this one started, except for those that are still copies of it."""
     found = []
     for task in Path("/proc/self/task").iterdir():
         try:

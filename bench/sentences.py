@@ -17,7 +17,7 @@ LENGTHS = (16, 64, 128, 256, 512)
 N_LAYERS = 6
 N_HEADS = 8
 D_MODELS = (256, 512)
-"""512 is the paper's base model; 256 is what the app can be asked for on a laptop."""
+"""512 is the width of the paper's base model; 256 is one for a laptop."""
 WORDS = (
     "the small raccoon saw a white house near the old garden and my friend eats an apple with the happy cat "
     "yesterday because we like water bread music books stars trees rivers and the green sea"
@@ -25,7 +25,7 @@ WORDS = (
 
 
 def sentence(n_tokens: int, seed: int) -> str:
-    """A sentence that a model reads as exactly so many tokens, <eos> (or, as a target, <bos>) among them."""
+    """A sentence of n_tokens for a model, <eos> (or, as a target, <bos>) included."""
     return " ".join(random.Random(seed).choices(WORDS, k=n_tokens - 1))
 
 

@@ -1,4 +1,4 @@
-"""The viewer in a page of its own, which does for it what a notebook with anywidget does, kernel included."""
+"""The viewer in a page of its own, which stands in for a notebook with anywidget and its kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from bench.browser.watch import GRID, HEAD, Answer, seen, watched_page
 
 QUIET_MILLISECONDS = 300
-"""After this long without anything painted, what was chosen has been told as well."""
+"""After this long without anything painted, the viewer has reported what was chosen too."""
 SCRIPT = (files("headlight") / "browser" / "attention.js").read_bytes()
 PAGE = """
 <!DOCTYPE html><meta charset="utf-8"><body><div id="place"></div><script type="module">
@@ -26,7 +26,7 @@ PAGE = """
   };
   const script = import("/attention.js");
   const listeners = {};
-  const call = (event, ...told) => (listeners[event] ?? []).forEach((listener) => listener(...told));
+  const call = (event, ...details) => (listeners[event] ?? []).forEach((listener) => listener(...details));
   const state = { choice: CHOICE, frame: await load("/frame") };
   window.waiting = 0;
   const model = {
@@ -50,14 +50,14 @@ IS_QUIET = """
 """
 
 Answering = Callable[[list[str]], bytes]
-"""The pieces of these names, packed as `update_frame` does it."""
+"""Packs the pieces of these names, as `update_frame` does."""
 
 
 @contextmanager
 def bare_page(
     browser: Browser, frame: bytes, choice: Mapping[str, Any], pieces: Answering
 ) -> Iterator[tuple[Page, Answer]]:
-    """Open the viewer of a frame; give the page, at rest, and what it has done from its start."""
+    """Open the viewer of a frame; gives the page, at rest, and what it has done since its start."""
     with served(frame, choice, pieces) as url:
         page = watched_page(browser)
         page.goto(url)
@@ -68,18 +68,18 @@ def bare_page(
 
 
 def rest(page: Page) -> None:
-    """Wait until nothing is asked for, and nothing is painted any more."""
+    """Wait until nothing is asked for or painted any more."""
     page.wait_for_function(IS_QUIET, arg=QUIET_MILLISECONDS)
 
 
 @contextmanager
 def served(frame: bytes, choice: Mapping[str, Any], pieces: Answering) -> Iterator[str]:
-    """Serve the page, the script, the frame and the pieces on this machine; give the page's address."""
+    """Serve the page, the script, the frame and the pieces on this machine; gives the page's address."""
     page = PAGE.replace("CHOICE", json.dumps(choice)).encode()
     texts = {"/": (page, "text/html"), "/attention.js": (SCRIPT, "text/javascript")}
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"  # a connection stays, as that to a kernel does
+        protocol_version = "HTTP/1.1"  # keeps the connection open, like that to a kernel
 
         def do_GET(self) -> None:
             self._send(*texts.get(self.path, (frame, "application/octet-stream")))

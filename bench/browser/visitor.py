@@ -1,4 +1,4 @@
-"""A visitor without a browser: Streamlit's own messages over a websocket, as many at a time as are wanted."""
+"""A visitor without a browser: Streamlit's own messages over a websocket, for any number at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 LIMIT_SECONDS = 60.0
-"""After this long without the end of one run per visitor gives up."""
+"""A visitor gives up a run that takes longer than this."""
 
 
 class Visitor:
-    """One session of the app on its start page; what the views would draw is received and not drawn."""
+    """One session of the app on its start page; what the views would draw is received but not drawn."""
 
     def __init__(self, url: str) -> None:
         """Connect to a server on this machine, as a browser that has loaded the page's files."""

@@ -1,8 +1,7 @@
-"""Watches a page with the viewer: when a user acts, when each picture is painted, what the server sends."""
+"""Watches a page with the viewer: when the user acts, when each picture is painted, what the server sends."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +10,16 @@ from typing import TypedDict
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from bench.measurement import Memory, Painted
+from bench.measurement import Bytes, Memory, Painted, Seconds, median_seconds
 
 LIMIT_MILLISECONDS = 60_000
 VIEWPORT = ViewportSize(width=1600, height=1200)
 GRID, HEAD, MARKS = "grid", "head", "head marks"
-"""All heads; the chosen one; what marks a cell of that."""
+"""All heads; the chosen one; the marks on its hovered cell."""
 FAR = [(0, 2), (2, 4), (4, 6), (1, 7), (3, 1)]
-"""Layers and heads that are neither beside each other nor beside any that is chosen before them."""
+"""Layers and heads that are next to none chosen before them."""
 
-# A picture begins by clearing its canvas, and draws what it is made of onto it; it is on the screen after the
-# next frame.
+# To paint a picture, the viewer clears its canvas and draws on it; the next frame shows it.
 WATCH = """
 window.acted = window.heard = Infinity;
 window.paints = [];
@@ -65,17 +63,9 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
-# Whether pictures have been painted since the user acted, each not before the one that stands before it.
+# Whether all these pictures have been painted since the user acted, in any order.
 ARE_PAINTED = """
-(names) => {
-  let at = acted;
-  for (const name of names) {
-    const paint = paints.find(([own, time]) => own === name && time >= at && time > acted);
-    if (!paint) return false;
-    at = paint[1];
-  }
-  return true;
-}
+(names) => names.every((name) => paints.some(([own, at]) => own === name && at > acted))
 """
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
@@ -95,10 +85,10 @@ MIDDLE_OF_CELL = """
 
 
 class Answer(TypedDict):
-    """What WATCH has seen: times in ms, and (time, bytes) of each message.
+    """What WATCH has recorded: times in ms, and (time, bytes) of each message.
 
-    `acted` is when the event says that it happened, `heard` when the page was told: a movement of the pointer
-    waits for the next frame in between.
+    `acted` is the event's own time stamp, `heard` when the page received the event: Chromium delivers
+    movements of the pointer with the next frame.
     """
 
     acted: float
@@ -118,29 +108,29 @@ def watched_page(browser: Browser) -> Page:
 def act(
     page: Page, action: Callable[[], None], pictures: tuple[str, ...], rest: Callable[[], None]
 ) -> Answer:
-    """Do something, and wait until pictures have been painted for it, and then until all is quiet again."""
+    """Do something, wait until pictures have been painted for it, and then until the page is at rest."""
     page.evaluate("() => { received.length = paints.length = 0; acted = heard = Infinity; }")
     action()
     return seen(page, pictures, rest)
 
 
 def seen(page: Page, pictures: tuple[str, ...], rest: Callable[[], None]) -> Answer:
-    """Wait until pictures have been painted since the user acted, and then until all is quiet."""
+    """Wait until pictures have been painted since the user acted, and then until the page is at rest."""
     page.wait_for_function(ARE_PAINTED, arg=list(pictures))
     rest()
     answer: Answer = page.evaluate("({ acted, heard, paints, received })")
     return answer
 
 
-def painted(answer: Answer, pictures: tuple[str, ...]) -> tuple[float, int]:
-    """Seconds from the action to the first painting of all these pictures, and bytes received until then.
+def painted(answer: Answer, pictures: tuple[str, ...]) -> Painted:
+    """The time from the action to the last change of these pictures, and the bytes received by then.
 
-    They are painted in this order, or at once.
+    The last, because a picture may first be painted with what the browser has, and again when the rest
+    has come; one that has not changed is not painted again.
     """
-    end = answer["acted"]
-    for name in pictures:
-        end = next(at for own, at in answer["paints"] if own == name and at >= end and at > answer["acted"])
-    return (end - answer["acted"]) / 1000, sum(size for at, size in answer["received"] if at <= end)
+    end = max(at for own, at in answer["paints"] if own in pictures)
+    received = sum(size for at, size in answer["received"] if at <= end)
+    return Painted(Seconds((end - answer["acted"]) / 1000), Bytes(received))
 
 
 def over(page: Page, place: str, at: tuple[int, int]) -> None:
@@ -156,15 +146,18 @@ def click(page: Page) -> None:
 
 @dataclass(frozen=True)
 class Hover:
-    """A movement over the chosen head, until the marks of the new cell are painted: medians, in seconds.
+    """A movement over the chosen head, until the marks of the new cell are painted: medians.
 
     Attributes:
-        moved: from the movement. Chromium tells a page of movements once per frame, 16.7 ms apart.
-        told: from when the page is told.
+        moved: from the movement. Chromium delivers movements once per frame, every 16.7 ms.
+        told: from the event's arrival in the page.
     """
 
-    moved: float
-    told: float
+    moved: Seconds
+    told: Seconds
+
+    def __str__(self) -> str:
+        return f"{self.moved} ({self.told})"
 
 
 def hover(page: Page, cells: Sequence[tuple[int, int]]) -> Hover:
@@ -172,47 +165,40 @@ def hover(page: Page, cells: Sequence[tuple[int, int]]) -> Hover:
     moved, told = [], []
     for cell in cells:
         answer = act(page, partial(over, page, MIDDLE_OF_CELL, cell), (MARKS,), lambda: None)
-        seconds = painted(answer, (MARKS,))[0]
-        moved.append(seconds)
-        told.append(seconds - (answer["heard"] - answer["acted"]) / 1000)
-    return Hover(statistics.median(moved), statistics.median(told))
+        end = next(at for name, at in answer["paints"] if name == MARKS)
+        moved.append((end - answer["acted"]) / 1000)
+        told.append((end - answer["heard"]) / 1000)
+    return Hover(median_seconds(moved), median_seconds(told))
 
 
 def choose(page: Page, layer: int, head: int, rest: Callable[[], None]) -> Answer:
-    """Click on a map of the grid; return what the page then did."""
+    """Click on a map of the grid; returns what the page then did."""
     over(page, MIDDLE_OF_MAP, (layer, head))
     return act(page, lambda: click(page), (HEAD,), rest)
 
 
-def median(n_tokens: int, answers: Sequence[Answer], pictures: tuple[str, ...]) -> Painted:
-    """The round with the median time."""
-    rounds = sorted(painted(answer, pictures) for answer in answers)
-    seconds, size = rounds[len(rounds) // 2]
-    return Painted(n_tokens, seconds, size)
-
-
 def memory(browser: Browser, page: Page) -> Memory:
-    """Measure the one tab of a browser."""
+    """Measure the only tab of a browser."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.enable")
     session.send("HeapProfiler.collectGarbage")
     used = session.send("Runtime.getHeapUsage")
     session.detach()
     heap = sum(used[name] for name in ("usedSize", "embedderHeapUsedSize", "backingStorageSize"))
-    return Memory(round(heap), tab_bytes(browser))
+    return Memory(Bytes(round(heap)), Bytes(tab_bytes(browser)))
 
 
 def tab_bytes(browser: Browser) -> int:
-    """The memory that the one tab of a browser has for itself.
+    """The private memory of the only tab of a browser.
 
     Raises:
-        OSError: the system has no /proc (Linux alone has).
+        OSError: the system has no /proc: only Linux does.
     """
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     return max(private_bytes(one["id"]) for one in processes if one["type"] == "renderer")
 
 
 def private_bytes(process: int) -> int:
-    """The memory that a process shares with no other."""
+    """The bytes of memory that a process shares with no other."""
     lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Private_"))

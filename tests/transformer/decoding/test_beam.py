@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.marian import generate, marian_copy
+from bench.peers.marian import generate, marian_copy
 from tests.transformer.decoding.requests import SUPPRESSED, request
 from tests.transformer.model.core import BOS_ID, EOS_ID, PAD_ID, random_ids, tiny_transformer
 from transformer.decoding.beam import BeamSearch, Hypothesis, beam_search, length_penalty

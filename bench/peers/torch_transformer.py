@@ -1,4 +1,4 @@
-"""torch.nn.Transformer with embeddings and generator: a translator of the same sizes, computed by others."""
+"""torch.nn.Transformer with embeddings and a generator: a translator of the same sizes as ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.model.positions import sinusoidal_encoding
 
 
 class TorchTranslator(nn.Module):
-    """Source and decoder input to logits, as `transformer.model.transformer.Transformer`'s forward."""
+    """Maps source and decoder input to logits, as `transformer.model.transformer.Transformer` does."""
 
     positions: Tensor
 
@@ -26,7 +26,7 @@ class TorchTranslator(nn.Module):
         self.register_buffer("positions", sinusoidal_encoding(config.max_len, config.d_model))
         self.dropout = nn.Dropout(config.dropout)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nested tensors, of no use in training, don't go with pre-norm
+            warnings.simplefilter("ignore")  # pre-norm rules out nested tensors, which training doesn't use
             self.stacks = nn.Transformer(
                 d_model=config.d_model,
                 nhead=config.n_heads,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.browser.visitor import Visitor
-from scripts.browser import ROOT, server_process
+from bench.measurement import Seconds, median_seconds
+from bench.setting import Setting
 from transformer.data.tasks.toy_en_it import ToyEnIt
 
 PEOPLE = 20
 SENTENCES = 6
-"""New ones of each user; all are different."""
+"""New ones from each person; all are different."""
 EVERY_SECONDS = 6.0
 BOX = "English sentence"
 
@@ -27,32 +27,44 @@ class Crowd:
     """How long people waited, from Enter to the whole page received, and what it cost the server.
 
     Attributes:
-        people: at a time.
+        people: at the same time.
         sentences: sent by all of them.
-        median: seconds of waiting.
-        slow: seconds that 95 of 100 sentences took at most.
-        processor: seconds of processor time of the server, all of its threads, for each sentence.
-        opening: seconds of processor time for each page opened, the first one left out.
+        median_wait: from Enter to the whole page received.
+        wait_of_95_in_100: at most.
+        processor_per_sentence: over all threads of the server.
+        processor_per_page_opened: likewise, the first one left out.
     """
 
     people: int
     sentences: int
-    median: float
-    slow: float
-    processor: float
-    opening: float
+    median_wait: Seconds
+    wait_of_95_in_100: Seconds
+    processor_per_sentence: Seconds
+    processor_per_page_opened: Seconds
+
+
+def measure(setting: Setting) -> list[Crowd]:
+    """A class on a server of its own."""
+    with setting.server() as (url, process):
+        if setting.smallest:
+            return [measure_crowd(url, process, people=1, sentences=1, every_seconds=0)]
+        return [measure_crowd(url, process)]
 
 
 def measure_crowd(
-    people: int = PEOPLE, sentences: int = SENTENCES, every_seconds: float = EVERY_SECONDS
+    url: str,
+    process: int,
+    people: int = PEOPLE,
+    sentences: int = SENTENCES,
+    every_seconds: float = EVERY_SECONDS,
 ) -> Crowd:
-    """Start a server, open the page for everybody, and let each send sentences of the default model's kind.
+    """Open the page for everybody, and let each send sentences of the default model's kind.
 
-    The people begin evenly spread over the pause between two sentences, and none sends before the answer to
-    the last sentence is there. It ends after `sentences` rounds, whatever they took.
+    The people start evenly spread over the pause between two sentences, and nobody sends before the last
+    answer has arrived. It ends after `sentences` rounds, whatever they took.
     """
     texts = _sentences()
-    with server_process(ROOT / "app.py") as (url, process), ExitStack() as open_pages:
+    with ExitStack() as open_pages:
         with Visitor(url) as first:
             first.open()
             first.submit(BOX, next(texts))
@@ -71,10 +83,10 @@ def measure_crowd(
     return Crowd(
         people=people,
         sentences=len(waits),
-        median=statistics.median(waits),
-        slow=sorted(waits)[len(waits) * 95 // 100],
-        processor=(end - opened) / len(waits),
-        opening=(opened - before) / people,
+        median_wait=median_seconds(waits),
+        wait_of_95_in_100=Seconds(sorted(waits)[len(waits) * 95 // 100]),
+        processor_per_sentence=Seconds((end - opened) / len(waits)),
+        processor_per_page_opened=Seconds((opened - before) / people),
     )
 
 
@@ -82,19 +94,19 @@ def processor_seconds(process: int) -> float:
     """The processor time that a process has used with all of its threads, in its own code and the system's.
 
     Raises:
-        OSError: the process has ended, or the system has no /proc (Linux alone has).
+        OSError: the process has ended, or the system has no /proc: only Linux does.
     """
     after_name = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _sentences() -> Iterator[str]:
-    """Different English sentences without end, always the same ones."""
-    said = set()
+    """An endless series of different English sentences, the same in each run."""
+    seen = set()
     for pair in ToyEnIt().pairs(1, held_out=False):
         text = " ".join(pair.source)
-        if text not in said:
-            said.add(text)
+        if text not in seen:
+            seen.add(text)
             yield text
 
 

@@ -1,15 +1,16 @@
-"""Sentences a second, decoded by us and by Hugging Face's `generate` with the same weights."""
+"""Sentences decoded per second, by us and by Hugging Face's `generate` with the same weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from bench.marian import generate, marian_copy
-from bench.measurement import seconds
+from bench.measurement import PerSecond, Ratio, ratio, seconds_in_turn
+from bench.peers.marian import generate, marian_copy
+from bench.setting import Setting
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.request import DecodingRequest
@@ -18,7 +19,6 @@ from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS
 
-N_SENTENCES = 64
 VOCAB_SIZE = 6000
 LONGEST_SOURCE = 16
 N_NEW_TOKENS = 20
@@ -26,31 +26,41 @@ N_NEW_TOKENS = 20
 
 @dataclass(frozen=True)
 class Decoding:
-    """Sentences a second on the CPU, in one batch.
+    """Sentences per second on the CPU, in one batch.
 
     Attributes:
         beam_size: 1 is greedy.
-        ours, theirs: sentences a second.
-        same: how many of the targets are the same, token for token.
-        sentences: of the batch.
+        headlight, transformers: the median.
+        times_faster: than transformers.
+        sentences: in the batch.
+        same_targets: how many targets are equal, token for token.
     """
 
     beam_size: int
-    ours: float
-    theirs: float
-    same: int
+    headlight: PerSecond
+    transformers: PerSecond
+    times_faster: Ratio
     sentences: int
+    same_targets: int
+
+
+def measure(setting: Setting) -> list[Decoding]:
+    """Decode greedily and with a beam."""
+    if setting.smallest:
+        toy = preset("toy", src_vocab_size=29, tgt_vocab_size=31, d_model=32)
+        return [measure_decoding(toy, beam_size, n_sentences=3, rounds=1) for beam_size in (1, 2)]
+    small = preset("small", src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE)
+    return [measure_decoding(small, beam_size) for beam_size in (1, 4)]
 
 
 def measure_decoding(
-    beam_size: int, config: TransformerConfig | None = None, n_sentences: int = N_SENTENCES
+    config: TransformerConfig, beam_size: int, n_sentences: int = 64, rounds: int = 6
 ) -> Decoding:
-    """Decode one batch of random sources of unequal lengths, a fixed number of tokens each.
+    """Decode one batch of random sources of different lengths, a fixed number of tokens each.
 
-    The weights are random and <eos> is closed in both, so that both do the same work. (Of two continuations
-    that are almost equally probable, rounding decides: then targets differ.)
+    The weights are random and <eos> is suppressed in both, so that both do the same work. (Where two
+    continuations are almost equally probable, rounding decides, and targets differ.)
     """
-    config = config or preset("small", src_vocab_size=VOCAB_SIZE, tgt_vocab_size=VOCAB_SIZE)
     model = freeze(Transformer(config, torch.Generator().manual_seed(1)))
     theirs = marian_copy(model)
     src = _sources(config, n_sentences)
@@ -68,16 +78,19 @@ def measure_decoding(
     def decode_theirs() -> list[list[int]]:
         return generate(theirs, src, beam_size=beam_size, n_tokens=N_NEW_TOKENS, suppressed_ids=suppressed)
 
-    same = sum(a == b for a, b in zip(decode_ours(), decode_theirs(), strict=True))
-    ours, other = (_rate(decode, n_sentences) for decode in (decode_ours, decode_theirs))
-    return Decoding(beam_size, ours, other, same, n_sentences)
-
-
-def _rate(decode: Callable[[], object], n_sentences: int) -> float:
-    return n_sentences / seconds(decode)
+    own, [others] = seconds_in_turn(decode_ours, [decode_theirs], rounds)
+    return Decoding(
+        beam_size=beam_size,
+        headlight=PerSecond(n_sentences / statistics.median(own)),
+        transformers=PerSecond(n_sentences / statistics.median(others)),
+        times_faster=ratio(others, own),
+        sentences=n_sentences,
+        same_targets=sum(a == b for a, b in zip(decode_ours(), decode_theirs(), strict=True)),
+    )
 
 
 def _sources(config: TransformerConfig, n: int) -> Tensor:
+    """Padded ids (n, LONGEST_SOURCE)."""
     draw = torch.Generator().manual_seed(2)
     src = torch.randint(len(SPECIALS), config.src_vocab_size, (n, LONGEST_SOURCE), generator=draw)
     lengths = torch.randint(LONGEST_SOURCE // 3, LONGEST_SOURCE + 1, (n,), generator=draw)

@@ -1,8 +1,9 @@
-"""Our weights in Hugging Face's MarianMTModel: the same function, computed by others."""
+"""Hugging Face's MarianMTModel: with our weights, and so the same function; or random, as a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -69,10 +70,33 @@ def marian_copy(ours: Transformer) -> MarianMTModel:
     return theirs
 
 
+def save_random_marian(folder: Path, *, smallest: bool = False) -> None:
+    """Save a random translation model (six layers per stack, 300 MB) as config.json and model.safetensors."""
+    vocab_size, d_model = (97, 32) if smallest else (60_000, 512)
+    config = MarianConfig(
+        vocab_size=vocab_size,
+        d_model=d_model,
+        encoder_layers=6,
+        decoder_layers=6,
+        encoder_attention_heads=8,
+        decoder_attention_heads=8,
+        encoder_ffn_dim=4 * d_model,
+        decoder_ffn_dim=4 * d_model,
+        max_position_embeddings=512,
+        activation_function="swish",
+        scale_embedding=True,
+        pad_token_id=vocab_size - 1,
+        eos_token_id=0,
+        decoder_start_token_id=vocab_size - 1,
+        forced_eos_token_id=0,
+    )
+    MarianMTModel(config).save_pretrained(folder)
+
+
 def generate(
     theirs: MarianMTModel, src: Tensor, *, beam_size: int, n_tokens: int, suppressed_ids: Sequence[int]
 ) -> list[list[int]]:
-    """So many tokens for each source (B, S), by their greedy decoding or beam search."""
+    """Generate n_tokens for each source (B, S), by their greedy decoding or beam search."""
     generating: Any = theirs  # their type of `generate` excludes their own model
     ids: Tensor = generating.generate(
         input_ids=src,

@@ -1,4 +1,4 @@
-"""Training tokens a second: ours beside torch.nn.Transformer and Hugging Face's MarianMTModel."""
+"""Training tokens per second: ours against torch.nn.Transformer and Hugging Face's MarianMTModel."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.marian import marian_model
-from bench.torch_transformer import TorchTranslator
+from bench.measurement import PerSecond, Ratio, in_turn, ratio
+from bench.parts.decoding import VOCAB_SIZE
+from bench.peers.marian import marian_model
+from bench.peers.torch_transformer import TorchTranslator
+from bench.setting import Setting
 from transformer.data.batches import Batch
 from transformer.data.encoded import EncodedCorpus, epoch_batches, write_corpus
+from transformer.device import choose_device
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import SPECIALS
@@ -26,56 +32,57 @@ from transformer.training.optimization.loss import count_labels
 from transformer.training.optimization.trainer import Precision, Trainer
 from transformer.training.process import keep_freed_memory
 
-VOCAB_SIZE = 6000
-N_PAIRS = 20_000
 BATCH_TOKENS = {"cpu": 2048, "cuda": 16_384}
-N_BATCHES, N_ROUNDS = 6, 5
+N_BATCHES = 6
 SMOOTHING = 0.1
 Update = Callable[[Batch], object]
 
 
 @dataclass(frozen=True)
 class TrainingSpeed:
-    """Target tokens a second of one trainer, padding not counted.
+    """Target tokens per second of one trainer, without padding.
 
     Attributes:
-        name: of the trainer.
-        precision: of its products of matrices.
-        tokens_per_second: the median of some rounds.
-        times_ours: how many times ours is as fast, the median of the rounds' ratios.
+        precision: of its matrix products.
+        trainer: ours, theirs, or ours on other batches.
+        tokens: the median.
+        ours_is_faster: by how many times.
     """
 
-    name: str
     precision: Precision
-    tokens_per_second: float
-    times_ours: float
+    trainer: str
+    tokens: PerSecond
+    ours_is_faster: Ratio
 
 
-def small_config() -> TransformerConfig:
-    """The sizes that are measured: those of the shipped translator."""
-    return preset(
-        "small",
-        src_vocab_size=VOCAB_SIZE,
-        tgt_vocab_size=VOCAB_SIZE,
-        norm_position="pre",
-        final_norm=True,
-        dropout=0.1,
-    )
+def measure(setting: Setting) -> list[TrainingSpeed]:
+    """Train in each precision, on the device that training would choose."""
+    if setting.smallest:
+        return measure_training(config_of("toy", d_model=32), "float32", torch.device("cpu"), 100, rounds=1)
+    precisions: tuple[Precision, ...] = ("float32", "bfloat16")
+    small = config_of("small", dropout=0.1)  # the shipped translator's sizes
+    return [
+        speed for precision in precisions for speed in measure_training(small, precision, choose_device())
+    ]
+
+
+def config_of(name: str, **changes: Any) -> TransformerConfig:
+    """A preset with pre-norm and a vocabulary as large as en-it's."""
+    changes |= {"src_vocab_size": VOCAB_SIZE, "tgt_vocab_size": VOCAB_SIZE}
+    return preset(name, norm_position="pre", final_norm=True, **changes)
 
 
 def measure_training(
+    config: TransformerConfig,
     precision: Precision,
     device: torch.device,
-    config: TransformerConfig | None = None,
-    *,
-    n_pairs: int = N_PAIRS,
-    n_rounds: int = N_ROUNDS,
+    n_pairs: int = 20_000,
+    rounds: int = 6,
 ) -> list[TrainingSpeed]:
-    """Let all trainers make the same updates in turns, so that other load on the machine strikes all of them.
+    """Make the same updates with all trainers.
 
-    The last one is ours again, on batches of pairs as chance brings them together: what bucketing gains.
+    The last one is ours again, on batches of random pairs: it shows what bucketing by length gains.
     """
-    config = config or small_config()
     if device.type == "cpu":
         keep_freed_memory()  # for theirs as for ours
     tokens = BATCH_TOKENS[device.type]
@@ -83,27 +90,22 @@ def measure_training(
         corpus = write_corpus(Path(folder), random_pairs(n_pairs))
         bucketed = _some(corpus, epoch_batches(corpus, tokens=tokens, seed=1, epoch=0), device)
         by_chance = _some(corpus, random_batches(corpus, tokens=tokens, seed=1), device)
-    work: list[tuple[str, Update, Sequence[Batch]]] = [
-        ("Headlight", our_update(config, precision, device), bucketed),
-        ("torch.nn.Transformer", their_update(TorchTranslator(config).to(device), precision), bucketed),
-        ("MarianMTModel", their_update(MarianTranslator(config).to(device), precision), bucketed),
-        ("Headlight, random batches", our_update(config, precision, device), by_chance),
-    ]
-    rounds = [[_speed(update, batches, device) for _, update, batches in work] for _ in range(n_rounds + 1)]
-    columns = list(zip(*rounds[1:], strict=True))  # the first one warms up
+    work: dict[str, tuple[Update, Sequence[Batch]]] = {
+        "Headlight": (our_update(config, precision, device), bucketed),
+        "torch.nn.Transformer": (their_update(TorchTranslator(config).to(device), precision), bucketed),
+        "MarianMTModel": (their_update(MarianTranslator(config).to(device), precision), bucketed),
+        "Headlight, random batches": (our_update(config, precision, device), by_chance),
+    }
+    train_ours, *others = [partial(_speed, update, batches, device) for update, batches in work.values()]
+    ours, theirs = in_turn(train_ours, others, rounds)
     return [
-        TrainingSpeed(
-            name,
-            precision,
-            statistics.median(speeds),
-            statistics.median(ours / theirs for ours, theirs in zip(columns[0], speeds, strict=True)),
-        )
-        for (name, _, _), speeds in zip(work, columns, strict=True)
+        TrainingSpeed(precision, name, PerSecond(statistics.median(speeds)), ratio(ours, speeds))
+        for name, speeds in zip(work, (ours, *theirs), strict=True)
     ]
 
 
 def random_pairs(n: int) -> list[tuple[list[int], list[int]]]:
-    """Ids of pairs as long as sentences of everyday speech are: ten sub-words about, few of them over 30."""
+    """Ids of pairs as long as everyday sentences: about ten sub-words, rarely over 30."""
     rng = random.Random(1)
     pairs = []
     for _ in range(n):
@@ -114,7 +116,7 @@ def random_pairs(n: int) -> list[tuple[list[int], list[int]]]:
 
 
 def random_batches(corpus: EncodedCorpus, *, tokens: int, seed: int) -> list[np.ndarray]:
-    """Share pairs out among batches in random order, each as full as `epoch_batches` makes them."""
+    """Fill batches with pairs in random order, each as full as `epoch_batches` makes them."""
     longest = corpus.lengths().max(axis=0)
     groups: list[list[int]] = [[]]
     width = 0
@@ -128,14 +130,14 @@ def random_batches(corpus: EncodedCorpus, *, tokens: int, seed: int) -> list[np.
 
 
 def our_update(config: TransformerConfig, precision: Precision, device: torch.device) -> Update:
-    """The updates of `python -m transformer train`."""
+    """The update of `python -m transformer train`."""
     model = Transformer(config, torch.Generator().manual_seed(1)).to(device)
     trainer = Trainer(model, rate=lambda step: 1e-4, smoothing=SMOOTHING, precision=precision)
     return lambda batch: trainer.update([batch])
 
 
 def their_update(model: nn.Module, precision: Precision) -> Update:
-    """The same update, written as one writes it: the same optimizer, clipping, smoothing and precision."""
+    """The same update in plain PyTorch: the same optimizer, clipping, smoothing and precision."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     device = next(model.parameters()).device.type
     model.train()
@@ -156,7 +158,7 @@ def their_update(model: nn.Module, precision: Precision) -> Update:
 
 
 class MarianTranslator(nn.Module):
-    """MarianMTModel under the same call, its generator tied as ours is."""
+    """MarianMTModel with the same call, and its generator tied like ours."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -181,7 +183,7 @@ def _some(corpus: EncodedCorpus, groups: Sequence[np.ndarray], device: torch.dev
 
 
 def _speed(update: Update, batches: Sequence[Batch], device: torch.device) -> float:
-    """Target tokens a second of an update with each batch."""
+    """Target tokens per second, with one update per batch."""
     n_tokens = sum(count_labels(batch.labels, pad_id=0) for batch in batches)
     _finish(device)
     started = time.perf_counter()

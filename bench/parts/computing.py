@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.measurement import seconds
-from bench.sentences import random_model, sentence
+from bench.measurement import Bytes, Seconds, median_seconds, seconds_in_turn
+from bench.sentences import D_MODELS, LENGTHS, random_model, sentence
+from bench.setting import Setting
 from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
 from viz.figures.attention import attention_heatmap
@@ -17,28 +18,35 @@ from viz.viewer.held_run import hold
 
 @dataclass(frozen=True)
 class Computing:
-    """Seconds, each the median of some runs.
+    """One length in one model, each time the median of some rounds.
 
     Attributes:
         tokens: length of the source and of the target, which is given (teacher forcing).
         d_model: width of the model.
-        trace: from the typed sentence to every recorded number.
-        viewer: from the trace to the bytes that the viewer of all attention begins with.
-        viewer_bytes: how many those are.
-        figure: from the trace to the plotly figure of one head, as the JSON that is sent.
-        figure_bytes: how many those are.
+        sentence_to_trace: from the typed sentence to every recorded number.
+        trace_to_viewer: from the trace to the bytes that the viewer of all attention begins with.
+        viewer: those bytes.
+        trace_to_figure: from the trace to the plotly figure of one head, as the JSON that is sent.
+        figure: those bytes.
     """
 
     tokens: int
     d_model: int
-    trace: float
-    viewer: float
-    viewer_bytes: int
-    figure: float
-    figure_bytes: int
+    sentence_to_trace: Seconds
+    trace_to_viewer: Seconds
+    viewer: Bytes
+    trace_to_figure: Seconds
+    figure: Bytes
 
 
-def measure_computing(n_tokens: int, d_model: int) -> Computing:
+def measure(setting: Setting) -> list[Computing]:
+    """Measure each length in each model."""
+    if setting.smallest:
+        return [measure_computing(16, 32, rounds=1)]
+    return [measure_computing(n_tokens, d_model) for d_model in D_MODELS for n_tokens in LENGTHS]
+
+
+def measure_computing(n_tokens: int, d_model: int, rounds: int = 4) -> Computing:
     """Measure one length in one model."""
     loaded = random_model(d_model)
     source, target = sentence(n_tokens, 1), sentence(n_tokens, 2)
@@ -56,12 +64,13 @@ def measure_computing(n_tokens: int, d_model: int) -> Computing:
             attention_heatmap(values, query_tokens=words, key_tokens=words, theme=palette("light")).to_json()
         )
 
+    trace, times = seconds_in_turn(lambda: run_sentence(loaded, source, target), [viewer, figure], rounds)
     return Computing(
         tokens=n_tokens,
         d_model=d_model,
-        trace=seconds(lambda: run_sentence(loaded, source, target)),
-        viewer=seconds(viewer),
-        viewer_bytes=sum(map(len, viewer())),
-        figure=seconds(figure),
-        figure_bytes=len(figure().encode()),
+        sentence_to_trace=median_seconds(trace),
+        trace_to_viewer=median_seconds(times[0]),
+        viewer=Bytes(sum(map(len, viewer()))),
+        trace_to_figure=median_seconds(times[1]),
+        figure=Bytes(len(figure().encode())),
     )

@@ -1,0 +1,1 @@
+"""The libraries that Headlight is measured against."""
