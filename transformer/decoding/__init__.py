@@ -1,1 +1,1 @@
-"""From a source to a target: greedy, beam search, sampling."""
+"""Decoding: greedy, beam search, sampling."""

@@ -1,4 +1,4 @@
-"""Beam search: the few best targets so far are followed side by side (Sutskever et al. 2014, section 3.2)."""
+"""Beam search: follows the few best hypotheses at once (Sutskever et al. 2014, section 3.2)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Hypothesis:
     """One target that a search found.
 
     Attributes:
-        ids: without what begins and ends it; a given prefix is part of it.
-        log_probability: of all tokens, those of a given prefix and the end included, in nats.
+        ids: without start and end; includes a given prefix.
+        log_probability: of all tokens, including a given prefix and the end, in nats.
         score: log_probability over the length penalty.
-        end_id: the token that it ends with; None if it ran into the limit.
+        end_id: the token that ended it; None at the limit.
         ending: why it ended.
     """
 
@@ -34,29 +34,29 @@ class Hypothesis:
 
 
 def length_penalty(n_tokens: int, alpha: float, form: LengthForm = "wu") -> float:
-    """What the log-probability of |Y| tokens, the end included, is divided by.
+    """The divisor of the log-probability of |Y| tokens, the end included.
 
-    "wu" is ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14); "power" is |Y| ** alpha, which Hugging
-    Face's transformers, and settings saved for it, call length_penalty: with 1 the score is the mean per
-    token. Without either (alpha 0) short targets win: each token more makes a target less probable.
+    "wu" is ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14); "power" is |Y| ** alpha, the
+    length_penalty of Hugging Face's transformers: with alpha 1 the score is the mean per token. With alpha 0
+    short targets win, since each further token makes a target less probable.
     """
     return float((n_tokens if form == "power" else (5 + n_tokens) / 6) ** alpha)
 
 
 @dataclass(frozen=True)
 class BeamStep:
-    """The candidates of one step: for each sentence the best N continuations, best first.
+    """The candidates of one step: the best N continuations for each sentence, best first.
 
-    N is K times one more than the tokens that end a target (2K where <eos> is the only one): so K of them
+    N is K times one more than there are end tokens (2K if <eos> is the only one), so that at least K of them
     do not end.
 
     Attributes:
         parents: the hypothesis, 0 to K - 1, that each continues (B, N).
         tokens: their ids (B, N).
-        log_probabilities: of each token after its prefix, in nats (B, N).
-        totals: of each candidate's tokens together, a given prefix's included (B, N); minus infinity where
-            there are fewer candidates.
-        followed: places of the K candidates that are followed further, best first (B, K).
+        log_probabilities: of each token given the ones before it, in nats (B, N).
+        totals: log-probability of all tokens, including a given prefix (B, N); minus infinity where there
+            are fewer candidates.
+        followed: indices of the K candidates that are followed further, best first (B, K).
         surest: the probability of the most probable token after each hypothesis (B, K).
     """
 
@@ -76,38 +76,39 @@ class BestHypotheses:
     hypotheses: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> None:
-        """Take one in, and let go of what is beyond the size."""
+        """Insert one, and drop the worst beyond the size."""
         self.hypotheses.append(hypothesis)
         self.hypotheses.sort(key=lambda one: -one.score)
         del self.hypotheses[self.size :]
 
-    def holds_against(self, score: float) -> bool:
-        """Whether there are enough, none of them worse than this score."""
+    def has_no_room_for(self, score: float) -> bool:
+        """True if there are `size` hypotheses, none worse than this score."""
         return len(self.hypotheses) == self.size and self.hypotheses[-1].score >= score
 
 
 class BeamSearch:
     """A search over a batch of sources, step by step.
 
-    Each step continues every followed hypothesis by every token. Of a sentence's continuations the best K
-    that do not end are followed further; one that ends is finished if it is among the best K. A
-    sentence's search is over when it has `n_best` finished hypotheses and none of those that are followed
-    has, at its present length, a better score than the worst of them. With alpha 0 no better one is missed
-    so; with more, a followed one could still gain by its length.
+    Each step continues every followed hypothesis by every token. The best K continuations of a sentence that
+    do not end are followed further; one that ends is finished if it is among the best K. The search of a
+    sentence is over when it has `n_best` finished hypotheses and no followed one has, at its present length,
+    a better score than the worst of them. With alpha 0 that misses nothing; with alpha above 0 a longer
+    hypothesis could still gain.
 
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one sentence.
+        request: where targets begin and end.
         beam_size: K.
         alpha: of the length penalty.
         n_best: hypotheses to find for each sentence, at most K.
 
     Attributes:
-        found: what was found for each sentence so far.
-        n_listed: the most candidates of a step, so many that K of them do not end.
+        found: the best hypotheses of each sentence so far.
+        n_listed: N, the number of candidates of a step.
 
     Raises:
-        ValueError: for an empty beam, or more hypotheses than it has.
+        ValueError: for an empty beam, or n_best above its size.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class BeamSearch:
             raise ValueError(f"A beam of {beam_size} gives 1 to {beam_size} hypotheses, not {n_best}.")
         n_rows = 1 if src is None else len(src)
         self.found = [BestHypotheses(n_best) for _ in range(n_rows)]
-        self.n_listed = beam_size * (1 + max(1, len(request.end_ids)))  # a hypothesis ends in so many ways
+        self.n_listed = beam_size * (1 + max(1, len(request.end_ids)))
         self._model, self._src, self._request = model, src, request
         self._beam_size, self._alpha = beam_size, alpha
         self._new_limits = request.limits(model, n_rows)
@@ -135,7 +136,7 @@ class BeamSearch:
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
-        """Search, a step for each length; sentences whose search is over, or at its limit, leave the batch.
+        """Search, one step per length; finished sentences leave the batch.
 
         Raises:
             SentenceError: when logits are not finite.
@@ -145,7 +146,7 @@ class BeamSearch:
         n_start = len(self._request.start_ids)
         logits = self._model.step(self._first_tokens, state)  # (B, T, V)
         targets = self._first_tokens[:, None, n_start:]  # (B, 1, tokens), later (B, K, tokens)
-        totals = self._of_prefix(logits[:, n_start - 1 : -1], targets[:, 0])[:, None]  # (B, 1), later (B, K)
+        totals = self._prefix_total(logits[:, n_start - 1 : -1], targets[:, 0])[:, None]  # later (B, K)
         logits = logits[:, -1]  # (B, V), later (B * K, V)
         for length in range(1 + targets.shape[2], max(self._limits) + 1):
             at_limit = [length == self._limits[sentence] for sentence in sentences]
@@ -158,9 +159,9 @@ class BeamSearch:
             before = targets.gather(1, parents[..., None].expand(-1, -1, targets.shape[2]))
             rows = parents + torch.arange(len(parents), device=parents.device)[:, None] * targets.shape[1]
             targets = torch.cat((before, tokens[..., None]), dim=2)
-            open_ones = self._open_ones(sentences, totals, length)
-            self._add_unfinished(sentences, totals, targets, [row for row in open_ones if at_limit[row]])
-            unfinished = [row for row in open_ones if not at_limit[row]]
+            searching = self._searching(sentences, totals, length)
+            self._add_unfinished(sentences, totals, targets, [row for row in searching if at_limit[row]])
+            unfinished = [row for row in searching if not at_limit[row]]
             if not unfinished:
                 return
             kept = torch.tensor(unfinished, device=rows.device)
@@ -172,8 +173,8 @@ class BeamSearch:
     def _penalty(self, length: int) -> float:
         return length_penalty(length, self._alpha, self._request.length_form)
 
-    def _of_prefix(self, logits: Tensor, prefix: Tensor) -> Tensor:
-        """Log-probability of the given prefix (B, P), by logits (B, P, V); (B,), 0 for an empty one."""
+    def _prefix_total(self, logits: Tensor, prefix: Tensor) -> Tensor:
+        """Log-probability (B,) of the prefix (B, P), given logits (B, P, V); 0 for an empty one."""
         log_probabilities = self._request.suppress(logits.float()).log_softmax(dim=-1)
         return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
@@ -187,7 +188,7 @@ class BeamSearch:
     ) -> BeamStep:
         n, width = self.n_listed, totals.shape[1]
         logits = self._request.suppress(logits.float())
-        # What is closed leaves its share of the probability to nobody: as it is in transformers.
+        # Probabilities are not renormalised over the ids that remain, as in Hugging Face's transformers.
         rows = [sentence for sentence in sentences for _ in range(width)]
         ranked = self._request.close(logits, targets, rows)
         forced = [last for last in at_limit for _ in range(width)]
@@ -196,7 +197,7 @@ class BeamSearch:
         check_finite(largest)
         best = ranked.topk(min(n, logits.shape[-1]))
         shifted = best.values - largest  # (B * width, n or V)
-        # In place, for a step's largest tensor is that of the logits: log(sum(exp(logits - largest))).
+        # log(sum(exp(logits - largest))), in place because the logits are a step's largest tensor.
         summed = logits.sub_(largest).exp_().sum(dim=-1, keepdim=True)
         log_probabilities = shifted - summed.log()
         n_each = log_probabilities.shape[-1]
@@ -204,7 +205,7 @@ class BeamSearch:
         together = totals.repeat_interleave(n_each, dim=1) + log_probabilities
         missing = max(0, n - together.shape[1])
         top = functional.pad(together, (0, missing), value=-math.inf).topk(n)
-        places = top.indices.clamp(max=together.shape[1] - 1)  # of a missing one: any, for its total is -inf
+        places = top.indices.clamp(max=together.shape[1] - 1)  # arbitrary where the total is -inf
         tokens = best.indices.view(len(totals), -1).gather(1, places)
         does_end = torch.isin(tokens, self._ends) & top.values.isfinite()
         return BeamStep(
@@ -217,13 +218,13 @@ class BeamSearch:
         )
 
     def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:
-        """Take in the candidates that end and are among the best K."""
+        """Add the candidates that end and are among the best K."""
         does_end = torch.isin(step.tokens, self._ends) & step.totals.isfinite()
         for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
             total = float(step.totals[row, rank])
             score = total / self._penalty(length)
             found = self.found[sentences[row]]
-            if not found.holds_against(score):
+            if not found.has_no_room_for(score):
                 ids = targets[row, step.parents[row, rank]].tolist()
                 end = int(step.tokens[row, rank])
                 found.add(
@@ -231,26 +232,26 @@ class BeamSearch:
                 )
 
     def _ending(self, sentence: int, token: int, length: int) -> Ending:
-        """Why a hypothesis ended with this token, of so many with the prefix."""
+        """Why a hypothesis of this length, prefix included, ended with this token."""
         n_left = self._limits[sentence] - length
         ending = self._request.ending(self._model, token, n_left, self._new_limits[sentence])
-        assert ending is not None  # it ends with an end, or stands at its limit
+        assert ending is not None  # it has an end token or is at its limit
         return ending
 
-    def _open_ones(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
-        """Rows of the sentences that are still searched."""
+    def _searching(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
+        """Rows of the sentences whose search is not over."""
         penalty = self._penalty(length)
         best = totals[:, 0].tolist()
         return [
             row
             for row, sentence in enumerate(sentences)
-            if best[row] > -math.inf and not self.found[sentence].holds_against(best[row] / penalty)
+            if best[row] > -math.inf and not self.found[sentence].has_no_room_for(best[row] / penalty)
         ]
 
     def _add_unfinished(
         self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
     ) -> None:
-        """At the limit of these rows, those that are still followed fill up what is missing."""
+        """At the limit of these rows, fill up with the hypotheses that are still followed."""
         penalty = self._penalty(targets.shape[2])
         for row in rows:
             found = self.found[sentences[row]]
@@ -271,7 +272,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `n_best` targets of each source, best first: see `BeamSearch`.
 
-    There are fewer than `n_best` only where no token is left that may follow.
+    There are fewer only where no token may follow.
 
     Raises:
         SentenceError: when logits are not finite.

@@ -1,4 +1,4 @@
-"""A beam search written down as a tree: every candidate, its numbers, and what became of it."""
+"""A beam search recorded as a tree: every candidate with its scores and its fate."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer
 
 Fate = Literal["given", "kept", "pruned", "finished"]
-"""Given: the root and the prefix. Kept: continued. Finished: among the best K, and an end. Pruned: none."""
+"""Given: the root and the prefix. Kept: continued. Finished: an end among the best K. Pruned: the rest."""
 
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One token after the tokens of its ancestors.
+    """One token, following the tokens of its ancestors.
 
     Attributes:
-        index: its place among the nodes.
-        parent: its parent's; None for the root, the last of the tokens that every target begins with.
-        position: tokens before it, counted from the root; 0 for the root.
-        token_id: of the token.
-        log_probability: of it after its prefix, in nats; 0 for the root.
-        total: of all tokens from the root's on up to it.
-        score: total over the length penalty, by which candidates of a step are ranked.
-        rank: its place among the candidates of its step, from 1.
-        ends: whether it is a token that ends the target.
+        index: its index among the nodes.
+        parent: its parent's index; None for the root, the last start token.
+        position: its distance from the root.
+        token_id: the token.
+        log_probability: given the tokens before it, in nats; 0 for the root.
+        total: sum of log-probabilities from the root to this token.
+        score: total over the length penalty, by which the candidates of a step are ranked.
+        rank: among the candidates of its step, from 1.
+        ends: True for an end token.
         fate: what the search did with it.
     """
 
@@ -52,17 +52,16 @@ class BeamTree:
     """One search.
 
     Attributes:
-        nodes: parents before their children; of each step its candidates, best first.
-        hypotheses: the best ones, best first.
-        leaves: the node that each of them ends in.
-        n_given: nodes of the root and the prefix, which come first.
-        n_candidates: how many continuations each step had, from the first searched position on.
-        n_listed: the most of them that are among the nodes.
-        repeating: of a node that was continued, the tokens that could not follow it, for tokens in a row
-            would have been there a second time; nodes without any are left out.
-        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or
-            not begun.
-        forced_at: the position at which nothing but the forced end could come; None without one.
+        nodes: parents before their children; the candidates of a step best first.
+        hypotheses: best first.
+        leaves: the last node of each hypothesis.
+        n_given: number of nodes for the root and the prefix, which come first.
+        n_candidates: number of continuations in each step, from the first searched position on.
+        n_listed: the most continuations of a step that have nodes.
+        repeating: for each continued node, the tokens that could not follow because they would have repeated
+            an n-gram; nodes without any are left out.
+        misspelling: the same for tokens that would have misspelled, or not begun, a word to copy.
+        forced_at: the position at which only the forced end could follow; None without one.
     """
 
     nodes: tuple[BeamNode, ...]
@@ -76,7 +75,7 @@ class BeamTree:
     forced_at: int | None = None
 
     def path(self, index: int) -> tuple[BeamNode, ...]:
-        """The nodes from the root to this one."""
+        """The nodes from the root to a node."""
         nodes: list[BeamNode] = []
         at: int | None = index
         while at is not None:
@@ -88,11 +87,11 @@ class BeamTree:
 def beam_tree(
     model: Transformer, src: Tensor | None, request: DecodingRequest, *, beam_size: int, alpha: float
 ) -> BeamTree:
-    """Search for the best `beam_size` targets of one source, and write every step down.
+    """Search for the best `beam_size` targets of one source and record every step.
 
     Args:
         src: (1, S) ids; None without an encoder.
-        model, request, beam_size, alpha: of `BeamSearch`.
+        model, request, beam_size, alpha: as in `BeamSearch`.
     """
     search = BeamSearch(model, src, request, beam_size=beam_size, alpha=alpha, n_best=beam_size)
     nodes = _given(model, src, request, alpha)
@@ -116,7 +115,7 @@ def beam_tree(
                 n_candidates[-1] += model.config.tgt_vocab_size - len(
                     suppressed | again | otherwise | request.invented_letters(target)
                 )
-        new = _nodes_of(step, followed, nodes, request, beam_size, alpha)
+        new = _candidate_nodes(step, followed, nodes, request, beam_size, alpha)
         nodes += new
         followed = [node.index for node in new if node.fate == "kept"]
     hypotheses = tuple(search.found[0].hypotheses)
@@ -136,7 +135,7 @@ def beam_tree(
 
 @torch.inference_mode()
 def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alpha: float) -> list[BeamNode]:
-    """The root and the prefix, with what its tokens cost."""
+    """The root and the prefix, with its tokens' log-probabilities."""
     nodes = [BeamNode(0, None, 0, request.start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")]
     if not request.prefix:
         return nodes
@@ -152,7 +151,7 @@ def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alp
     return nodes
 
 
-def _nodes_of(
+def _candidate_nodes(
     step: BeamStep,
     followed: Sequence[int],
     nodes: Sequence[BeamNode],
@@ -194,7 +193,7 @@ def _nodes_of(
 
 
 def _ids_through(nodes: Sequence[BeamNode], index: int) -> list[int]:
-    """The tokens from the root, which is left out, to a node."""
+    """The tokens from the root (excluded) to a node."""
     ids: list[int] = []
     at = nodes[index]
     while at.parent is not None:
@@ -204,7 +203,7 @@ def _ids_through(nodes: Sequence[BeamNode], index: int) -> list[int]:
 
 
 def _leaf(nodes: Sequence[BeamNode], hypothesis: Hypothesis) -> int:
-    """Follow a hypothesis's tokens from the root."""
+    """The last node of a hypothesis."""
     tokens = list(hypothesis.ids) if hypothesis.end_id is None else [*hypothesis.ids, hypothesis.end_id]
     children = {(node.parent, node.token_id): node.index for node in nodes}
     at = 0

@@ -25,17 +25,16 @@ class DecodingStep:
 
     Attributes:
         position: of the token in the target, from 0.
-        token_id: the token that was chosen.
+        token_id: the chosen token.
         probability: of that token.
-        rank: its place among all tokens by probability, from 1; that in `top_ids` where it is one of them, as
-            several can be equally probable.
+        rank: among all tokens by probability, from 1; among ties in the order of `top_ids`.
         top_ids: the k most probable tokens, best first.
         top_probabilities: theirs.
-        repeating: ids that could not be chosen, for tokens in a row would have been there a second time.
-            Their probability is told as the model gave it.
-        misspelling: likewise, for a word that is copied from the source would have been spelled otherwise, or
-            not begun, or a letter spelled that it has not.
-        ending: why the target ends with this token; None where it goes on, and of a token that was given.
+        repeating: ids that were excluded because they would have repeated an n-gram. Probabilities are as the
+            model gave them.
+        misspelling: ids that were excluded because they would have misspelled, or not begun, a word to copy,
+            or spelled a letter that the source lacks.
+        ending: why the target ends with this token; None if it doesn't, or if the token was given.
     """
 
     position: int
@@ -50,12 +49,12 @@ class DecodingStep:
 
 
 def next_token_probabilities(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
-    """Softmax over the tokens that may come next; (..., V) -> (..., V), 0 for those that may not."""
+    """Softmax over all ids but the suppressed ones, which get 0: (..., V) -> (..., V)."""
     return suppress(logits, suppressed_ids).softmax(dim=-1)
 
 
 def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: int) -> DecodingStep:
-    """The step at which `token_id` was taken, given the probabilities (V,) of every token."""
+    """The step that chose `token_id`, given the probabilities (V,) of all tokens."""
     top = probabilities.topk(min(top_k, probabilities.shape[-1]))
     top_ids = tuple(top.indices.tolist())
     above = int((probabilities > probabilities[token_id]).sum())
@@ -73,14 +72,13 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
 def greedy(
     model: Transformer, src: Tensor | None, request: DecodingRequest, *, top_k: int = 5
 ) -> Iterator[DecodingStep]:
-    """Take the most probable token at each step, up to and including one that ends the target.
-
-    Earlier tokens' keys and values are kept, so that a step costs one token.
+    """Take the most probable token at each step, up to and including the end.
 
     Args:
         model: with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        top_k: how many of the best tokens each step tells.
+        request: where the target begins and ends.
+        top_k: number of the best tokens listed by each step.
     """
     state = model.start(src)
     tokens = request.first_tokens(1, model.generator.weight.device)

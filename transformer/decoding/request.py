@@ -21,19 +21,20 @@ NOT_FINITE = (
 
 
 _LOOP = 4
-"""Tokens that never come twice in a row; fewer do in right sentences ("piano piano"), if not three times."""
+"""A run of this many tokens is never repeated at once; correct sentences repeat shorter ones ("piano piano"),
+but not three times."""
 
 LengthForm = Literal["wu", "power"]
-"""How a length penalty grows with the length: see `beam.length_penalty`."""
+"""The formula of a length penalty: see `beam.length_penalty`."""
 
 Ending = Literal["end", "limit", "positions"]
-"""Why a target ended: by a token that ends it; at the most new tokens that were asked for, where an end may
-have been forced; at the model's last position."""
+"""Why a target ended: with an end token; at max_new_tokens, perhaps with a forced end; at the model's last
+position."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A target that was decoded, without start and end; a given prefix is part of it."""
+    """A decoded target without start and end; includes a given prefix."""
 
     ids: tuple[int, ...]
     ending: Ending
@@ -41,26 +42,22 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingRequest:
-    """Where targets begin and end, and what may not be chosen for them.
+    """Where targets begin and end, and which ids may not be chosen.
 
     Attributes:
-        start_ids: what the decoder's input begins with, at least one: <bos>, or a prompt.
+        start_ids: the decoder's first input, at least one id: <bos>, or a prompt.
         end_ids: each of them ends a target, as <eos> does.
-        max_new_tokens: stop after so many tokens, the end included and the prefix not, or at the model's last
-            position; one number for all rows of a batch, or one for each, so that what a sentence becomes
-            does not depend on those beside it.
+        max_new_tokens: most tokens, with the end and without the prefix; the model's last position is a limit
+            too. One number for all rows of a batch or one per row, so that a sentence's result doesn't depend
+            on its batch.
         suppressed_ids: ids that are never chosen, such as <pad>.
-        prefix: ids that every target begins with, none of them suppressed. They count as if they had been
-            chosen.
-        no_repeat_ngram_size: n tokens in a row never come a second time, those of `start_ids` counted (Paulus
-            et al. 2018, section 2.5, with n = 3); 0 where they may.
-        no_loops: nor do fewer tokens, where there is such an n: four and more not twice in a row, others not
-            three times.
-        copied: of each row's source the words that its target spells to the end once it has begun them, and
-            begins where the model has no idea how to go on, and the letters that it may spell by bytes; empty
-            where nothing is copied.
-        forced_end_id: what a target ends with that has come to its limit, in the place of its last token;
-            None where it is left without an end.
+        prefix: ids that every target begins with, none suppressed, treated as if chosen.
+        no_repeat_ngram_size: n-grams of this size occur once, `start_ids` included (Paulus et al. 2018,
+            section 2.5, with n = 3); 0 for no such rule.
+        no_loops: with such an n, shorter n-grams do not loop either: four or more tokens are not repeated at
+            once, fewer not twice.
+        copied: for each row, the words of its source that its target copies; empty to copy nothing.
+        forced_end_id: replaces the last token of a target at its limit; None to leave it without an end.
         length_form: of a beam search's length penalty.
     """
 
@@ -76,29 +73,30 @@ class DecodingRequest:
     length_form: LengthForm = "wu"
 
     def first_tokens(self, n_rows: int, device: torch.device) -> Tensor:
-        """What the decoder reads first: the start and the prefix of each row, (n_rows, T)."""
+        """The decoder's first input, start and prefix: (n_rows, T)."""
         return torch.tensor([[*self.start_ids, *self.prefix]] * n_rows, device=device)
 
     def limits(self, model: Transformer, n_rows: int) -> list[int]:
-        """The most new tokens of each row, no more than the model has positions for.
+        """The most new tokens of each row, at most what the model has positions for.
 
         Raises:
-            ValueError: for limits of another number of rows.
+            ValueError: unless there is one limit, or one per row.
         """
-        asked = self.max_new_tokens
-        asked = [asked] * n_rows if isinstance(asked, int) else asked
-        if len(asked) != n_rows:
-            raise ValueError(f"There are {n_rows} rows, but limits for {len(asked)}.")
+        limits = self.max_new_tokens
+        limits = [limits] * n_rows if isinstance(limits, int) else limits
+        if len(limits) != n_rows:
+            raise ValueError(f"There are {n_rows} rows, but limits for {len(limits)}.")
         most = max_new_tokens(model, len(self.start_ids) + len(self.prefix))
-        return [min(limit, most) for limit in asked]
+        return [min(limit, most) for limit in limits]
 
     def ending(self, model: Transformer, token: int, n_left: int, limit: int) -> Ending | None:
-        """Why a target ends with its newest token; None for one that goes on.
+        """Why a target ends with its newest token; None if it doesn't end.
 
         Args:
-            token: the newest.
-            n_left: how many more its limit has room for.
-            limit: of the target's row, as in `limits`.
+            model: that decodes.
+            token: the newest one.
+            n_left: tokens left before the limit.
+            limit: of the target's row, from `limits`.
         """
         if token in self.end_ids and (n_left > 0 or self.forced_end_id is None):
             return "end"
@@ -108,11 +106,11 @@ class DecodingRequest:
         return "positions" if limit == most else "limit"
 
     def suppress(self, logits: Tensor) -> Tensor:
-        """A copy of logits (..., V) in which the suppressed ids can't be chosen."""
+        """A copy of logits (..., V), minus infinity at the suppressed ids."""
         return suppress(logits, self.suppressed_ids)
 
     def repeating(self, target: Sequence[int]) -> set[int]:
-        """The ids by which the last tokens of a target (without start) would be there a second time."""
+        """The ids that would repeat an n-gram of a target (given without its start)."""
         n, ids = self.no_repeat_ngram_size, [*self.start_ids, *target]
         if not n:
             return set()
@@ -121,10 +119,10 @@ class DecodingRequest:
         return again | self._looping(target) if self.no_loops else again
 
     def _looping(self, target: Sequence[int]) -> set[int]:
-        """The ids by which fewer than n tokens would come again at once."""
+        """The ids that would complete a loop of fewer than n tokens."""
         found = set()
         for period in range(1, self.no_repeat_ngram_size):
-            n_repeated = period * (1 if period >= _LOOP else 2) - 1  # all but the last of what may not come
+            n_repeated = period * (1 if period >= _LOOP else 2) - 1  # all but the last repeated token
             recent = target[max(0, len(target) - n_repeated - period) :]
             if len(recent) == n_repeated + period and recent[period:] == recent[:n_repeated]:
                 found.add(recent[-period])
@@ -133,27 +131,29 @@ class DecodingRequest:
     def closed(
         self, target: Sequence[int], row: int = 0, surest: float = 1.0
     ) -> tuple[frozenset[int], frozenset[int]]:
-        """What may not follow a target: ids that would be `repeating`, and ids that would misspell a word.
+        """The ids that may not follow a target: `repeating` ones, and ones that would misspell a copied word.
 
-        A copied word is spelled to its end even where its pieces come a second time.
+        Only one of the two is not empty: a copied word may repeat n-grams.
 
         Args:
-            row: of the source, in a batch.
+            target: ids, without the start.
+            row: of its source in the batch.
             surest: the probability of the most probable id, 0 to 1.
         """
         misspelling = self.copied[row].closed(target, surest) if self.copied else frozenset()
         return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
 
     def invented_letters(self, target: Sequence[int], row: int = 0) -> frozenset[int]:
-        """What may not follow a target besides, for it would spell a letter that is not in its source."""
+        """The ids that may not follow a target because they would spell a letter that its source lacks."""
         return self.copied[row].invented_letters(target) if self.copied else frozenset()
 
     def close(self, logits: Tensor, targets: Sequence[Sequence[int]], rows: Sequence[int]) -> Tensor:
-        """Logits (N, V), those of `closed` ids minus infinity.
+        """Logits (N, V), minus infinity at ids that are `closed` or `invented_letters`.
 
         Args:
-            targets: the N so far.
-            rows: the row of the batch that each of them is of.
+            logits: (N, V).
+            targets: N, so far.
+            rows: of their sources in the batch, N.
         """
         if not (self.no_repeat_ngram_size or self.copied):
             return logits
@@ -165,9 +165,9 @@ class DecodingRequest:
         return logits.masked_fill(mask.to(logits.device), -math.inf)
 
     def force_end(self, logits: Tensor, at_limit: Sequence[bool]) -> Tensor:
-        """Logits (N, V), in rows that come to their limit only the forced end's finite, if there is one.
+        """Logits (N, V) that leave rows at their limit only the forced end, if there is one.
 
-        Its log-probability is 0 there: the search pays nothing for what it has no choice of.
+        Its log-probability is 0 there, as there is no choice.
         """
         if self.forced_end_id is None or not any(at_limit):
             return logits
@@ -178,7 +178,7 @@ class DecodingRequest:
 
 
 def max_new_tokens(model: Transformer, n_tokens: int) -> int:
-    """How many tokens a model can generate after so many: it need not read the last one."""
+    """The most tokens that a model can generate after n_tokens: it need not read the last one."""
     return model.config.max_len - n_tokens + 1
 
 
@@ -189,16 +189,16 @@ def surest(logits: Tensor) -> list[float]:
 
 
 def suppress(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
-    """A copy of logits (..., V) in which some ids are minus infinity."""
-    closed = torch.tensor(suppressed_ids, dtype=torch.long, device=logits.device)
-    return logits.index_fill(-1, closed, -math.inf)
+    """A copy of logits (..., V), minus infinity at the suppressed ids."""
+    index = torch.tensor(suppressed_ids, dtype=torch.long, device=logits.device)
+    return logits.index_fill(-1, index, -math.inf)
 
 
 def check_finite(best: Tensor) -> None:
-    """Refuse to choose among logits whose best is NaN or infinite, as those of broken weights are.
+    """Check the largest logits, which broken weights make NaN or infinite.
 
     Raises:
-        SentenceError: that says so.
+        SentenceError: unless all are finite.
     """
     if not bool(best.isfinite().all()):
         raise SentenceError(NOT_FINITE)
@@ -208,18 +208,13 @@ def check_finite(best: Tensor) -> None:
 def decode_batch(
     model: Transformer, src: Tensor | None, request: DecodingRequest, choose: Callable[[Tensor], Tensor]
 ) -> list[Target]:
-    """Targets of many sources at once, token by token, with their keys and values kept.
-
-    A sentence that has ended, or come to its limit, leaves the batch: the others are decoded without it.
+    """Decode many sources at once, token by token; finished sentences leave the batch.
 
     Args:
         model: with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one target.
-        choose: takes logits (B, V), minus infinity for what may not follow, and returns the next token of
-            each row, (B,).
-
-    Returns:
-        each target: the prefix and what follows, and why it ended.
+        request: where targets begin and end.
+        choose: logits (B, V), minus infinity for excluded ids -> next token of each row (B,).
     """
     device = model.generator.weight.device
     n_rows = 1 if src is None else len(src)
@@ -247,5 +242,5 @@ def decode_batch(
             rows = torch.tensor(kept, device=device)
             state.select(rows, rows)
         tokens = torch.tensor([[chosen[row]] for row in kept], device=device)  # (B, 1)
-    # Without room for a single token there was no step.
+    # There was no step if there is no room for a single token.
     return [Target(tuple(ids), ending or "limit") for ids, ending in zip(targets, endings, strict=True)]

@@ -1,4 +1,4 @@
-"""Drawing targets at random, from a distribution that is sharpened and cut."""
+"""Sampling targets, with temperature, top-k and top-p."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ def sampling_distribution(
     top_p: float = 1.0,
     suppressed_ids: Sequence[int] = (),
 ) -> Tensor:
-    """Turn logits into the probabilities that a token is drawn with.
+    """The probabilities with which tokens are sampled.
 
-    In this order: logits over the temperature; only the k most probable tokens (Fan et al. 2018),
-    renormalised; of these, the fewest of the best whose probabilities add up to p (nucleus sampling, Holtzman
-    et al. 2020, section 3.1), renormalised. Of tokens that are equally probable the one with the smaller id
-    is taken first.
+    In this order: logits over the temperature; the k most probable tokens (Fan et al. 2018), renormalised; of
+    these the smallest set of the most probable that adds up to p (nucleus sampling, Holtzman et al. 2020,
+    section 3.1), renormalised. Ties are resolved by the smaller id.
 
     Args:
         logits: (..., V).
-        temperature: above 0; below 1 the probable becomes more probable, above 1 less.
-        top_k: how many tokens are kept at most; 0 keeps all.
-        top_p: the probability that the kept tokens had together at least, above 0; 1 keeps all.
+        temperature: above 0; below 1 sharpens the distribution, above 1 flattens it.
+        top_k: most tokens to keep; 0 for all.
+        top_p: probability that the kept tokens reach together, above 0; 1 for all.
         suppressed_ids: ids that are never chosen.
 
     Returns:
-        (..., V), each row sums to 1; what is cut off is exactly 0. float32 at least.
+        (..., V), float32 or wider; each row sums to 1, dropped tokens are exactly 0.
 
     Raises:
         ValueError: for settings out of their range.
@@ -69,11 +68,11 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
 ) -> list[Target]:
-    """Draw a target for each source: see `decode_batch`. Repeat a source for several targets.
+    """Sample one target per source: see `decode_batch`. Repeat a source for several targets.
 
     Args:
         model, src, request: as in `decode_batch`.
-        generator: what is drawn with, on the CPU; the same state draws the same targets.
+        generator: on the CPU; the same state gives the same targets.
         temperature, top_k, top_p: as in `sampling_distribution`.
 
     Raises:

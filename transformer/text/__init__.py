@@ -1,1 +1,1 @@
-"""Typed text to tokens and ids, and back."""
+"""Typed text to token ids, and back."""

@@ -1,4 +1,4 @@
-"""Sentences to ids, and ids to sentences: what a model asks of any coder, and the coder of whole words."""
+"""The interface of coders, which turn sentences into ids and back, and the coder of whole words."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from transformer.text.vocabulary import BOS_ID, EOS, EOS_ID, PAD_ID, UNK_ID, Voc
 from transformer.text.words import WordTokenizer
 
 Unit = Literal["word", "sub-word", "token"]
-"""What the tokens of a vocabulary are, in words; "token" where nothing but their ids is known."""
+"""What a vocabulary's tokens are called; "token" where only their ids are known."""
 
 
 @dataclass(frozen=True)
 class EncodedSentence:
-    """A sentence as a model reads it, token by token.
+    """A sentence as a model reads it.
 
     Attributes:
-        tokens: the words, or the sub-words where the vocabulary has those.
-        ids: theirs.
-        unknown: which of them the vocabulary does not have.
+        tokens: words or sub-words.
+        ids: one per token.
+        unknown: for each token, True where the vocabulary lacks it.
         words: as typed.
-        word_of: for each token the index of its word.
+        word_of: for each token, the index of its word.
     """
 
     tokens: list[str]
@@ -34,14 +34,14 @@ class EncodedSentence:
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """The ids of a vocabulary that stand for no text.
+    """The ids of a vocabulary that stand for no text; None for a token that it lacks.
 
     Attributes:
-        pad: fills up the shorter sentences of a batch; None where there is no such token, as below.
+        pad: fills up the shorter sentences of a batch.
         bos: begins a sentence.
-        eos: ends it.
-        unk: stands for what the vocabulary does not have.
-        mask: stands for a token that the model is to find (masked language models).
+        eos: ends a sentence.
+        unk: replaces what the vocabulary lacks.
+        mask: hides a token that a masked language model is to predict.
         suppressed: ids that are never generated.
     """
 
@@ -60,59 +60,52 @@ class SpecialTokens:
 
 
 class Coder(Protocol):
-    """Sentences to ids and ids to sentences.
-
-    By whole words or by sub-words: ours (`transformer.text.subwords`) or another library's.
-    """
+    """Turns sentences into ids and back, by words or sub-words, with our rules or another library's."""
 
     @property
     def unit(self) -> Unit:
-        """What a token is."""
+        """What its tokens are called."""
 
     @property
     def language(self) -> str | None:
-        """Two- or three-letter code of the language it is for; None where that is not known."""
+        """Two- or three-letter code of its language; None if unknown."""
 
     @property
     def vocabulary(self) -> Sized:
-        """The tokens that have ids."""
+        """The tokens with ids."""
 
     @property
     def special_tokens(self) -> SpecialTokens:
         """The ids that stand for no text."""
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put the special ids around a sentence's that a stack reads it with, as a source or as a prompt.
+        """Add the special ids that frame a source or a prompt.
 
-        What a decoder's input begins with when there is a source is not its coder's but its model's
-        (`LoadedModel.start_ids`).
+        What a decoder's input begins with when there is a source is `LoadedModel.start_ids`.
         """
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put the tokens that `frame` adds around a sentence's, each in the place of its id."""
+        """The same as `frame` for tokens."""
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without the special ones that `frame` adds.
+        """Encode typed text, without a frame.
 
         Raises:
-            SentenceError: only where a tokenizer of others fails on it.
+            SentenceError: where another library's tokenizer fails on it; our own never do.
         """
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
+        """The sentence with these ids, special ones included."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: the special ones that stand for no text are left out."""
+        """The text of ids; special ones are left out."""
 
     def token(self, index: int) -> str:
-        """Name the token of an id."""
+        """The token with an id."""
 
 
 class OwnTokens:
-    """What the coders of our own vocabularies share: the special tokens, and the language's rules.
-
-    A source is read with <eos> at its end.
-    """
+    """What the coders of our own vocabularies share: special tokens, language, <eos> after a source."""
 
     special_tokens = SpecialTokens(
         pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, suppressed=(PAD_ID, BOS_ID)
@@ -127,16 +120,16 @@ class OwnTokens:
         return self.tokenizer.language
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put <eos> after the ids of a source."""
+        """Append <eos>."""
         return (*ids, EOS_ID)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put <eos> after the tokens of a source."""
+        """Append <eos>."""
         return (*tokens, EOS)
 
 
 class SentenceCoder(OwnTokens):
-    """A tokenizer and a vocabulary of words: sentences to ids and ids to sentences."""
+    """A coder by words."""
 
     unit: Unit = "word"
 
@@ -145,13 +138,13 @@ class SentenceCoder(OwnTokens):
         self.vocabulary = vocabulary
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without <bos> or <eos>. Never raises: unknown words are flagged."""
+        """Encode typed text, without <eos>; unknown words are flagged."""
         words = self.tokenizer.words(sentence)
         ids = self.vocabulary.encode(map(self.tokenizer.key, words))
         return replace(self.of_ids(ids), tokens=words, words=words)
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, word by word."""
+        """The sentence with these ids."""
         words = list(map(self.vocabulary.word, ids))
         return EncodedSentence(
             tokens=words,
@@ -162,10 +155,10 @@ class SentenceCoder(OwnTokens):
         )
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
+        """The text of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
         words = [self.vocabulary.word(index) for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID)]
         return self.tokenizer.join(words)
 
     def token(self, index: int) -> str:
-        """Name the word of an id."""
+        """The word with an id."""
         return self.vocabulary.word(index)

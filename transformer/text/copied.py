@@ -1,4 +1,4 @@
-"""Words that a translation keeps, such as names: spelled to their end as the source spells them."""
+"""Words that a translation copies from its source, such as names and numbers."""
 
 from __future__ import annotations
 
@@ -11,42 +11,41 @@ from transformer.text.subwords import SubwordVocabulary
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _BEGUN, _BEGUN_DIGITS = 3, 2
-"""Characters after which a word, or a number, counts as begun: fewer may be the beginning of many others.
-Letters that begin no other word of the vocabulary need not be so many."""
+"""Characters after which a word, or a number, counts as begun: fewer could begin many other words. A rare
+beginning may be shorter."""
 _NO_IDEA = 0.03
-"""The most probable token has less where a model knows no next word. One that was trained with label
-smoothing gives a token that it is sure of 0.9, and where it can't read a name every token less than 0.02."""
+"""Below this probability of its best token a model has no idea of the next word. With label smoothing a
+token that it is sure of gets 0.9; where it can't read a name, every token gets less than 0.02."""
 _GLUED = tuple(" '’\"“‘«„([{@#")
-"""After these a word stands without a space."""
+"""A word after one of these has no space before it."""
 _RECENT = 40
-"""Tokens: more than a word has."""
+"""More tokens than any word has."""
 
 
 def words_of(text: str) -> list[str]:
-    """The runs of letters and digits of a text; a hyphen joins two, as in Ji-woo."""
+    """The runs of letters and digits in a text; a hyphen joins two, as in Ji-woo."""
     return _WORD.findall(text)
 
 
 def looks_like_a_name(word: str) -> bool:
-    """Whether a word begins with a capital, or is a number in digits, and has more than one character."""
+    """True for a word of at least two characters that begins with a capital or is a number in digits."""
     return len(word) > 1 and (word[0].isupper() or word.isdecimal())
 
 
 class CopiedWords:
-    """The words that a target copies from one source.
+    """The words that a target copies from its source.
 
-    A word counts as begun when so much of it is there that no other word of the source begins like it. Then
-    only pieces that continue it may follow, and no letter after its last. Where the model has no idea how to
-    go on, a word that is not there yet begins. A letter that no piece has comes from the source, byte for
-    byte.
+    A word counts as begun once no other word of the source begins the same way. From then on only pieces that
+    continue it may follow, and after its end no further letter. Where the model has no idea what comes next,
+    a missing word must begin. A letter without a piece is spelled by its bytes, if the source has it.
 
     Attributes:
-        words: to be copied.
+        words: the words to copy.
 
     Args:
-        words: likewise.
-        source: all that was typed.
-        vocabulary: of the target.
+        words: the words to copy.
+        source: the typed text.
+        vocabulary: the target's.
     """
 
     def __init__(self, words: Sequence[str], source: str, vocabulary: SubwordVocabulary) -> None:
@@ -60,27 +59,27 @@ class CopiedWords:
         self._begun = {word.encode(): self._n_begun(word, known - {word}) for word in words}
 
     def _n_begun(self, word: str, others: Iterable[str]) -> int:
-        """How many bytes of a word must be there before it counts as begun; more than it has, for never."""
+        """Bytes of a word after which it counts as begun; more than it has if it never does."""
         shared = max((_shared(word.encode(), other.encode()) for other in others), default=0)
         usual = min(self._usual(word), len(word[:-1].encode()))
         return max(usual, 1 + shared)
 
     def _usual(self, word: str) -> int:
-        """How many bytes of a word are the beginning of hardly any other."""
+        """Bytes of a word that begin hardly any other word."""
         if word.isdecimal():
             return _BEGUN_DIGITS
         rare = (n for n in range(1, _BEGUN) if not self._vocabulary.begins_others(word[:n], word))
         n_letters = next(rare, _BEGUN)
-        # A first letter that no piece has is spelled by its bytes, and the first of them is no other's.
+        # A first letter without a piece is spelled by its bytes, whose first one begins no other word.
         is_spelled = n_letters == 1 and len(self._vocabulary.encode(word[0], spaced=False)) > 1
         return 1 if is_spelled else len(word[:n_letters].encode())
 
     def closed(self, target: Sequence[int], surest: float = 1.0) -> frozenset[int]:
-        """The ids that may not follow a target (without its start), for a word that it has begun, or lacks.
+        """The ids that may not follow a target, because of a word that it has begun or lacks.
 
         Args:
-            target: ids.
-            surest: the probability of the most probable id, 0 to 1.
+            target: ids, without the start.
+            surest: the probability of the most probable next id, 0 to 1.
         """
         word, n_there = self._begun_in(target)
         if n_there < len(word):
@@ -90,17 +89,14 @@ class CopiedWords:
         return self._vocabulary.continuing_letters if word else frozenset()
 
     def is_spelling(self, target: Sequence[int], surest: float = 1.0) -> bool:
-        """Whether a target has begun a word and not ended it, or has to begin one, as in `closed`.
-
-        All that may follow is right then.
-        """
+        """True while a target has an unfinished word, or must begin one, as in `closed`."""
         word, n_there = self._begun_in(target)
         return n_there < len(word) or bool(self._missing(target, surest, is_between_words=bool(word)))
 
     def _missing(self, target: Sequence[int], surest: float, *, is_between_words: bool) -> set[int]:
-        """The first piece of each word that a target lacks, or of the rest of one that it ends in.
+        """The first pieces of the words that a target lacks, or of the rest of one that it ends in.
 
-        None but where the model has no idea how to go on.
+        Empty unless the model has no idea what comes next.
         """
         if surest >= _NO_IDEA:
             return set()
@@ -121,7 +117,7 @@ class CopiedWords:
         }
 
     def _begun_in(self, target: Sequence[int]) -> tuple[bytes, int]:
-        """The word that a target has begun, and how many bytes of it are there; an empty one for none."""
+        """The word that a target has begun and how many bytes of it are there; b"" and 0 for none."""
         recent = b" " + b"".join(map(self._vocabulary.spell, target[-_RECENT:]))
         for word, begun in self._begun.items():
             n_there = next((n for n in range(len(word), begun - 1, -1) if _ends_with(recent, word[:n])), 0)
@@ -130,7 +126,7 @@ class CopiedWords:
         return b"", 0
 
     def invented_letters(self, target: Sequence[int]) -> frozenset[int]:
-        """The ids that may not follow a target, for they would make a letter that the source has not."""
+        """The ids that may not follow a target because they would spell a letter that the source lacks."""
         parts = takewhile(self._vocabulary.parts_of_letters.__contains__, reversed(target))
         decoder = getincrementaldecoder("utf-8")("ignore")
         decoder.decode(b"".join(map(self._vocabulary.spell, reversed(list(parts)))))
@@ -140,12 +136,12 @@ class CopiedWords:
 
 
 def _shared(one: bytes, other: bytes) -> int:
-    """With how many bytes two words begin alike."""
+    """Length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _ends_with(text: bytes, begun: bytes) -> bool:
-    """Whether a text ends with the beginning of a word, with nothing of a word before it."""
+    """True if a text ends with the beginning of a word that starts there."""
     if not text.endswith(begun):
         return False
     before = text[: -len(begun)].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""Text for a model without a tokenizer: the ids themselves, typed as numbers."""
+"""The coder of a model without a tokenizer: ids typed as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class IdCoder:
     """Ids as their own text: "17 4 256" is three tokens.
 
     Args:
-        rows: of the model's embedding. What is no id below that is flagged unknown, and read as id 0.
+        rows: of the model's embedding. Anything but an id below it is flagged unknown and read as id 0.
         special_tokens: of the model.
     """
 
@@ -27,7 +27,7 @@ class IdCoder:
         self.vocabulary = range(rows)
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Read typed numbers, with spaces, commas or semicolons between them. Never raises."""
+        """Read typed numbers, separated by spaces, commas or semicolons."""
         words = [word for word in _BETWEEN.split(sentence) if word]
         known = [bool(_NUMBER.fullmatch(word)) and int(word) < len(self.vocabulary) for word in words]
         return EncodedSentence(
@@ -39,12 +39,12 @@ class IdCoder:
         )
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe given ids, number by number."""
+        """The sentence with these ids."""
         words = list(map(self.token, ids))
         return EncodedSentence(words, list(ids), [False] * len(words), words, list(range(len(words))))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Write ids as numbers, without those of padding, beginning and end."""
+        """Write ids as numbers, without <pad>, <bos> and <eos>."""
         left_out = (self.special_tokens.pad, self.special_tokens.bos, self.special_tokens.eos)
         return " ".join(self.token(index) for index in ids if index not in left_out)
 
@@ -53,9 +53,9 @@ class IdCoder:
         return str(index)
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Leave the ids as they are: what the model was trained to read around them is not known."""
+        """Add nothing: the frame that the model was trained with is unknown."""
         return tuple(ids)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Leave the tokens as they are."""
+        """Add nothing."""
         return tuple(tokens)

@@ -1,4 +1,4 @@
-"""The vocabularies of a model as plain values: what vocabulary.json holds of each side."""
+"""Coders as plain values, as vocabulary.json stores one for each side of a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from transformer.text.words import WordTokenizer
 
 
 def to_plain(coder: Coder) -> dict[str, Any]:
-    """Write a coder as plain values: its language, and its words, or its pieces and merges.
+    """The plain values of a coder: its language, and its words or its pieces and merges.
 
     Raises:
-        TypeError: for a coder of another class.
+        TypeError: for a coder of another library.
     """
     if not isinstance(coder, SentenceCoder | SubwordCoder):
         raise TypeError(f"{type(coder).__name__} can't be written to a file.")
@@ -27,10 +27,10 @@ def to_plain(coder: Coder) -> dict[str, Any]:
 
 
 def from_plain(plain: Any) -> Coder:
-    """Make the coder of what `to_plain` wrote.
+    """The inverse of `to_plain`.
 
     Raises:
-        TextError: for anything else; the message says what is wrong.
+        TextError: for anything else.
     """
     language, lowercase = _value(plain, "language", str), _value(plain, "lowercase", bool)
     tokenizer = WordTokenizer(language, lowercase=lowercase)

@@ -7,23 +7,23 @@ import unicodedata
 
 MARK = "▁"
 SURROGATES = re.compile("[\ud800-\udfff]")
-"""Halves of characters, which no library for text takes."""
+"""Halves of characters, which text libraries refuse."""
 
 _SHOWN = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
 _HIDDEN = sorted(frozenset(range(256)) - _SHOWN)
 _BYTES = {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte in enumerate(_HIDDEN)}
-"""GPT-2's alphabet: visible Latin-1 characters are their own bytes, the others follow from U+0100 on."""
+"""GPT-2's alphabet: visible Latin-1 characters stand for themselves, other bytes are U+0100 and up."""
 
 
 def byte_of_character(token: str) -> bytes:
-    """What a token of GPT-2's alphabet spells; characters outside of it spell themselves."""
+    """The bytes that a token in GPT-2's alphabet spells; UTF-8 for a token outside it."""
     if all(character in _BYTES for character in token):
         return bytes(_BYTES[character] for character in token)
     return token.encode()
 
 
 def legible(spelled: bytes) -> str:
-    """Bytes in a readable form: ▁ for a space, <0x0A> for what is invisible or no whole character."""
+    """Bytes as readable text: ▁ for a space, <0x0A> for invisible or incomplete characters."""
     text = spelled.decode(errors="surrogateescape")
     return "".join(map(_shown, text))
 

@@ -1,8 +1,8 @@
-"""Sub-words: spaCy's words, cut into pieces by byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909).
+"""Sub-words: spaCy's words, split by byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909).
 
-A piece that begins with MARK has a space before it in the sentence; every other piece is glued to the one
-before. So the pieces of a sentence, put together, are the sentence. What no piece spells is spelled by its
-UTF-8 bytes (<0x00> to <0xFF>): nothing typed is unknown.
+A piece that begins with MARK has a space before it in the sentence; any other is joined to the piece before.
+So the pieces of a sentence spell the sentence. Characters without a piece are spelled by their UTF-8 bytes
+(<0x00> to <0xFF>): nothing typed is unknown.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _FIXED = (*SPECIALS, *BYTES)
 _FIRST_BYTE_ID = len(SPECIALS)
 _UNLEARNED = re.compile("|".join(map(re.escape, (MARK, *_FIXED))))
-"""What no learned piece may be or hold: as typed text it is spelled in parts."""
-_REMEMBERED_WORDS = 100_000
+"""No learned piece may contain these: typed as text, they are spelled in parts."""
+_MOST_CACHED_WORDS = 100_000
 
 
 class SubwordVocabulary:
-    """Pieces and their ids, and the merges by which a word falls into pieces.
+    """Pieces with ids, and the merges that build pieces from characters.
 
     Args:
         pieces: by id: the special ones, the 256 bytes, then characters and longer pieces.
-        merges: pairs of pieces that become one, the earliest first.
+        merges: pairs of pieces to merge, earliest first.
 
     Raises:
-        TextError: for a list that begins otherwise, repeats a piece, or merges that lead out of it.
+        TextError: for pieces in another order, a repeated piece, or a merge of unknown pieces.
     """
 
     def __init__(self, pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> None:
@@ -52,28 +52,28 @@ class SubwordVocabulary:
             raise TextError("A sub-word vocabulary lists each piece once: remove repeated pieces.")
         for left, right in self._merges:
             if not {left, right, left + right} <= self._ids.keys():
-                raise TextError(f"The merge of {left!r} and {right!r} leads out of the vocabulary.")
+                raise TextError(f"The merge of {left!r} and {right!r} is not of pieces in the vocabulary.")
             if left + right in _FIXED:
                 raise TextError(f"The merge of {left!r} and {right!r} would make typed text a special piece.")
         spelled = {piece: index for piece, index in self._ids.items() if piece not in SPECIALS}
         self._bpe = models.BPE(vocab=spelled, merges=self._merges, byte_fallback=True)
-        self._remembered: dict[str, list[int]] = {}
+        self._cache: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
         return len(self._pieces)
 
     def encode(self, word: str, *, spaced: bool) -> list[int]:
-        """Cut one word into pieces; `spaced` tells whether there is a space before it."""
+        """Split a word into pieces; `spaced` if there is a space before it."""
         key = MARK + word if spaced else word
-        ids = self._remembered.get(key)
+        ids = self._cache.get(key)
         if ids is None:
-            ids = self._cut(word, spaced=spaced)
-            if len(self._remembered) < _REMEMBERED_WORDS:
-                self._remembered[key] = ids
+            ids = self._split(word, spaced=spaced)
+            if len(self._cache) < _MOST_CACHED_WORDS:
+                self._cache[key] = ids
         return list(ids)
 
-    def _cut(self, word: str, *, spaced: bool) -> list[int]:
-        """A typed MARK is spelled by its bytes: it is not the space that a MARK in a piece stands for."""
+    def _split(self, word: str, *, spaced: bool) -> list[int]:
+        """A typed MARK is spelled by its bytes, as MARK in a piece means a space."""
         parts = word.split(MARK)
         parts[0] = MARK + parts[0] if spaced else parts[0]
         mark = [self.byte(value) for value in MARK.encode()]
@@ -84,32 +84,32 @@ class SubwordVocabulary:
         return ids
 
     def word(self, index: int) -> str:
-        """Name the piece of an id."""
+        """The piece with an id."""
         return self._pieces[index]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Put pieces together; bytes that are no UTF-8 become U+FFFD, special pieces are spelled out."""
+        """The text of pieces; invalid UTF-8 becomes U+FFFD, special pieces are spelled out."""
         return b"".join(map(self.spell, ids)).decode(errors="replace").removeprefix(" ")
 
     def spell(self, index: int) -> bytes:
-        """Spell the piece of an id in UTF-8, with a space for its MARK."""
+        """The UTF-8 bytes of a piece, with a space for its MARK."""
         if 0 <= index - _FIRST_BYTE_ID < len(BYTES):
             return bytes([index - _FIRST_BYTE_ID])
         return self._pieces[index].replace(MARK, " ").encode()
 
     @cached_property
     def all_ids(self) -> frozenset[int]:
-        """Every id."""
+        """All ids."""
         return frozenset(range(len(self)))
 
     @cached_property
     def continuing_letters(self) -> frozenset[int]:
-        """The ids of pieces that begin with a letter, a digit or a byte of one: they make a word another."""
+        """Ids of pieces that begin with a letter, a digit or a byte of one, which would lengthen a word."""
         return frozenset(index for spelling, index in self._spelled if _is_letter(spelling))
 
     @cached_property
     def parts_of_letters(self) -> frozenset[int]:
-        """The ids of the bytes of which more than one make a letter."""
+        """Ids of the bytes that multi-byte letters consist of."""
         return frozenset(map(self.byte, range(128, len(BYTES))))
 
     def byte(self, value: int) -> int:
@@ -117,11 +117,11 @@ class SubwordVocabulary:
         return _FIRST_BYTE_ID + value
 
     def beginnings_of(self, text: bytes) -> set[int]:
-        """The ids of all pieces that a text, which is not empty, begins with."""
+        """Ids of all pieces that a non-empty text begins with."""
         return {index for n in range(1, len(text) + 1) for index in self._by_spelling.get(text[:n], ())}
 
     def begins_others(self, beginning: str, word: str) -> bool:
-        """Whether a piece that begins words begins like this, and is not itself what a word begins with."""
+        """True if a piece with this beginning begins words other than `word`."""
         starts = (piece.removeprefix(MARK) for piece in self._pieces if piece.startswith(MARK + beginning))
         return any(not word.startswith(start) for start in starts)
 
@@ -137,25 +137,25 @@ class SubwordVocabulary:
         return found
 
     def to_lists(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """List the pieces by id, and the merges: what the class is made of again."""
+        """Pieces and merges, the arguments of the class."""
         return list(self._pieces), list(self._merges)
 
 
 def _is_letter(spelling: bytes) -> bool:
-    """Whether a piece begins with a letter or a digit; a byte beyond ASCII may be a part of one."""
+    """True if a piece begins with a letter, a digit, or a byte beyond ASCII, which may be part of one."""
     first = spelling.decode(errors="ignore")[:1]
     return first.isalnum() if first else spelling[:1] >= b"\x80"
 
 
 def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVocabulary:
-    """Find the pieces that a corpus is cut into.
+    """Learn pieces and merges from a corpus.
 
     Args:
-        words: every word of the corpus, and whether there is a space before it.
-        size: pieces at most, the special ones and the bytes among them.
+        words: every word of the corpus, and True if there is a space before it.
+        size: most pieces, special ones and bytes included.
 
     Raises:
-        TextError: for a size that leaves no room for pieces.
+        TextError: for a size too small for any learned piece.
     """
     room = size - len(_FIXED)
     if room < 1:
@@ -178,7 +178,7 @@ def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVo
 
 
 def _lines(words: Iterable[str]) -> Iterator[str]:
-    """Join words to long lines: crossing into the library once a word is slow."""
+    """Join words into long lines: one call into the library per word would be slow."""
     line: list[str] = []
     for word in words:
         line.append(word)
@@ -189,10 +189,10 @@ def _lines(words: Iterable[str]) -> Iterator[str]:
 
 
 class SubwordCoder(OwnTokens):
-    """A word tokenizer and a sub-word vocabulary: sentences to ids and ids to sentences.
+    """A coder by sub-words.
 
-    `decode(encode(sentence).ids)` is the sentence as `transformer.text.words.clean` leaves it, in lower
-    case if the tokenizer's setting says so.
+    `decode(encode(sentence).ids)` is the sentence as returned by `transformer.text.words.clean`, in lower
+    case if the tokenizer is set so.
     """
 
     unit: Unit = "sub-word"
@@ -202,23 +202,23 @@ class SubwordCoder(OwnTokens):
         self.vocabulary = vocabulary
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text, without <bos> or <eos>. Never raises."""
+        """Encode typed text, without <eos>."""
         words = self.tokenizer.spaced_words(sentence)
-        cut = [
+        by_word = [
             self.vocabulary.encode(word.lower() if self.tokenizer.lowercase else word, spaced=spaced)
             for word, spaced in words
         ]
-        ids = [index for pieces in cut for index in pieces]
+        ids = [index for pieces in by_word for index in pieces]
         return EncodedSentence(
             tokens=[self.token(index) for index in ids],
             ids=ids,
             unknown=[False] * len(ids),
             words=[word for word, _ in words],
-            word_of=[number for number, pieces in enumerate(cut) for _ in pieces],
+            word_of=[number for number, pieces in enumerate(by_word) for _ in pieces],
         )
 
     def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, piece by piece, however a model cut its words."""
+        """The sentence with these ids, however a model split its words."""
         tokens = list(map(self.token, ids))
         starts = [place for place, token in enumerate(tokens) if not place or token.startswith(MARK)]
         words: list[str] = []
@@ -230,15 +230,15 @@ class SubwordCoder(OwnTokens):
         return EncodedSentence(tokens, list(ids), [False] * len(tokens), words, word_of)
 
     def _words(self, ids: Sequence[int]) -> list[tuple[str, int]]:
-        """Find the words of pieces without a space between them, each with how many pieces it has.
+        """The words in pieces without a space between them, each with its number of pieces.
 
-        A piece belongs to the word that it begins in; a word that no piece begins in, to the one before it.
+        A piece belongs to the word that it begins in; a word in which none begins joins the word before.
         """
         text, spelled = self.vocabulary.decode(ids), list(map(self.vocabulary.spell, ids))
         words = self.tokenizer.words(text)
         space = spelled[0].startswith(b" ")
         if not words or b"".join(spelled)[space:] != "".join(words).encode():
-            return [(text, len(ids))]  # bytes that are no text, say
+            return [(text, len(ids))]  # invalid UTF-8, say
         ends = list(accumulate(len(word.encode()) for word in words))
         places = accumulate(map(len, spelled[:-1]), initial=0)
         owners = [bisect_right(ends, max(0, place - space)) for place in places]
@@ -249,9 +249,9 @@ class SubwordCoder(OwnTokens):
         ]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: <pad>, <bos> and <eos> are left out."""
+        """The text of ids: <pad>, <bos> and <eos> are left out."""
         return self.vocabulary.decode(index for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID))
 
     def token(self, index: int) -> str:
-        """Name the piece of an id."""
+        """The piece with an id."""
         return self.vocabulary.word(index)

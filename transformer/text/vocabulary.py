@@ -1,4 +1,4 @@
-"""Words and their ids."""
+"""A vocabulary of whole words."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 
 
 class Vocabulary:
-    """Words and their ids; 0 to 3 are <pad>, <bos>, <eos> and <unk>.
+    """Words with ids; 0 to 3 are <pad>, <bos>, <eos> and <unk>.
 
     Args:
-        words: the others, from id 4 on.
+        words: the ordinary words, from id 4 on.
 
     Raises:
-        TextError: for a word that comes twice or has a special one's name.
+        TextError: for a repeated word, or a special token's name.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -34,24 +34,24 @@ class Vocabulary:
         return len(self._words)
 
     def __contains__(self, word: str) -> bool:
-        """Whether it is an ordinary word with an id; the special ones, as typed text, are not."""
+        """True for an ordinary word with an id; typed text is never a special token."""
         return word in self._ids
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Look up their ids; <unk>'s for words that are not in it, the names of special ones among them."""
+        """Look up ids; <unk>'s for unknown words and the names of special tokens."""
         return [self._ids.get(word, UNK_ID) for word in words]
 
     def word(self, index: int) -> str:
-        """Name the word of an id."""
+        """The word with an id."""
         return self._words[index]
 
     def to_list(self) -> list[str]:
-        """List all words by id, the special ones first."""
+        """All words by id, the special ones first."""
         return list(self._words)
 
     @classmethod
     def from_list(cls, words: Sequence[str]) -> Vocabulary:
-        """Make the vocabulary of a list that `to_list` gave."""
+        """The inverse of `to_list`."""
         if tuple(words[: len(SPECIALS)]) != SPECIALS:
             raise TextError(f"A vocabulary begins with {' '.join(SPECIALS)}.")
         return cls(words[len(SPECIALS) :])

@@ -1,4 +1,4 @@
-"""Typed text to words, and back: spaCy's rules, and what of typed text a model is to read."""
+"""Typed text to words and back: cleaning, and spaCy's tokenizing rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 LONGEST_WORD = 48
-"""Characters without a space that are looked at together: spaCy's rules take quadratic time in them."""
+"""Characters without a space that are tokenized together, as spaCy's rules take quadratic time."""
 
 _ENGLISH_ENDING = re.compile(r"n't|'[a-z]+", re.IGNORECASE)
 _ELIDED = re.compile(r"\w+'", re.IGNORECASE)
@@ -25,12 +25,12 @@ _ELIDING_LANGUAGES = frozenset({"it", "fr", "ca"})
 
 
 def clean(text: str) -> str:
-    """Leave of typed text what a model is to read.
+    """Typed text as a model reads it.
 
-    Lone surrogates become U+FFFD, every run of white space (tabs and new lines too) one space, and other
-    control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is brought
-    into Unicode's composed form, NFC. What joiners held together comes apart: an emoji of a family becomes
-    its members. `clean(clean(text)) == clean(text)`.
+    Lone surrogates become U+FFFD, every run of white space (including tabs and line breaks) one space, and
+    other control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is
+    composed (NFC). Dropping joiners splits what they joined: an emoji of a family becomes its members.
+    `clean(clean(text)) == clean(text)`.
     """
     spaced = "".join(map(_clean_character, text))
     return unicodedata.normalize("NFC", " ".join(spaced.split()))
@@ -47,8 +47,8 @@ def _clean_character(character: str) -> str:
 
 @lru_cache(maxsize=64)
 def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
-    """Load the rule-based tokenizer of a language: up to some seconds, and nothing is downloaded."""
-    import spacy  # takes a second, and a model of symbols needs none of it
+    """Load a language's rule-based tokenizer: takes up to a few seconds, downloads nothing."""
+    import spacy  # takes a second, and models of symbols don't need it
 
     try:
         if not re.fullmatch(r"[a-z]{2,3}", language):
@@ -56,17 +56,17 @@ def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
         return spacy.blank(language).tokenizer
     except ImportError as error:
         raise TextError(
-            f"There are no tokenizing rules for the language {language!r}: give a code that spaCy knows and "
-            "that needs no further package, such as en, it, de, es or fr."
+            f"There are no tokenizing rules for the language {language!r}: give a code that spaCy supports "
+            "without a further package, such as en, it, de, es or fr."
         ) from error
 
 
 class WordTokenizer:
-    """Splits sentences of one language into words, by spaCy's rules, and joins words to sentences.
+    """Splits sentences of one language into words by spaCy's rules, and joins words into sentences.
 
     Attributes:
         language: two- or three-letter code.
-        lowercase: whether words are looked up in lower case. What was typed is kept either way.
+        lowercase: look up words in lower case. `words` are as typed in either case.
 
     Raises:
         TextError: for a language without rules.
@@ -78,14 +78,11 @@ class WordTokenizer:
         self._rules = _spacy_tokenizer(language)
 
     def words(self, sentence: str) -> list[str]:
-        """Split a sentence into its words as typed, cleaned by `clean`.
-
-        Never raises. More than LONGEST_WORD characters without a space are cut into pieces.
-        """
+        """The words of a sentence after `clean`; a run of more than LONGEST_WORD characters is split."""
         return [word for word, _ in self.spaced_words(sentence)]
 
     def spaced_words(self, sentence: str) -> list[tuple[str, bool]]:
-        """Split as `words` does; each word with whether there is a space before it, as before the first."""
+        """The `words`, each with True if there is a space before it; the first counts as spaced."""
         spaced_words = []
         for run in clean(sentence).split():
             spaced = True
@@ -96,7 +93,7 @@ class WordTokenizer:
         return spaced_words
 
     def join(self, words: Iterable[str]) -> str:
-        """Make one sentence of words: punctuation, English endings and Italian elisions lose their space."""
+        """Join words into a sentence, with no space at punctuation, English endings and elisions."""
         sentence, glued = "", True
         for word in words:
             glue = glued or self._follows_closely(word)
@@ -105,7 +102,7 @@ class WordTokenizer:
         return sentence
 
     def key(self, word: str) -> str:
-        """Give the form under which a word is looked up: straight apostrophes, lower case if that is set."""
+        """The form of a word that is looked up: straight apostrophes, lower case if set."""
         straight = word.replace("’", "'").replace("ʼ", "'")
         return straight.lower() if self.lowercase else straight
 

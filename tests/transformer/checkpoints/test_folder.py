@@ -359,7 +359,7 @@ def with_side(**changes: Any) -> Break:
         (with_side(pieces=["a"]), "begins with <pad>"),
         (with_side(pieces=[1, 2]), "its pieces are not all text"),
         (with_side(merges=["a b c"]), "a merge is two pieces"),
-        (with_side(merges=["q x"]), "leads out of the vocabulary"),
+        (with_side(merges=["q x"]), "is not of pieces in the vocabulary"),
         (with_side(merges=["\ud800 x"]), "its merges are not all text"),
         (with_side(words=["<pad>", "<bos>", "<eos>", "<unk>"]), "has 4 target words, but config.json says"),
         (with_config(tgt_vocab_size=99), "target sub-words, but config.json says 99"),

@@ -1,4 +1,4 @@
-"""What the tests of decoding ask for."""
+"""Requests for the tests of decoding."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from transformer.decoding.request import DecodingRequest, Target
 
 SUPPRESSED = (PAD_ID, BOS_ID)
 ENDLESS = -1
-"""As the id of an end: no token ends the target."""
+"""An end id that no token has."""
 
 
 def request(limit: int | Sequence[int], end_id: int = EOS_ID, **changes: Any) -> DecodingRequest:
-    """Targets of the tests' small models, with what differs from one test to the other."""
-    asked = DecodingRequest(
+    """A request for the small test models, with changes."""
+    usual = DecodingRequest(
         start_ids=(BOS_ID,), end_ids=(end_id,), max_new_tokens=limit, suppressed_ids=SUPPRESSED
     )
-    return replace(asked, **changes)
+    return replace(usual, **changes)
 
 
-def ids_of(targets: Sequence[Target]) -> list[list[int]]:
-    """What was decoded, without why it ended."""
+def target_ids(targets: Sequence[Target]) -> list[list[int]]:
+    """The ids of targets, without their endings."""
     return [list(target.ids) for target in targets]

@@ -62,8 +62,7 @@ def every_target(
     return sorted(found, reverse=True)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed, alpha", [(0, 0.0), (1, 0.6), (2, 1.0)])
 def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alpha: float) -> None:
     model, src, longest = sharp(seed), random_ids(11, 1, 5, seed=seed), 4
     n_best = 12
@@ -78,7 +77,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alp
         assert hypothesis.ending == "end"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
     """Keep the best K that don't end, finish those that end among the best K: all by whole forwards."""
     model, src, size, limit = sharp(seed), random_ids(11, 1, 6, seed=seed), 3, 7
@@ -101,9 +100,9 @@ def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
         assert found.ids == followed[0]
 
 
-@pytest.mark.parametrize("beam_size", [1, 3, 5])
+@pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_is_its_sentences_one_by_one(beam_size: int) -> None:
-    """Padding changes nothing, nor do sentences that are over while others go on."""
+    """Neither padding nor sentences that finish earlier change anything."""
     model = sharp(1)
     rows = [random_ids(11, 1, n, seed=n) for n in (7, 3, 5, 2)]
     src = torch.full((len(rows), 7), PAD_ID)
@@ -118,8 +117,8 @@ def test_a_batch_is_its_sentences_one_by_one(beam_size: int) -> None:
 
 
 @pytest.mark.parametrize("ends", [[], [EOS_ID]])
-def test_each_of_a_batch_keeps_to_its_own_limit(ends: list[int]) -> None:
-    """With no token that ends a target all run away, and what is unfinished is as long as its own limit."""
+def test_each_row_of_a_batch_keeps_to_its_own_limit(ends: list[int]) -> None:
+    """Without an end token every target is as long as its own limit."""
     model, limits = sharp(2), [2, 6, 3, 50]
     src = random_ids(11, len(limits), 5, seed=1)
     for prefix in ([], [4, 5]):
@@ -132,7 +131,7 @@ def test_each_of_a_batch_keeps_to_its_own_limit(ends: list[int]) -> None:
             assert ends or {len(one.ids) for one in found} == {min(len(prefix) + limit, 13)}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model, src = sharp(seed), random_ids(11, 3, 5, seed=seed)
     greedy = greedy_batch(model, src, request(9))
@@ -142,7 +141,7 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
 
 
 def test_it_continues_a_prefix() -> None:
-    """A prefix is part of the target: its length and its probability count as if it had been found."""
+    """A prefix is part of the target: its length and its probability count."""
     model, src, prefix = sharp(2), random_ids(11, 1, 5), [4, 5]
     (found,) = search(model, src, prefix=prefix, beam_size=300, alpha=1.0, max_new_tokens=3)[0]
     expected = max(
@@ -154,7 +153,7 @@ def test_it_continues_a_prefix() -> None:
     assert found.score == pytest.approx(expected[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_beginning_of_the_best_target_leads_to_it_with_the_same_score(seed: int) -> None:
     model, src = sharp(seed), random_ids(11, 1, 5, seed=seed)
     (best,) = search(model, src, beam_size=400, alpha=1.0, max_new_tokens=5)[0]
@@ -174,18 +173,12 @@ def test_more_alpha_gives_longer_targets() -> None:
     assert lengths[0] < lengths[1]
 
 
-def test_at_the_limit_unfinished_ones_fill_up() -> None:
+def test_at_the_limit_unfinished_hypotheses_fill_up() -> None:
     model, src = sharp(0), random_ids(11, 1, 5)
     (found,) = beam_search(model, src, request(5, end_ids=()), beam_size=3, n_best=3)
     assert [len(one.ids) for one in found] == [5, 5, 5]
     assert not any(one.ending == "end" for one in found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-
-
-def test_the_models_last_position_is_a_limit() -> None:
-    model = tiny_transformer(0, **SMALL, max_len=6)
-    (found,) = beam_search(model, random_ids(11, 1, 5), request(50, end_ids=()), beam_size=2)
-    assert len(found[0].ids) == 6
 
 
 @pytest.mark.parametrize("beam_size, n_best", [(0, 1), (2, 3), (2, 0)])
@@ -196,7 +189,7 @@ def test_impossible_beams_are_refused(beam_size: int, n_best: int) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_hugging_face_finds_the_same(beam_size: int) -> None:
-    """The same weights in MarianMTModel, whose `generate` is by other people: token for token."""
+    """MarianMTModel.generate with the same weights, token for token."""
     model = tiny_transformer(3, d_model=32, n_heads=4, final_norm=False, norm_position="post")
     theirs = marian_copy(model)
     src = random_ids(model.config.src_vocab_size, 5, 7)

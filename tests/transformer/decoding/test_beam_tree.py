@@ -1,4 +1,4 @@
-"""The tree is the search that was done, with every number and every fate."""
+"""The tree records the search, with every score and every fate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 
 import pytest
-import torch
 
 from tests.transformer.decoding.requests import request
 from tests.transformer.decoding.test_beam import search, sharp, totals
@@ -28,9 +27,8 @@ def tree(seed: int = 1, prefix: tuple[int, ...] = (), alpha: float = 1.0) -> Bea
     )
 
 
-@pytest.mark.parametrize("prefix", [(), (4, 6)])
-@pytest.mark.parametrize("seed", range(4))
-def test_numbers_are_those_of_whole_forwards(seed: int, prefix: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("seed, prefix", [(0, ()), (1, (4, 6))])
+def test_scores_are_those_of_whole_forwards(seed: int, prefix: tuple[int, ...]) -> None:
     model, src = sharp(seed), random_ids(11, 1, 5, seed=seed)
     found = tree(seed, prefix)
     for node in found.nodes[1:]:
@@ -43,7 +41,7 @@ def test_numbers_are_those_of_whole_forwards(seed: int, prefix: tuple[int, ...])
         assert node.score == pytest.approx(node.total / length_penalty(len(path), 1.0), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_ends_in_the_hypotheses_of_the_search(seed: int) -> None:
     found = tree(seed)
     src = random_ids(11, 1, 5, seed=seed)
@@ -55,9 +53,9 @@ def test_it_ends_in_the_hypotheses_of_the_search(seed: int) -> None:
         assert found.nodes[leaf].score == pytest.approx(hypothesis.score)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_fates(seed: int) -> None:
-    """Of each step K are kept, all of them better than what was pruned; only <eos> finishes."""
+    """Each step keeps K candidates, all better than the pruned ones; only <eos> finishes."""
     found = tree(seed)
     for position in range(1, 1 + max(node.position for node in found.nodes)):
         step = [node for node in found.nodes if node.position == position]
@@ -89,21 +87,15 @@ def test_a_prefix_is_given() -> None:
     assert all(hypothesis.ids[:2] == (4, 6) for hypothesis in found.hypotheses)
 
 
-def test_candidates_are_counted() -> None:
-    """All words that may come, after each hypothesis that is followed."""
+def test_candidates_are_counted_and_a_search_repeats_itself() -> None:
+    """All words that may follow each followed hypothesis."""
     found = tree()
     assert found.n_candidates[:2] == (5, SIZE * 5)
+    assert tree() == found
 
 
-def test_the_same_search_gives_the_same_tree() -> None:
-    assert torch.equal(
-        torch.tensor([node.score for node in tree().nodes]),
-        torch.tensor([node.score for node in tree().nodes]),
-    )
-
-
-def test_what_could_not_come_is_written_down() -> None:
-    """Tokens that would repeat two in a row, after each node that was continued; and the forced end."""
+def test_excluded_tokens_are_recorded() -> None:
+    """Tokens that would repeat a bigram, after each continued node; and the forced end."""
     asked = replace(request(6), no_repeat_ngram_size=2, forced_end_id=EOS_ID)
     src = random_ids(11, 1, 5, seed=1)
     found = beam_tree(sharp(1), src, asked, beam_size=SIZE, alpha=1.0)

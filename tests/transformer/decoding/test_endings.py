@@ -1,4 +1,4 @@
-"""Why a target ended, told alike by every way to decode; and what greedy decoding passed over."""
+"""Why a target ended, the same for every decoder; and the ids that greedy decoding excluded."""
 
 from __future__ import annotations
 
@@ -39,26 +39,17 @@ OWN = [step.token_id for step in greedy(MODEL, SRC, request(12, ENDLESS))]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_by_a_token_that_ends_it(way: str) -> None:
+def test_endings(way: str) -> None:
     last = next(token for token in OWN if token != OWN[0])
-    assert WAYS[way](MODEL, SRC, request(12, last)) == "end"
-    assert WAYS[way](MODEL, SRC, request(OWN.index(last) + 1, last)) == "end", "with its last token"
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_at_the_limit(way: str) -> None:
-    assert WAYS[way](MODEL, SRC, request(4, ENDLESS)) == "limit"
-    assert WAYS[way](MODEL, SRC, request(3, ENDLESS, prefix=OWN[:2])) == "limit"
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_end_that_the_limit_forced_is_the_limit_s(way: str) -> None:
-    assert WAYS[way](MODEL, SRC, request(4, end_ids=(EOS_ID, ENDLESS), forced_end_id=EOS_ID)) == "limit"
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_at_the_last_position(way: str) -> None:
-    assert WAYS[way](MODEL, SRC, request(10_000, ENDLESS)) == "positions"
+    for ending, asked in (
+        ("end", request(12, last)),
+        ("end", request(OWN.index(last) + 1, last)),  # with the last token before the limit
+        ("limit", request(4, ENDLESS)),
+        ("limit", request(3, ENDLESS, prefix=OWN[:2])),
+        ("limit", request(4, end_ids=(EOS_ID, ENDLESS), forced_end_id=EOS_ID)),
+        ("positions", request(10_000, ENDLESS)),
+    ):
+        assert WAYS[way](MODEL, SRC, asked) == ending
 
 
 def test_only_the_last_step_ends_the_target() -> None:
@@ -66,8 +57,8 @@ def test_only_the_last_step_ends_the_target() -> None:
     assert endings == [None, None, None, "limit"]
 
 
-def test_what_greedy_decoding_passed_over() -> None:
-    """Its probabilities stay the model's; the best token that may be chosen is."""
+def test_repeated_tokens_are_excluded_by_greedy_decoding() -> None:
+    """Probabilities stay the model's; the best remaining token is chosen."""
     steps = list(greedy(MODEL, SRC, request(6, ENDLESS, no_repeat_ngram_size=1), top_k=11))
     chosen = [step.token_id for step in steps]
     assert len(set(chosen)) == len(chosen) == 6
@@ -83,12 +74,12 @@ def test_what_greedy_decoding_passed_over() -> None:
 def test_repeats_are_blocked_where_sub_words_are_translated() -> None:
     assert no_repeat_ngram_size(tiny_subword_model()) == USUAL_NO_REPEAT
     assert no_repeat_ngram_size(tiny_model()) == 0, "a task may be to copy"
-    for told in (0, 3):
-        ruled = replace(tiny_subword_model(), settings=GenerationSettings(no_repeat_ngram_size=told))
-        assert no_repeat_ngram_size(ruled) == told, "its makers know"
+    for own in (0, 3):
+        settings = GenerationSettings(no_repeat_ngram_size=own)
+        assert no_repeat_ngram_size(replace(tiny_subword_model(), settings=settings)) == own
 
 
-def test_what_is_said_of_a_target_that_was_stopped() -> None:
+def test_the_words_for_a_target_that_was_stopped() -> None:
     loaded = tiny_subword_model()
     assert why_stopped(loaded, "end", 5) == why_stopped(loaded, None, 5) == ""
     assert "after 5 sub-words, the most for a source of this length" in why_stopped(loaded, "limit", 5)

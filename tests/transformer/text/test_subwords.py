@@ -146,7 +146,7 @@ def test_no_room_for_pieces_is_refused() -> None:
         (["a", "b"], [], "begins with <pad> <bos> <eos> <unk> and the 256 bytes"),
         ([*FIXED, "a"], [], "a piece for the space before a word"),
         ([*FIXED, MARK, "a", "a"], [], "lists each piece once"),
-        ([*FIXED, MARK, "a", "b"], [("a", "b")], "leads out of the vocabulary"),
+        ([*FIXED, MARK, "a", "b"], [("a", "b")], "is not of pieces in the vocabulary"),
         ([*FIXED, MARK, "<", "pad>"], [("<", "pad>")], "a special piece"),
         ([*FIXED, MARK, "<0x4", "1>"], [("<0x4", "1>")], "a special piece"),
     ],
