@@ -1,1 +1,1 @@
-"""The commands of `python -m transformer`, a module each."""
+"""The commands of `python -m transformer`, one module each."""

@@ -1,4 +1,4 @@
-"""What all commands share."""
+"""The error of commands, their exit status after Ctrl-C, and checks of shared options."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import sys
 from pathlib import Path
 
 STOPPED = 130
-"""The exit status after Ctrl-C, as shells have it."""
+"""The exit status after Ctrl-C, as in shells."""
 
 
 MOST_PENALTY = 10
-"""Of --length-penalty: useful ones are about 1, and hundreds are more than a number can hold."""
+"""The largest --length-penalty: useful ones are about 1, and hundreds would overflow."""
 
 
 def program() -> str:
-    """How these commands are called: by the installed command, or as a module of a checkout."""
+    """The words that call these commands: the installed program, or a module of a checkout."""
     return "headlight" if Path(sys.argv[0]).stem == "headlight" else "python -m transformer"
 
 
 class CommandError(Exception):
-    """What a command can't do; the message goes to standard error."""
+    """A command can't be done; its message goes to standard error."""
 
 
 def check_search(beam: int | None, length_penalty: float | None, no_repeat: int | None = None) -> None:
-    """Refuse what no beam search can be made with, before a model is opened; None was not given.
+    """Check the options of a beam search before a model is opened; None for one that was not given.
 
     Raises:
-        CommandError: for an empty beam, or a length penalty or a number of tokens out of its range.
+        CommandError: for a value out of its range.
     """
     if beam is not None and beam < 1:
         raise CommandError(f"--beam is {beam}: it must be at least 1.")

@@ -1,4 +1,4 @@
-"""From the words of a command line to the command, and from what went wrong to a sentence."""
+"""Parses a command line, runs the command, and prints errors as messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tyro
 
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
-from transformer.cli.options import Evaluate, Inspect, Translate, WriteTrace, answered
+from transformer.cli.options import Evaluate, Inspect, Translate, WriteTrace, parse_answers
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
 from transformer.errors import CheckpointError, SentenceError
@@ -29,40 +29,40 @@ _NAMES = ("translate", "evaluate", "inspect", "trace")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
-    """Run a command; returns the exit status, 1 for what can't be done.
+    """Run a command; returns the exit status, 1 for an error.
 
     Args:
         arguments: the words after the program's name.
-        write_page: writes a run as a page; pages are made of what stands above this package.
+        write_page: writes a run as a page; given, as pages are made by a package above this one.
     """
     write_utf8()
     try:
         try:
             return _run(arguments, write_page)
         finally:
-            flush_output()  # what the buffer holds fails here or, where nobody catches it, at the exit
+            flush_output()  # so that a failure to write is caught here, not at the exit
     except (CommandError, CheckpointError, DeviceError, SentenceError) as error:
         print(error, file=sys.stderr)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         drop_output()
     except OSError as error:
         if not is_lack_of_room(error):
             raise
         drop_output()
         print(
-            f"Nothing more can be written ({error.strerror}): make room, or send the output elsewhere.",
+            f"The output can't be written ({error.strerror}): free some space, or write it elsewhere.",
             file=sys.stderr,
         )
     return 1
 
 
 def _run(arguments: Sequence[str], write_page: WritePage) -> int:
-    """Read the options, look at the files, and only then import what runs the model: torch takes a second."""
+    """Parse the options, check the files, and only then import torch, which takes a second."""
     if arguments and arguments[0] == "train":
         from transformer.cli.train import run_train
 
         return run_train(arguments[1:])
-    command = _read(arguments)
+    command = _parse(arguments)
     if isinstance(command, Inspect):
         from transformer.cli.inspect import run_inspection
 
@@ -71,7 +71,7 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         check_search(command.beam, command.length_penalty, command.no_repeat)
     elif isinstance(command, Evaluate):
         check_search(command.beam, command.length_penalty)
-    check_checkpoint(command.model, answered(command.answers))
+    check_checkpoint(command.model, parse_answers(command.answers))
     if isinstance(command, Translate):
         from transformer.cli.translate import run_translation
 
@@ -85,11 +85,11 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
     return run_tracing(command, write_page)
 
 
-def _read(arguments: Sequence[str]) -> _Command:
-    """The options of a command. The list of all commands has train's too, which take torch with them."""
+def _parse(arguments: Sequence[str]) -> _Command:
+    """The options of a command. Only the list of all commands needs train's options, which import torch."""
     if arguments and arguments[0] in _NAMES:
-        found: _Command = tyro.cli(_Options, prog=program(), args=arguments)
-        return found
+        parsed: _Command = tyro.cli(_Options, prog=program(), args=arguments)
+        return parsed
     from transformer.cli.train_options import Train
 
     command: Train | _Command = tyro.cli(

@@ -12,7 +12,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from transformer.cli.command import CommandError
-from transformer.cli.given import opened
+from transformer.cli.inputs import open_with_answers
 from transformer.cli.options import Evaluate
 from transformer.data.corpus import CorpusError, Referenced, read_references
 from transformer.decoding.request import Target
@@ -29,27 +29,27 @@ from transformer.training.evaluation.challenge import (
 from transformer.training.evaluation.translations import score, sentence_chrf, source_ids, translate_ids
 
 N_WORST = 20
-"""How many of the translations that are least like their references --json lists."""
+"""Number of the worst translations that --json lists."""
 
 _NO_FOUR_GRAMS = (
-    "Note: BLEU counts runs of four tokens, and no translation is as long as that: so it is 0 however good "
-    "they are. Go by chrF and the exact ones."
+    "Note: BLEU needs translations of at least four tokens, and there are none, so it is 0. See chrF and the "
+    "exact matches instead."
 )
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation found.
+    """The scores of a model.
 
     Attributes:
-        sentences: how many sources were translated.
-        references: how many translations they are compared with.
+        sentences: number of sources.
+        references: number of references.
         beam: 1 for greedy decoding.
-        bleu, chrf, bleu_signature, chrf_signature, four_grams: as of `TranslationScores`.
-        stopped: translations that did not come to an end by themselves: a limit stopped them.
-        exact: sources whose translation is one of its references, letter for letter, capitals and punctuation
-            marks included; only how much white space there is, and how accents are composed, doesn't matter.
-        seconds: that translating took.
+        bleu, chrf, bleu_signature, chrf_signature, four_grams: see `TranslationScores`.
+        stopped: number of translations that were stopped by a limit.
+        exact: number of translations equal to one of their references, except for the amount of white space
+            and the composition of accents.
+        seconds: spent on translating.
     """
 
     model: str
@@ -71,13 +71,13 @@ def run_evaluation(command: Evaluate) -> int:
     """Translate, score, print."""
     if command.challenge is not None:
         if command.pairs:
-            raise CommandError("Give either --pairs or --challenge: they are scored in different ways.")
+            raise CommandError("Give either --pairs or --challenge: they are scored differently.")
         return _run_challenge(command, command.challenge)
     if not command.pairs:
         raise CommandError("There is nothing to translate: give --pairs, or --challenge.")
     try:
         data = list(read_references(*command.pairs))
-        loaded = opened(command.model, command.answers, choose_device(command.device))
+        loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
         sources = [source_ids(loaded, one.source, f"sentence in {one.place}") for one in data]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
@@ -109,7 +109,7 @@ def run_evaluation(command: Evaluate) -> int:
 def _run_challenge(command: Evaluate, path: Path) -> int:
     try:
         challenges = read_challenges(path)
-        loaded = opened(command.model, command.answers, choose_device(command.device))
+        loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
         sources = [source_ids(loaded, one.source, f"sentence in {path}") for one in challenges]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
@@ -143,7 +143,7 @@ def _challenge_text(name: str, command: Evaluate, scores: Sequence[CategoryScore
 
 
 def _missed(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[dict[str, object]]:
-    """The translations in which something is missing."""
+    """The translations that lack something."""
     return [
         {
             "category": challenge.category,
@@ -152,8 +152,8 @@ def _missed(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[
             "references": challenge.references,
             "missing": [
                 words
-                for words, held in zip(challenge.kept, challenge.held(translation), strict=True)
-                if not held
+                for words, is_there in zip(challenge.kept, challenge.held(translation), strict=True)
+                if not is_there
             ],
         }
         for challenge, translation in zip(challenges, translated, strict=True)
@@ -206,7 +206,7 @@ def _counted(count: int, what: str) -> str:
 def _worst(
     data: Sequence[Referenced], translated: Sequence[str], exact: Sequence[bool]
 ) -> list[dict[str, object]]:
-    """The translations with the lowest chrF, the worst first; none that is one of its references."""
+    """The inexact translations with the lowest chrF, worst first."""
     chrf = sentence_chrf(translated, [one.references for one in data])
     wrong = sorted((index for index, is_exact in enumerate(exact) if not is_exact), key=chrf.__getitem__)
     return [

@@ -1,4 +1,4 @@
-"""python -m transformer inspect: what a checkpoint is, and what is wrong with it."""
+"""python -m transformer inspect: what a checkpoint contains, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.places import MODELS, at_home, shipped_models
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
-from transformer.cli.options import Inspect, answered
+from transformer.cli.options import Inspect, parse_answers
 
 if TYPE_CHECKING:
     from transformer.analysis.doctor.examine import NextCheck
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformer.checkpoints.importing.report import Imported
 
 SMALL = 1_000_000_000
-"""Bytes of weights up to which they are looked at unasked: some seconds."""
+"""Up to this many bytes, weights are checked by default: that takes seconds."""
 
 
 def run_inspection(command: Inspect) -> int:
@@ -27,16 +27,16 @@ def run_inspection(command: Inspect) -> int:
 
     Raises:
         CheckpointError: when it can't be read, or is no model that ours computes.
-        CommandError: for options that contradict each other, answers without "=", and two to one question.
+        CommandError: for contradictory options or malformed answers.
     """
-    asked = command.check or bool(command.text.strip())
-    if command.quick and asked:
-        raise CommandError("--quick leaves the numbers alone, --check and --text look at them: choose one.")
-    answers = answered(command.answers)
+    needs_weights = command.check or bool(command.text.strip())
+    if command.quick and needs_weights:
+        raise CommandError("--quick skips the weights, --check and --text read them: choose one.")
+    answers = parse_answers(command.answers)
     path = MODELS / command.path if command.path in shipped_models() else command.path
     if command.write_map:
         return _write_map(path, Path(command.write_map))
-    gc.disable()  # what is being imported stays: searched for garbage meanwhile, torch takes a sixth longer
+    gc.disable()  # importing torch takes a sixth longer with it, and leaves no garbage
     mapping = None
     try:
         if command.map:
@@ -46,12 +46,12 @@ def run_inspection(command: Inspect) -> int:
         imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     finally:
         gc.enable()
-    # The doctor and its numbers are imported where they are asked for.
-    if asked or (imported.raw.n_bytes <= SMALL and not command.quick):
+    # Imported only where needed: the doctor and the weights.
+    if needs_weights or (imported.raw.n_bytes <= SMALL and not command.quick):
         from transformer.checkpoints.opening import open_checkpoint
 
         imported = open_checkpoint(path, answers=answers, mapping=mapping)
-        diagnosis = _examined(imported, command.text)
+        diagnosis = _examine(imported, command.text)
     if command.json:
         from transformer.cli.inspect_json import to_plain
 
@@ -70,13 +70,13 @@ def _write_map(path: str | Path, file: Path) -> int:
 
     text = template(read_checkpoint(at_home(path)))
     if file.exists():
-        raise CommandError(f"{file} is there already: name a new file for the mapping.")
+        raise CommandError(f"{file} already exists: name a new file for the mapping.")
     write_text(file, text)
-    print(f"{file} is written: check it, then run inspect with --map {file}.")
+    print(f"Wrote {file}: check it, then run inspect with --map {file}.")
     return 0
 
 
-def _examined(imported: Imported, text: str) -> Diagnosis:
+def _examine(imported: Imported, text: str) -> Diagnosis:
     from tqdm import tqdm
 
     from transformer.analysis.doctor.answers import weigh_answers
@@ -84,12 +84,12 @@ def _examined(imported: Imported, text: str) -> Diagnosis:
 
     with tqdm(total=len(CHECKS), leave=False, disable=not sys.stderr.isatty()) as bar:
 
-        def tell_answer(done: int, total: int, question: str) -> None:
+        def show_answer(done: int, total: int, question: str) -> None:
             bar.set_description(f"Trying answers to {question}: {done} of {total}")
 
-        def tell(check: NextCheck) -> None:
+        def show_check(check: NextCheck) -> None:
             bar.set_description(check.asks)
             bar.update()
 
-        answers = weigh_answers(imported, text, tell_answer)
-        return examine(imported, text, tell, answers=answers)
+        answers = weigh_answers(imported, text, show_answer)
+        return examine(imported, text, show_check, answers=answers)

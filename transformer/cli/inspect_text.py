@@ -1,4 +1,4 @@
-"""What `inspect` prints as text."""
+"""The output of `inspect` as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDTH = 110
 
 
 def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
-    """Lines of text about a checkpoint; without a diagnosis they say how to get one."""
+    """A report on a checkpoint; without a diagnosis it says how to get one."""
     report = imported.report
     blocks = [
         _head(imported),
@@ -31,7 +31,7 @@ def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey: control and formatting characters as their codes."""
+    """The text with control and formatting characters, which a terminal would obey, as their codes."""
     return "".join(
         character if character.isprintable() else f"<U+{ord(character):04X}>" for character in text
     )
@@ -90,17 +90,14 @@ def _question(question: Question, weighed: WeighedQuestion | None) -> list[str]:
     lines += _wrapped(f"{question.text} {question.why}", "    ")
     labels = {option.value: option.label for option in question.options}
     figures = {} if weighed is None else {one.value: figure(one, weighed) for one in weighed.weights}
-    # Another number than those offered may have been answered, and few of many numbers of heads are tried.
+    # The answer may be a number that was not offered; and only some numbers of heads are tried.
     values = figures or dict.fromkeys([question.value, *labels], "")
     rows = [
-        (str(value), *([said] if figures else []), _besides(value, labels.get(value, "")))
-        for value, said in values.items()
+        (str(value), *([number] if figures else []), "" if labels.get(value) == str(value) else label)
+        for value, number in values.items()
+        for label in [labels.get(value, "")]
     ]
     return lines + _columns(rows, indent="      ")
-
-
-def _besides(value: object, label: str) -> str:
-    return "" if label == str(value) else label
 
 
 def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:
@@ -109,13 +106,11 @@ def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:
         lines = [line for finding in found for line in _finding(finding)]
         return [
             *lines,
-            *_wrapped(
-                "Only names, shapes and configuration were looked at: --check reads the numbers.", "  "
-            ),
+            *_wrapped("Only names, shapes and configuration were read: --check reads the weights.", "  "),
         ]
     lines = [line for finding in diagnosis.of("problem", "warning", "note") for line in _finding(finding)]
     if diagnosis.clean:
-        lines.append("  A clean bill: there is no problem and no warning.")
+        lines.append("  A clean bill: no problem and no warning.")
     return lines + [line for finding in diagnosis.of("ok") for line in _finding(finding)]
 
 
@@ -132,7 +127,7 @@ def _block(title: str, lines: Sequence[str]) -> str:
 
 
 def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
-    """Rows of cells, each column as wide as its widest cell; the last one is wrapped."""
+    """Rows of cells in aligned columns; the last column is wrapped."""
     cells = [tuple(map(printable, row)) for row in rows]
     if not cells:
         return []
@@ -146,7 +141,7 @@ def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
 
 
 def _wrapped(text: str, indent: str, *, hanging: int | None = None) -> list[str]:
-    """Safe lines of at most WIDTH characters; a word that is longer stays whole."""
+    """Printable lines of at most WIDTH characters; longer words stay whole."""
     following = indent if hanging is None else " " * min(hanging, WIDTH // 2)
     return textwrap.wrap(
         printable(text),

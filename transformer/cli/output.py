@@ -1,4 +1,4 @@
-"""Standard output: its encoding, and its end, when nothing more can be written to it."""
+"""Standard output: its encoding, and failures to write to it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,22 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_utf8() -> None:
-    """Write UTF-8 whatever the locale, as sentences are read: a translation has the same bytes everywhere.
-
-    What UTF-8 can't hold (half of a pair of surrogates) is written as an escape.
-    """
+    """Make standard output UTF-8 whatever the locale; lone surrogates are written as escapes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def flush_output() -> None:
-    """Write what is still in the buffer; standard output may be closed."""
+    """Flush standard output, unless it is closed."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def drop_output() -> None:
-    """Let what is still in the buffer go, so that the end of the program doesn't fail to write it."""
+    """Discard the buffer of standard output, so that the exit doesn't fail to flush it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def is_lack_of_room(error: OSError) -> bool:
-    """Whether it says that a disk is full, or a quota or the largest size of a file reached."""
+    """True for a full disk, an exceeded quota or a file at its largest size."""
     return error.errno in _NO_ROOM

@@ -1,4 +1,4 @@
-"""python -m transformer trace: every tensor of a run by its path, and the run as a page."""
+"""python -m transformer trace: writes every tensor of a run, and the run as a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from transformer.cli.command import CommandError
-from transformer.cli.given import opened, typed
+from transformer.cli.inputs import as_utf8, open_with_answers
 from transformer.cli.options import WriteTrace
 from transformer.device import choose_device
 from transformer.files import check_place, replace_all, write_tensors
@@ -19,15 +19,11 @@ from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 
 WritePage: TypeAlias = Callable[[LoadedModel, Run, str, Path], None]
-"""Writes a run of a source, as typed, as a page."""
+"""Writes a page: (model, run, source text, path)."""
 
 
 def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
     """Run the sentence and write its files.
-
-    Args:
-        command: what is asked for.
-        write_page: writes the page.
 
     Raises:
         CheckpointError: for a model that can't be opened.
@@ -35,9 +31,9 @@ def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
         SentenceError: for a sentence that can't be run.
     """
     _check(command)
-    loaded = opened(command.model, command.answers, choose_device(command.device))
-    source = typed(command.source)
-    run = run_sentence(loaded, source, typed(command.target))
+    loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+    source = as_utf8(command.source)
+    run = run_sentence(loaded, source, as_utf8(command.target))
     try:
         _WRITERS[command.out.suffix.lower()](command.out, run, _texts(loaded, run, source))
         print(f"{command.out}: {len(run.trace)} tensors, {_size(command.out)}")
@@ -50,12 +46,10 @@ def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
 
 
 def _check(command: WriteTrace) -> None:
-    """Refuse what can't be written before a model is opened."""
+    """Refuse files that can't be written, before a model is opened."""
     if command.out.suffix.lower() not in _WRITERS:
         endings = " or ".join(_WRITERS)
-        raise CommandError(
-            f"--out is {command.out}: a trace is written as {endings}, so end the name with one."
-        )
+        raise CommandError(f"--out is {command.out}: a trace is written as {endings}, end the name with one.")
     if command.html is not None and command.html.resolve() == command.out.resolve():
         raise CommandError(f"--out and --html are both {command.out}: name two files.")
     for option, path in (("--out", command.out), ("--html", command.html)):
@@ -67,7 +61,7 @@ def _check(command: WriteTrace) -> None:
 
 
 def _texts(loaded: LoadedModel, run: Run, source: str) -> dict[str, str | list[str]]:
-    """What names the axes of the tensors, and where they come from."""
+    """The metadata of a trace: model, texts, tokens, paths."""
     return {
         "model": loaded.name,
         "text": source,
@@ -80,19 +74,19 @@ def _texts(loaded: LoadedModel, run: Run, source: str) -> dict[str, str | list[s
 
 
 def _write_safetensors(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
-    # Some are the same tensor under two paths, such as a layer's end and the next one's beginning.
+    # safetensors refuses shared memory, and a layer's output is the next one's input.
     tensors = {name: tensor.clone() for name, tensor in run.trace.items()}
     write_tensors(path, tensors, {name: json.dumps(text) for name, text in texts.items()})
 
 
 def _write_npz(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
     arrays = {name: tensor.numpy() for name, tensor in run.trace.items()}
-    told = {name: np.array(text, dtype=np.str_) for name, text in texts.items()}
-    replace_all({path: partial(_save_npz, arrays=arrays | told)})
+    metadata = {name: np.array(text, dtype=np.str_) for name, text in texts.items()}
+    replace_all({path: partial(_save_npz, arrays=arrays | metadata)})
 
 
 def _save_npz(part: Path, *, arrays: dict[str, Any]) -> None:
-    # Into an open file: to a name that does not end so, NumPy adds .npz.
+    # Into an open file: NumPy would add .npz to the name.
     with part.open("wb") as file:
         np.savez(file, **arrays)
 

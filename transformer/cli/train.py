@@ -1,4 +1,4 @@
-"""python -m transformer train: from files of sentence pairs to a model with its card."""
+"""python -m transformer train: trains a model on sentence pairs and saves it with its card."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from transformer.cli.command import CommandError, program
-from transformer.cli.train_checks import check, check_threads, resumed_otherwise, warnings
+from transformer.cli.train_checks import check, check_threads, resume_differences, warnings
 from transformer.cli.train_finish import finish_run
 from transformer.cli.train_options import Train, parse
 from transformer.cli.training_bar import TrainingBar
@@ -53,18 +53,18 @@ REFUSALS = (
     SentenceError,
     TextError,
 )
-"""Why a training run can't be; their messages are printed as they are."""
+"""Errors of a training run whose messages are printed as they are."""
 
 _CALMER = "choose a lower --peak, a longer --warmup or a smaller --clip, and "
-_ROOM = "make room, and "
-"""What has to be done before a run that ended can be resumed."""
+_ROOM = "free some space, and "
+"""What to do before a failed run is resumed."""
 
 
 def run_train(arguments: Sequence[str]) -> int:
     """Train as the options say; returns the exit status.
 
     Raises:
-        CommandError, DeviceError, CheckpointError: for what can't be done.
+        CommandError, DeviceError, CheckpointError: if it can't.
     """
     try:
         return run_training(parse(arguments))
@@ -78,49 +78,49 @@ def run_training(command: Train) -> int:
     check_threads(command)
     device = own_device(choose_device(command.run.device))
     if command.updates.precision == "float16" and device.type != "cuda":
-        raise CommandError(f"--precision float16 needs a GPU with CUDA; on {device.type} take bfloat16.")
+        raise CommandError(f"--precision float16 needs a GPU with CUDA: use bfloat16 on {device.type}.")
     if command.run.threads is not None:
         torch.set_num_threads(command.run.threads)
     if device.type == "cpu":
         keep_freed_memory()
     folder = TrainingFolder(command.run.out)
     try:
-        with joined(device) as ranks, _begun(command, folder) if ranks.is_first else nullcontext():
+        with joined(device) as ranks, _prepared(command, folder) if ranks.is_first else nullcontext():
             ranks.wait()
             with stop_requests(partial(_acknowledge, ranks)) as stop:
                 return _train(command, folder, device, ranks, stop)
     except RuntimeError as error:
         if not is_loss_of_a_process(error):
             raise
-        raise CommandError(_kept(folder, "Another process of this run ended.")) from error
+        raise CommandError(_failure(folder, "Another process of this run ended.")) from error
 
 
 @contextmanager
-def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
-    """Make the folder, lock it, and prepare what is read."""
+def _prepared(command: Train, folder: TrainingFolder) -> Iterator[None]:
+    """Make the folder, lock it, and prepare the data in it."""
     check(command, folder)
-    differences = resumed_otherwise(command, folder) if command.run.resume else []
+    differences = resume_differences(command, folder) if command.run.resume else []
     for warning in warnings(command):
-        tell(warning)
-    with ExitStack() as held:
+        print_message(warning)
+    with ExitStack() as lock:
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
-            held.enter_context(locked(folder.lock))
+            lock.enter_context(locked(folder.lock))
             if not command.run.resume:
                 folder.clear()
                 folder.save_plan(command.plan)
-            prepare(folder, command.plan, tell, _watch)
+            prepare(folder, command.plan, print_message, _with_progress)
             folder.save_plan(command.plan)
-            for difference in differences:  # only now that nothing can refuse them any more
-                tell(difference)
+            for difference in differences:  # only now, when no error can prevent them
+                print_message(difference)
         except KeyboardInterrupt:
-            tell(f"Stopped before the first update: begin with that {_how(folder)}")
+            print_message(f"Stopped before the first update: start {_with_resume(folder)}")
             raise
         except LockedError as error:
-            raise CommandError(f"Another process trains in {folder.out} now: stop it first.") from error
+            raise CommandError(f"Another process is training in {folder.out}: stop it first.") from error
         except OSError as error:
             raise CommandError(
-                f"Nothing can be written to {folder.path} ({error.strerror or error}): make room, or name "
+                f"{folder.path} can't be written to ({error.strerror or error}): free some space, or name "
                 "another folder with --out."
             ) from error
         yield
@@ -129,7 +129,7 @@ def _begun(command: Train, folder: TrainingFolder) -> Iterator[None]:
 def _train(
     command: Train, folder: TrainingFolder, device: torch.device, ranks: Ranks, stop: StopRequest
 ) -> int:
-    prepared = open_prepared(folder, command.plan, ranks, _watch)
+    prepared = open_prepared(folder, command.plan, ranks, _with_progress)
     plan = replace(command.plan, updates=prepared.updates)
     loaded = first_model(plan, folder.out.resolve().name, prepared, device, ranks)
     validation = Validation(plan.checks.valid, loaded) if plan.checks.valid else None
@@ -138,11 +138,11 @@ def _train(
     _follow(run, folder, ranks, resumes=command.run.resume and folder.state.exists())
     if run.ended == "stopped":
         if ranks.is_first:
-            tell(f"Stopped after update {run.progress.step:,}, and saved: continue {_how(folder)}")
+            print_message(f"Stopped after update {run.progress.step:,}, saved: resume {_with_resume(folder)}")
         return stop.exit_status
     if ranks.is_first:
         if run.ended == "patience":
-            tell(f"Stopped early: {plan.checks.patience} validations were no better than the best one.")
+            print_message(f"Stopped early: {plan.checks.patience} validations without improvement.")
         record = RunRecord(
             command=f"{program()} train {options(command.plan)}",
             plan=plan,
@@ -154,10 +154,10 @@ def _train(
             n_processes=ranks.count,
         )
         try:
-            tell(finish_run(loaded, folder, run, validation, record))
+            print_message(finish_run(loaded, folder, run, validation, record))
         except OSError as error:
             what = f"The model can't be written to {folder.out} ({_reason(error)})."
-            raise CommandError(_kept(folder, what, _ROOM)) from error
+            raise CommandError(_failure(folder, what, _ROOM)) from error
     return 0
 
 
@@ -169,43 +169,42 @@ def _follow(run: TrainingRun, folder: TrainingFolder, ranks: Ranks, *, resumes: 
             for event in run.events():
                 bar.show(event)
     except NonFiniteError as error:
-        raise CommandError(_kept(folder, f"Training failed in {error}.", _CALMER)) from error
+        raise CommandError(_failure(folder, f"Training failed in {error}.", _CALMER)) from error
     except OSError as error:
-        raise CommandError(_kept(folder, f"The state can't be saved ({_reason(error)}).", _ROOM)) from error
+        what = f"The state can't be saved ({_reason(error)})."
+        raise CommandError(_failure(folder, what, _ROOM)) from error
 
 
-def _kept(folder: TrainingFolder, what: str, first: str = "") -> str:
-    """Say what happened, what is saved, what to do `first`, and the command that then continues."""
+def _failure(folder: TrainingFolder, what: str, first: str = "") -> str:
+    """A message: what happened, what is saved, what to do `first`, and how to resume."""
     try:
         step = saved_step(folder.state)
     except StateError:
-        return f"{what} No state had been saved: {first}begin {_how(folder)}"
-    return (
-        f"{what} The last good state, of update {step:,}, is kept: {first}continue from there {_how(folder)}"
-    )
+        return f"{what} No state was saved: {first}start {_with_resume(folder)}"
+    return f"{what} The state after update {step:,} is saved: {first}resume {_with_resume(folder)}"
 
 
 def _reason(error: OSError) -> str:
-    """What the system says; of a library's error, which has no number, what the library says."""
-    said = error.strerror or str(error)
-    return said if error.filename is None else f"{error.filename}: {said}"
+    """The message of the system, or of a library's error that has no number."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
-def _how(folder: TrainingFolder) -> str:
+def _with_resume(folder: TrainingFolder) -> str:
     return f"with {program()} train --resume --out {folder.out}"
 
 
 def _acknowledge(ranks: Ranks) -> None:
     if ranks.is_first:
-        tell("\nAsked to stop: finishing this update, then saving. Asked again, the run ends at once.")
+        print_message("\nStopping once this update is done and saved. A second request ends the run at once.")
 
 
-def _watch(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:
-    """Show how many pairs have been read."""
-    watched: Iterable[tuple[str, str]] = tqdm(pairs, what, unit=" pairs", leave=False, disable=None)
-    return watched
+def _with_progress(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:
+    """The pairs, with a progress bar."""
+    bar: Iterable[tuple[str, str]] = tqdm(pairs, what, unit=" pairs", leave=False, disable=None)
+    return bar
 
 
-def tell(message: str) -> None:
-    """Report progress on standard error, where the bar is too."""
+def print_message(message: str) -> None:
+    """Print to standard error, where the bar is too."""
     print(message, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The end of `python -m transformer train`: the best weights, scored, with a card and their snapshots."""
+"""The end of `python -m transformer train`: scores and saves the best weights, with card and snapshots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.training.metrics import LoggedUpdate
 from transformer.training.snapshots import save_history, save_snapshot
 
 HELD_OUT, HELD_OUT_SEED = 1000, 2017
-"""Sentences that a model of a built-in task is scored on."""
+"""Number and seed of the sentences that a model of a built-in task is scored on."""
 LAST_STEPS = 50
 MEBIBYTE = 1 << 20
 
@@ -35,11 +35,11 @@ def finish_run(
     validation: Validation | None,
     record: RunRecord,
 ) -> str:
-    """Choose the best weights, score and save them; says what was saved.
+    """Choose the best weights, score and save them; returns a message on what was saved.
 
     Raises:
         OSError: when the model can't be written.
-        NonFiniteError: for weights that are too large for half precision.
+        NonFiniteError: for weights too large for half precision.
     """
     plan, result = run.plan, run.plan.result
     loaded.model.eval()
@@ -54,20 +54,20 @@ def finish_run(
     finished = replace(loaded, card=card, experience=_experience(loaded, validation))
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
-        if candidates[0].name != LAST:  # the last snapshot is another model than the finished one
+        if candidates[0].name != LAST:  # the last snapshot is not the finished model
             save_snapshot(folder.out, run.progress.step, open_saved(str(folder.last)).model)
         save_history(folder.out, updates)
     return f"Saved {candidates[0].name} in {folder.out}."
 
 
 def _experience(loaded: LoadedModel, validation: Validation | None) -> Experience | None:
-    """What the model has seen, and with validation pairs how often it is right."""
+    """The model's experience, calibrated if there are validation pairs."""
     seen = loaded.experience
     return seen if seen is None or validation is None else calibrated(seen, loaded, validation.sources)
 
 
 def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:
-    """Print the score on sentences of a task that were not trained on; returns the card."""
+    """Print scores on held-out sentences of the task; returns the card."""
     assert record.plan.data.task is not None
     held_out = TASKS[record.plan.data.task].held_out(HELD_OUT, HELD_OUT_SEED)
     translated = list(tqdm(translations(loaded, held_out), "held out", len(held_out), unit="", leave=False))
@@ -76,8 +76,8 @@ def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpda
     print(f"Trained in {record.progress.seconds:.0f} s.")
     print(f"Exact matches: {exact} of {len(translated)} held-out sentences ({exact / len(translated):.1%}).")
     print(
-        f"Cross-attention: layer {heads[0].layer}, head {heads[0].head} looks at a word that the task "
-        f"aligns for {heads[0].accuracy:.1%} of the target words."
+        f"Cross-attention: layer {heads[0].layer}, head {heads[0].head} attends to an aligned word for "
+        f"{heads[0].accuracy:.1%} of the target words."
     )
     final_loss = fmean(update.loss for update in updates[-LAST_STEPS:])
     return task_card(loaded, record, translated, heads, final_loss)

@@ -25,10 +25,10 @@ from transformer.training.plan import (
 )
 
 TASK_THREADS = 2
-"""Of PyTorch on the CPU, for the small models of the tasks: more would wait for each other."""
+"""PyTorch threads on the CPU for the small models of the tasks: more would be slower."""
 _SETTINGS = (tyro.conf.OmitArgPrefixes,)
 _Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
-"""An option without its --no-: what is asked of this run alone, and never saved."""
+"""A flag without --no-, for options that are not saved with the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +36,11 @@ class RunOptions:
     """Where it runs.
 
     Attributes:
-        out: the folder of the finished model; the run keeps its files in a folder "training" there.
-        resume: continue the run that was begun there, with its choices; others that are given count.
-        overwrite: begin another run in a folder that is in use.
-        device: cpu, cuda or mps; the fastest there is when left out.
-        threads: of PyTorch on the CPU; as many as there are cores when left out.
+        out: the folder of the finished model; the run's own files are in its sub-folder "training".
+        resume: continue the run in this folder with its options, changed by those given.
+        overwrite: start another run in a folder that is in use.
+        device: cpu, cuda or mps; by default the fastest one.
+        threads: PyTorch threads on the CPU; by default one per core.
     """
 
     out: Path = Path("build/models/new")
@@ -54,8 +54,8 @@ class RunOptions:
 class Train:
     """Train a translator on sentence pairs (--pairs), or a small model on a built-in task (--task).
 
-    A run that was stopped, or died, is continued with --resume --out DIR. To train on several GPUs or
-    machines: torchrun --nproc-per-node N -m transformer train ...; each process then has batches of its own.
+    To continue a run that was stopped or died: --resume --out DIR. To train on several GPUs or machines:
+    torchrun --nproc-per-node N -m transformer train ...; each process then has its own batches.
 
     The options of a built-in task: python -m transformer train --task toy-en-it --help.
     """
@@ -70,30 +70,28 @@ class Train:
 
     @property
     def plan(self) -> TrainingPlan:
-        """All choices but where it runs."""
+        """All options but where it runs."""
         return TrainingPlan(**{name: group for name, group in vars(self).items() if name != "run"})
 
 
 def parse(arguments: Sequence[str]) -> Train:
-    """Read the options; those that are not given are as the run was begun with, or as fits a --task.
+    """Parse the options; defaults are those of the run to resume, or of the --task.
 
     Raises:
-        PlanError: for --resume where no run was begun, and for --resume with --overwrite.
+        PlanError: for --resume without a run in the folder, or with --overwrite.
     """
     task = _task(arguments)
-    begun = Train()
+    usual = Train()
     if task is not None:
         out = Path("build/models") / task
-        begun = Train(run=RunOptions(out=out, threads=TASK_THREADS), **vars(task_plan(task)))
-    given = tyro.cli(Train, prog=f"{program()} train", args=arguments, config=_SETTINGS, default=begun)
+        usual = Train(run=RunOptions(out=out, threads=TASK_THREADS), **vars(task_plan(task)))
+    given = tyro.cli(Train, prog=f"{program()} train", args=arguments, config=_SETTINGS, default=usual)
     if not given.run.resume:
         return given
     if given.run.overwrite:
-        raise PlanError(
-            "--resume continues the run that is there, --overwrite begins another: give one of the two."
-        )
+        raise PlanError("--resume continues the run in the folder, --overwrite replaces it: give only one.")
     saved = TrainingFolder(given.run.out).saved_plan()
-    # An option that may be repeated adds to what is there.
+    # A repeatable option adds to its default.
     default = Train(**vars(saved) | {"data": replace(saved.data, pairs=())})
     resumed = tyro.cli(Train, prog=f"{program()} train", args=arguments, config=_SETTINGS, default=default)
     pairs = resumed.data.pairs or saved.data.pairs
@@ -101,7 +99,7 @@ def parse(arguments: Sequence[str]) -> Train:
 
 
 def _task(arguments: Sequence[str]) -> TaskName | None:
-    """The task that is asked for: what is usual depends on it, so it is looked for first."""
+    """The value of --task, on which the defaults of other options depend."""
     spelled = " ".join(arguments).replace("--task=", "--task ").split()
     named = spelled[spelled.index("--task") + 1 :][:1] if "--task" in spelled else []
     return next((task for task in get_args(TaskName) if [task] == named), None)

@@ -11,23 +11,22 @@ from transformer.training.loop import Validated
 from transformer.training.optimization.trainer import TrainingStep
 from transformer.training.state import Progress
 
-_MOMENT = 10.0
-"""Seconds over which speed and loss are averaged, about."""
+_WINDOW = 10.0
+"""Seconds over which speed and loss are averaged, roughly."""
 
-_PAUSE, _PAUSE_IN_A_FILE = 0.2, 30.0
-"""Seconds between two pictures of the bar, in a terminal and in a log."""
+_INTERVAL, _INTERVAL_IN_A_FILE = 0.2, 30.0
+"""Seconds between two refreshes of the bar, in a terminal and in a log."""
 
 
 class TrainingBar:
     """A progress bar with tokens/s, loss, learning rate and time left; validations are lines above it.
 
-    Speed and loss are means over the last moments of this process. A resumed run starts them again, so they
-    differ from those of an unbroken one; the metrics are the same.
+    Speed and loss are running means, which a resumed run starts again; the metrics don't differ.
 
     Args:
         steps: of the whole run.
-        progress: where it begins.
-        shown: whether there is one at all.
+        progress: where the run starts.
+        shown: False for no bar.
     """
 
     def __init__(self, steps: int, progress: Progress, *, shown: bool) -> None:
@@ -37,7 +36,7 @@ class TrainingBar:
             unit="update",
             disable=not shown,
             smoothing=0.05,
-            mininterval=_PAUSE if sys.stderr.isatty() else _PAUSE_IN_A_FILE,
+            mininterval=_INTERVAL if sys.stderr.isatty() else _INTERVAL_IN_A_FILE,
         )
         self._tokens, self._loss, self._since = 0.0, 0.0, time.perf_counter()
         self._updates = 0.0
@@ -69,6 +68,6 @@ class TrainingBar:
             refresh=False,
         )
         self._bar.update()
-        if seconds > _MOMENT:  # half of what was counts on
+        if seconds > _WINDOW:  # half of it still counts
             self._since += seconds / 2
             self._tokens, self._loss, self._updates = self._tokens / 2, self._loss / 2, self._updates / 2

@@ -1,4 +1,4 @@
-"""python -m transformer translate: sentences in, translations out; prompts continued, masks filled."""
+"""python -m transformer translate: translates sentences, continues prompts, fills masks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from transformer.cli.command import CommandError
-from transformer.cli.given import opened, typed
+from transformer.cli.inputs import as_utf8, open_with_answers
 from transformer.cli.options import Translate
 from transformer.decoding.request import NOT_FINITE
 from transformer.device import choose_device
@@ -20,20 +20,22 @@ from transformer.training.evaluation.translations import source_ids, translate_i
 
 
 def run_translation(command: Translate) -> int:
-    """Translate the sentences of a command or of standard input; a line that can't be is left empty.
+    """Translate sentences from the command or from standard input; a failed one gives an empty line.
 
     Raises:
         CheckpointError: for a model that can't be opened.
-        CommandError: for a model that gives no words, or no sentences where standard input is closed.
+        CommandError: for a model without a generator, or if there are no sentences and no standard input.
     """
-    loaded = opened(command.model, command.answers, choose_device(command.device))
+    loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
     if not loaded.model.config.has_generator:
-        raise CommandError(f"{command.model} has no generator, so it gives no words: choose another model.")
-    way = _way(loaded, command)
+        raise CommandError(
+            f"{command.model} has no generator, so it can't produce words: choose another model."
+        )
+    search_options = _search_options(loaded, command)
     status = 0
     for number, sentence in enumerate(_sentences(command.sentences), start=1):
         try:
-            text, stopped = _translated(loaded, sentence, way) if clean(sentence) else ("", "")
+            text, stopped = _translate(loaded, sentence, search_options) if clean(sentence) else ("", "")
             print(text, flush=True)
             if stopped:
                 print(f"Sentence {number}: {stopped}", file=sys.stderr)
@@ -45,8 +47,8 @@ def run_translation(command: Translate) -> int:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """How targets are searched for: as of `run.search`; `settings` are the model's own, where they count."""
+class _SearchOptions:
+    """Arguments of `run.search`; `settings` are the model's own, if they apply."""
 
     beam_size: int
     alpha: float
@@ -54,38 +56,39 @@ class _Way:
     settings: GenerationSettings | None = None
 
 
-def _way(loaded: LoadedModel, command: Translate) -> _Way:
+def _search_options(loaded: LoadedModel, command: Translate) -> _SearchOptions:
     own = loaded.settings
-    asked = (command.beam, command.length_penalty, command.no_repeat)
-    if asked == (None, None, None) and not own.are_greedy:
+    given = (command.beam, command.length_penalty, command.no_repeat)
+    if given == (None, None, None) and not own.are_greedy:
         print(
-            f"By the model's own settings: {own}. For others give --beam, such as --beam 1.", file=sys.stderr
+            f"Using the model's own settings: {own}. To change them give --beam, such as --beam 1.",
+            file=sys.stderr,
         )
-        return _Way(own.beam_size, own.length_penalty, settings=own)
+        return _SearchOptions(own.beam_size, own.length_penalty, settings=own)
     alpha = 1.0 if command.length_penalty is None else command.length_penalty
-    return _Way(command.beam or 1, alpha, command.no_repeat)
+    return _SearchOptions(command.beam or 1, alpha, command.no_repeat)
 
 
-def _translated(loaded: LoadedModel, sentence: str, way: _Way) -> tuple[str, str]:
-    """The translation, and what there is to say of it if a limit ended it."""
+def _translate(loaded: LoadedModel, sentence: str, options: _SearchOptions) -> tuple[str, str]:
+    """The translation, and a message if a limit stopped it."""
     kind = loaded.model.config.kind
     if kind == "encoder-decoder":
-        ((_, target),) = translate_ids(loaded, [source_ids(loaded, sentence)], **vars(way))
+        ((_, target),) = translate_ids(loaded, [source_ids(loaded, sentence)], **vars(options))
         return loaded.target.decode(target.ids), why_stopped(loaded, target.ending, len(target.ids))
-    if kind == "encoder-only" or way == _Way(1, way.alpha):
+    if kind == "encoder-only" or options == _SearchOptions(1, options.alpha):
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
             raise SentenceError(NOT_FINITE)
-        return run.translation, ""  # that a continuation is stopped is what is expected of one
+        return run.translation, ""  # a continuation is expected to be stopped
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
-    tree = search(loaded, prompt, **vars(way))
+    tree = search(loaded, prompt, **vars(options))
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids]), ""
 
 
-def _sentences(given: Sequence[str]) -> Iterator[str]:
-    """Those of the command or, when there are none, the lines of standard input: as UTF-8, all of them."""
-    if given:
-        yield from map(typed, given)
+def _sentences(arguments: Sequence[str]) -> Iterator[str]:
+    """The command's sentences or, if there are none, the lines of standard input; all as UTF-8."""
+    if arguments:
+        yield from map(as_utf8, arguments)
     elif sys.stdin is None:
         raise CommandError("Standard input is closed: give the sentences after the command.")
     else:

@@ -1,4 +1,4 @@
-"""translate with another library's checkpoint: what comes out is what that library generates."""
+"""`translate` with another library's checkpoint prints what that library generates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_a_prompt_is_gone_on_with_as_the_original_does(
+def test_a_prompt_is_continued_as_by_the_original(
     gpt2: tuple[Path, Any], beam: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, model = gpt2
@@ -50,7 +50,7 @@ def test_a_prompt_is_gone_on_with_as_the_original_does(
     assert capsys.readouterr().out.split() == [str(index) for index in expected if index != 52]
 
 
-def test_a_line_that_is_no_prompt_is_told_and_left_empty(
+def test_a_line_that_is_no_prompt_is_reported_and_left_empty(
     gpt2: tuple[Path, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["translate", "--model", str(gpt2[0]), "--device", "cpu", "hello there", "5"]) == 1
@@ -60,15 +60,15 @@ def test_a_line_that_is_no_prompt_is_told_and_left_empty(
     assert "came without a tokenizer" in printed.err
 
 
-@pytest.mark.parametrize("beam", ["1", "3"])
-def test_a_model_that_gives_no_numbers_translates_nothing(
-    tmp_path: Path, beam: str, capsys: pytest.CaptureFixture[str]
+def test_a_model_whose_logits_are_not_finite_translates_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = str(numberless_file(tmp_path / "mine.pt"))
-    assert main(["translate", "--model", model, "--beam", beam, "--device", "cpu", "5 6 7"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == "\n"
-    assert "not finite (NaN or infinite)" in printed.err
+    for beam in ("1", "3"):
+        assert main(["translate", "--model", model, "--beam", beam, "--device", "cpu", "5 6 7"]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == "\n"
+        assert "not finite (NaN or infinite)" in printed.err
 
 
 def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,14 +82,14 @@ def test_a_model_without_words_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "has no generator" in capsys.readouterr().err
 
 
-def test_without_a_beam_the_models_own_settings_count(
+def test_without_a_beam_the_models_own_settings_apply(
     gpt2: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, model = gpt2
     settings = {"num_beams": 3, "no_repeat_ngram_size": 2, "length_penalty": 0.6, "repetition_penalty": 1.2}
     model.save_pretrained(tmp_path)
-    told = json.loads((tmp_path / "generation_config.json").read_text()) | settings
-    (tmp_path / "generation_config.json").write_text(json.dumps(told))
+    own = json.loads((tmp_path / "generation_config.json").read_text()) | settings
+    (tmp_path / "generation_config.json").write_text(json.dumps(own))
     typed = " ".join(map(str, PROMPT))
     command = ["translate", "--model", str(tmp_path), "--device", "cpu"]
     assert main([*command, typed]) == 0

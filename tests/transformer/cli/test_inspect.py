@@ -1,4 +1,4 @@
-"""The command `inspect`: what it prints, in text and JSON, and how it refuses."""
+"""The command `inspect`: its text, its JSON and its errors."""
 
 from __future__ import annotations
 
@@ -57,59 +57,45 @@ def test_a_shipped_model_is_named_and_gets_a_clean_bill(capsys: pytest.CaptureFi
     assert out.count("\n  ok  ") == len(CHECKS)
 
 
-def test_text_is_looked_at(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_is_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = inspected(folder, "--text", "the fox saw a cat.", capsys=capsys)
     assert "warning  Words that the tokenizer does not know (1 of the text's 6 tokens, 17 %)" in out
     assert "fox" in out
 
 
-def test_only_heads_are_read_when_quick_is_asked_for(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer.checkpoints.opening.open_checkpoint", never_opened)
-    out = inspected(folder, "--quick", capsys=capsys)
-    assert "38,560 parameters" in out
-    assert "--check reads the numbers" in out
-
-
-def test_large_models_are_looked_at_when_asked_for(
+def test_weights_are_not_read_if_quick_or_if_large_without_check(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspect, "SMALL", 1000)
     assert "A clean bill" in inspected(folder, "--check", capsys=capsys)
     monkeypatch.setattr("transformer.checkpoints.opening.open_checkpoint", never_opened)
-    assert "--check reads the numbers" in inspected(folder, capsys=capsys)
+    assert "--check reads the weights" in inspected(folder, capsys=capsys)
+    monkeypatch.setattr(inspect, "SMALL", 10**9)
+    out = inspected(folder, "--quick", capsys=capsys)
+    assert "38,560 parameters" in out
+    assert "--check reads the weights" in out
 
 
-def test_answers_are_taken_and_open_questions_said(
-    state_dict: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = inspected(state_dict, "--quick", "--answers", "n_heads=4", "norm_position=pre", capsys=capsys)
-    assert "n_heads = 4 (as answered)" in out
+def test_answers_and_open_questions(state_dict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = ["--answers", "n_heads=4", "--answers", "embedding_scale=NO", "norm_position=pre"]
+    out = inspected(state_dict, "--quick", *answers, capsys=capsys)
+    for answer in ("n_heads = 4", "embedding_scale = False", "norm_position = pre"):
+        assert f"{answer} (as answered)" in out
     assert "activation = relu (assumed; for another: --answers activation=...)" in out
-    assert "4 heads of 8" in out
-    assert "encoder" in out
-    assert "pre-norm" in out
+    for shown in ("4 heads of 8", "encoder", "pre-norm"):
+        assert shown in out
 
 
-def test_answers_may_be_given_one_by_one(state_dict: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one_by_one = ["--answers", "n_heads=4", "--answers", "embedding_scale=NO", "norm_position=pre"]
-    out = inspected(state_dict, "--quick", *one_by_one, capsys=capsys)
-    for answered in ("n_heads = 4", "embedding_scale = False", "norm_position = pre"):
-        assert f"{answered} (as answered)" in out
-
-
-@pytest.mark.parametrize("path", ["", " "])
-def test_the_folder_we_are_in_is_not_looked_at_unasked(
-    path: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_an_empty_path_is_not_the_current_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert main(["inspect", path]) == main(["translate", "--model", path, "a fox"]) == 1
+    assert main(["inspect", ""]) == main(["translate", "--model", " ", "a fox"]) == 1
     assert capsys.readouterr().err.count("The path is empty: give") == 2
     assert main(["inspect", ".", "--quick"]) == 0
 
 
-def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain: dict[str, Any] = json.loads(inspected(folder, "--json", capsys=capsys))
     assert plain["config"]["n_heads"] == 3
     assert plain["n_parameters"] == sum(part["n_parameters"] for part in plain["parts"]) == 38_560
@@ -122,12 +108,12 @@ def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str])
     assert quick | {"findings": 0, "checks": 0} == plain | {"findings": 0, "checks": 0}
 
 
-def test_json_has_no_numbers_that_json_does_not_have() -> None:
+def test_json_has_null_for_infinity() -> None:
     lost = broken(tiny_model(), lambda weights: weights["generator.bias"].fill_(float("inf")))
     json.dumps(to_plain(imported(lost), examine(imported(lost))), allow_nan=False)
 
 
-def test_a_broken_model_is_opened_and_its_fault_said(
+def test_a_broken_model_is_opened_and_its_fault_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_model(
@@ -153,7 +139,7 @@ def test_a_broken_model_is_opened_and_its_fault_said(
         (None, b"", ["--quick", "--text", "a"], "--quick"),
     ],
 )
-def test_a_refusal_is_one_plain_sentence(
+def test_an_error_is_one_line(
     name: str | None,
     content: bytes,
     options: list[str],
@@ -171,7 +157,7 @@ def test_a_refusal_is_one_plain_sentence(
     assert printed.err.count("\n") == 1
 
 
-def test_what_a_terminal_would_obey_is_printed_as_codes() -> None:
+def test_control_characters_are_printed_as_codes() -> None:
     assert printable("a\x1b[31mb\u202ec\n") == "a<U+001B>[31mb<U+202E>c<U+000A>"
     loaded = tiny_model()
     assert "\x1b" not in to_text(imported(loaded), examine(imported(loaded), "the \x1b[2Jdog"))

@@ -1,4 +1,4 @@
-"""The options of a training run, given once more when it is resumed."""
+"""The options of a training run, and of resuming it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.training.prepare import fingerprint
 
 
 def switches(command: Train | None = None) -> dict[str, bool]:
-    """What is on or off, by the option's name."""
+    """The boolean options by name."""
     choices = (TrainingPlan() if command is None else command.plan).choices()
     return {name.partition(".")[2]: value for name, value in choices if isinstance(value, bool)}
 
@@ -23,7 +23,7 @@ SWITCHES = list(switches())
 
 
 def begun(arguments: list[str], out: Path) -> tuple[list[str], Train]:
-    """A command, and what it asks for, kept as a training run keeps it."""
+    """A command and its options, saved as by a training run."""
     command = [*arguments, "--out", str(out)]
     given = parse(command)
     folder = TrainingFolder(out)
@@ -41,7 +41,7 @@ def test_every_switch_may_be_given_again_and_turned_off(tmp_path: Path) -> None:
     assert not any(switches(off).values())
 
 
-def test_the_shipped_models_command_goes_on_with_resume_after_it(tmp_path: Path) -> None:
+def test_the_shipped_models_command_is_resumed_by_adding_resume(tmp_path: Path) -> None:
     card = open_model("en-it").card
     spelled = card[card.index("-m transformer train") :].partition("\n\n")[0]
     words = shlex.split(spelled.replace("\\\n", " "))[3:]
@@ -53,7 +53,7 @@ def test_the_shipped_models_command_goes_on_with_resume_after_it(tmp_path: Path)
 
 
 def test_every_option_may_be_given_again(tmp_path: Path) -> None:
-    """None of them is given its usual value, so that one that is not read would be noticed."""
+    """None has its default, so that one that is not read would be noticed."""
     options = """--task reverse --n-pairs 7 --pairs a.tsv --pairs b.en b.it --languages de fr
     --lowercase --vocab-size 70 --shared-vocabulary --longest 50
     --typing-noise 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
@@ -71,7 +71,7 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
 
 
 def test_choices_of_an_earlier_version_are_read(tmp_path: Path) -> None:
-    """It called the typing noise --careless, and knew no tasks here; commands with that name still work."""
+    """It had --careless for --typing-noise, which still works, and no tasks."""
     command, given = begun(["--pairs", "a.tsv", "--careless", "0.2"], tmp_path)
     assert given.plan.data.typing_noise == 0.2
     old = given.plan.to_dict()

@@ -232,7 +232,7 @@ def test_the_last_snapshot_of_a_training_that_stopped_early(folder: Path, tmp_pa
     still = ["--peak", "1e-12", "--validate-every", "2", "--patience", "3", "--snapshots", "4"]
     still += ["--average", "2"]  # which is chosen where all are equal, so that the last are kept beside it
     said = train(tmp_path, *given, *still, "--out", str(out))
-    assert "Stopped early: 3 validations were no better" in said
+    assert "Stopped early: 3 validations without improvement" in said
     assert "Saved" in said
     assert [line["step"] for line in metrics(out) if "bleu" in line] == [2, 4, 6, 8]
     assert_last_snapshot_is_of_the_last_update(out, 8)
@@ -250,11 +250,13 @@ def test_snapshots_of_a_training_that_was_begun_without(folder: Path, tmp_path: 
     out = tmp_path / "model"
     train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--steps", "6", "--out", str(out))
     said = train(tmp_path, "--resume", "--steps", "20", "--snapshots", "5", "--out", str(out))
-    assert "The weights after 2, 5 updates were not kept" in said
+    assert "The weights after 2, 5 updates were not saved at the time" in said
     snapshots = open_snapshots(str(out))
     assert snapshots.steps == (0, 10, 20)
     assert torch.equal(snapshots.open(0).model.generator.weight, first_generator(out))
-    assert "were not kept" not in train(tmp_path, "--resume", "--half", "--out", str(out)), "once is enough"
+    assert "were not saved at the time" not in train(tmp_path, "--resume", "--half", "--out", str(out)), (
+        "once is enough"
+    )
 
 
 def test_choices_survive_a_file_and_a_command_line() -> None:

@@ -180,7 +180,7 @@ def test_one_killed_ends_all(files: list[str], tmp_path: Path) -> None:
         finally:
             launcher.terminate()
     assert launcher.returncode > 0
-    assert "Another process of this run ended. The last good state, of update" in said
+    assert "Another process of this run ended. The state after update" in said
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     step = state(out)[1]["step"]
     train(tmp_path, "--resume", "--out", str(out), "--steps", str(step + 3))

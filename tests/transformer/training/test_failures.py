@@ -51,8 +51,8 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
     assert f"The state can't be saved ({path}" in said
     assert "File too large" in said
     assert "Errno" not in said
-    assert "make room, and continue from there" in said
-    assert "The last good state, of update 20, is kept" in said
+    assert "free some space, and resume with" in said
+    assert "The state after update 20 is saved" in said
     assert "--resume" in said
     assert path.read_bytes() == before
     assert not list(path.parent.glob("*.part"))
@@ -68,7 +68,7 @@ def test_a_loss_that_is_no_number(files: list[str], tmp_path: Path) -> None:
     said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
     step = state(out)[1]["step"]
     assert f"failed in update {step + 1} (epoch 0, up to batch {step + 1}): the loss is nan" in said
-    assert f"The last good state, of update {step:,}, is kept: choose a lower --peak, a longer --warm" in said
+    assert f"The state after update {step:,} is saved: choose a lower --peak, a longer --warm" in said
 
 
 def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tmp_path: Path) -> None:
@@ -76,9 +76,7 @@ def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tm
     out = tmp_path / "model"
     broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1000"]
     said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
-    assert (
-        "No state had been saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
-    )
+    assert "No state was saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
     assert f"begin with python -m transformer train --resume --out {out}" in said
     train(tmp_path, "--resume", "--out", str(out), "--peak", "0.001")
     assert state(out)[1]["step"] == 20
@@ -89,7 +87,7 @@ def test_a_full_disk_at_the_end(copy: Path, tmp_path: Path) -> None:
     said = refused(Run(tmp_path, "--resume", "--out", str(copy), before=partial(limit_files, 20_000)))
     assert f"The model can't be written to {copy} ({copy}" in said
     assert "Errno" not in said
-    assert "make room, and continue from there" in said
+    assert "free some space, and resume with" in said
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -101,8 +99,8 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
     run.kill(number)
     said = refused(run, status)
     step = state(out)[1]["step"]
-    assert "Asked to stop" in said
-    assert f"Stopped after update {step:,}, and saved" in said
+    assert "Stopping once this update is done and saved" in said
+    assert f"Stopped after update {step:,}, saved" in said
     assert f"--resume --out {out}" in said
 
 
@@ -115,8 +113,8 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
         (["--batch-tokens", "90"], "--batch-tokens was 200"),
         (["--max-ratio", "9"], "--max-ratio was 4.0"),
         (["--vocab-size", "400"], "--vocab-size was 330"),
-        (["--overwrite"], "give one of the two"),
-        (["--steps", "19"], "--steps is 19, but 20 updates have been made already"),
+        (["--overwrite"], "give only one"),
+        (["--steps", "19"], "--steps is 19, but 20 updates are already done"),
         (["--steps", "30", "--pairs", "other.tsv", "--seed", "2"], "--seed was 1 when this run began"),
     ],
 )
@@ -278,7 +276,7 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
     out = tmp_path / "model"
     run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--out", str(out))
     run.wait_for((out / "training" / "state.safetensors").exists)
-    assert "Another process trains in" in refused(Run(tmp_path, "--resume", "--out", str(out)))
+    assert "Another process is training in" in refused(Run(tmp_path, "--resume", "--out", str(out)))
     run.kill()
     assert run.wait() == -signal.SIGKILL
 
@@ -299,8 +297,8 @@ def test_two_at_once(files: list[str], tmp_path: Path) -> None:
         (["--pairs", "a", "--max-ratio", "nan"], "--max-ratio is nan: it must be at least 1"),
         (["--pairs", "a", "--seed", str(2**63)], "--seed is 9223372036854775808: it must be from 0 to 2^63"),
         (["--pairs", "a", "--threads", "0"], "--threads is 0: it must be at least 1"),
-        (["--pairs", "/dev/null"], "--pairs /dev/null is no regular file"),
-        (["--pairs", "a", "--valid", "/dev/null"], "--valid /dev/null is no regular file"),
+        (["--pairs", "/dev/null"], "--pairs /dev/null is not a regular file"),
+        (["--pairs", "a", "--valid", "/dev/null"], "--valid /dev/null is not a regular file"),
         (["--pairs", "a", "--max-file-mib", "0"], "--max-file-mib is 0"),
         (["--pairs", "a", "--snapshots", "1"], "--snapshots is 1"),
         (["--pairs", "a", "--smoothing", "1"], "--smoothing is 1"),

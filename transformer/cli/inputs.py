@@ -1,0 +1,42 @@
+"""Inputs of commands: a model by name or path, and text from the command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+import torch
+
+from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.opening import open_model
+from transformer.cli.options import parse_answers
+from transformer.loaded import LoadedModel
+
+_UNDECODED = re.compile("[\udc80-\udcff]+")
+"""Bytes that Python could not decode in the locale."""
+
+
+def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torch.device) -> LoadedModel:
+    """Open any model; prints the settings that had to be assumed.
+
+    Raises:
+        CheckpointError: for a model that can't be opened.
+        CommandError: for malformed answers.
+    """
+
+    def print_assumed(report: ImportReport) -> None:
+        for setting in report.settings:
+            if setting.source == "assumed":
+                print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
+
+    return open_model(model, device, answers=parse_answers(answers), on_report=print_assumed)
+
+
+def as_utf8(argument: str) -> str:
+    """An argument of the command line decoded as UTF-8, whatever the locale."""
+    return _UNDECODED.sub(_decode, argument)
+
+
+def _decode(match: re.Match[str]) -> str:
+    return match[0].encode(errors="surrogateescape").decode(errors="replace")
