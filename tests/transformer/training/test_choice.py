@@ -144,14 +144,14 @@ def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) 
     pairs, valid = write_pairs(tmp_path / "pairs.tsv", 20), write_pairs(tmp_path / "valid.tsv", 3, seed=4)
     given = ["--pairs", str(pairs), *TINY, "--steps", "6", "--validate-every", "3"]
     train(tmp_path, *given, "--valid", str(valid), "--out", str(out))
-    assert "scored on them now" not in train(tmp_path, "--resume", "--out", str(out))
+    assert "scored again on these" not in train(tmp_path, "--resume", "--out", str(out))
     other = write_pairs(tmp_path / "other.tsv", 3, seed=5)
     said = train(tmp_path, "--resume", "--valid", str(other), "--out", str(out))
     assert "The validation pairs have changed" in said
     assert "Update 6: validation loss" in said
     forget_the_validation(out / "training" / "state.safetensors")
     said = train(tmp_path, "--resume", "--out", str(out), "--steps", "9")
-    assert "the best weights are scored on them now" in said
+    assert "the best weights are scored again on these" in said
     assert state(out)[1]["best"]["chrf"] > 0
 
 

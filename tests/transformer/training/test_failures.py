@@ -77,7 +77,7 @@ def test_a_loss_that_is_no_number_before_anything_was_saved(files: list[str], tm
     broken = [*TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1", "--save-every", "1000"]
     said = refused(Run(tmp_path, *files, *broken, "--out", str(out)))
     assert "No state was saved: choose a lower --peak, a longer --warmup or a smaller --clip, and" in said
-    assert f"begin with python -m transformer train --resume --out {out}" in said
+    assert f"start with python -m transformer train --resume --out {out}" in said
     train(tmp_path, "--resume", "--out", str(out), "--peak", "0.001")
     assert state(out)[1]["step"] == 20
 
