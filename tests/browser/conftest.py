@@ -1,7 +1,7 @@
 """Fixtures that open Headlight in a real Chromium and fail on anything a user should never meet.
 
 page          a guarded page on nothing yet: page.goto(app_url)
-kept_page     one for all tests of a file, as the last one has left it: loading the app takes seconds
+kept_page     one for all tests of a process, as the last one has left it: a new one takes seconds
 traffic       counts what the kept page sends and receives during a test
 open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
@@ -45,7 +45,7 @@ class OpenPage(Protocol):
 
 
 class Kept(NamedTuple):
-    """A page that the tests of a file use one after another."""
+    """A page that tests use one after another."""
 
     page: Page
     guard: Guard
@@ -59,9 +59,14 @@ free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": [
 def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
     """Open a browser context with an empty page, so that its window stays: a new one takes Chromium a second.
 
-    Nothing moves in it, which would take a tenth of the processor's time.
+    Nothing moves in it, which would take a tenth of the processor's time. Its pages may use the clipboard.
     """
-    context = chromium.new_context(viewport=VIEWPORT, color_scheme=color_scheme, reduced_motion="reduce")
+    context = chromium.new_context(
+        viewport=VIEWPORT,
+        color_scheme=color_scheme,
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
     context.set_default_timeout(WAIT_MILLISECONDS)
     context.add_init_script(WATCH_REQUESTS)
     context.new_page()
@@ -141,7 +146,7 @@ def page(open_page: OpenPage) -> Page:
     return open_page()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kept(chromium: Browser) -> Iterator[Kept]:
     with guarded_page(chromium) as (page, guard):
         yield Kept(page, guard, Traffic(page))
@@ -150,6 +155,7 @@ def kept(chromium: Browser) -> Iterator[Kept]:
 @pytest.fixture
 def kept_page(kept: Kept) -> Iterator[Page]:
     kept.page.set_viewport_size(VIEWPORT)
+    kept.page.emulate_media(color_scheme="light", reduced_motion="reduce")
     yield kept.page
     kept.guard.check()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import torch
@@ -23,6 +23,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {
     **KINDS,
     "words": tiny_model,
     "subwords": tiny_subword_model,
+    "long": partial(tiny_subword_model, max_len=200),
     "untransposed": partial(tiny_model, merge_heads="untransposed"),
 }
 """Small models by the name of their kind."""
@@ -58,6 +59,7 @@ class Ran(NamedTuple):
         return hold_weights(weights, {stack: side.tokens for stack, side in sides.items()})
 
 
+@lru_cache(maxsize=8)
 def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ran:
     """Run a sentence through the small model of a kind.
 
@@ -74,3 +76,12 @@ def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ra
             if ".w_q." in name:
                 parameter.mul_(sharpness)
     return Ran(loaded, run_sentence(loaded, text, target))
+
+
+@lru_cache(maxsize=8)
+def held_of(
+    kind: str, text: str = TEXT, target: str = "", sharpness: int = 1, *, knows_all: bool = True
+) -> HeldRun:
+    """What `ran` gives, as the viewer holds it: all of it, or only its tokens and attention weights."""
+    run = ran(kind, text, target, sharpness)
+    return run.held() if knows_all else run.held_weights()

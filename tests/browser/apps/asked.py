@@ -9,7 +9,9 @@ import streamlit as st
 from viz.viewer.choice import NAMES
 
 REMEMBERED = {"step", "place", "picked", "turned", *NAMES}
-"""What an app keeps in the session beside the widgets' own values."""
+"""What the app keeps in the session apart from the widgets' own values."""
+CHOSEN = {"look": "view"} | {name: name for name in NAMES if name not in ("view", "heads")}
+"""Options that say what is chosen in the viewer: option -> its name in `Choice`."""
 
 
 class Asked:
@@ -21,7 +23,7 @@ class Asked:
     """
 
     def __init__(self) -> None:
-        self.text = st.text_input("View and options", key="asked", on_change=forget)
+        self.text = st.text_input("View and options", key="asked", on_change=begin)
         self._options = dict(parse_qsl(self.text))
         self.view = self._options.pop("view", "")
 
@@ -46,8 +48,11 @@ def picked() -> object:
     return st.session_state.pop("picked", None)
 
 
-def forget() -> None:
-    """Take what was chosen in an earlier view out of the session and the address."""
+def begin() -> None:
+    """Replace what was chosen in an earlier view, in the session and the address, by what was typed."""
     st.query_params.clear()
     for name in REMEMBERED & set(st.session_state):
         del st.session_state[name]
+    for option, value in parse_qsl(st.session_state["asked"]):
+        if option in CHOSEN:
+            st.session_state[CHOSEN[option]] = value

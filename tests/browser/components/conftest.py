@@ -11,11 +11,11 @@ from tests.browser.conftest import Serve
 
 @pytest.fixture
 def page(kept_page: Page) -> Page:
-    """The same for all tests of a file."""
+    """The same for all tests of the views."""
     return kept_page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def url(serve: Serve) -> str:
-    """The app of the tests, with the views that have no app of their own."""
-    return serve(APPS / "components_app.py")
+    """The app that shows one view at a time."""
+    return serve(APPS / "views_app.py")

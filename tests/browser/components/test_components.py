@@ -6,21 +6,22 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.views import (
-    Traffic,
     check_fits,
     check_reachable,
     grid,
     ink,
     matrix,
-    move_to,
     open_view,
 )
 from tests.browser.conftest import OpenPage
+from tests.browser.headlight import settle
 
 VIEWS = {
     "viewer": "queries=30&keys=20",
     "tokens": "tokens=40",
     "steps": "tokens=20&forced=1",
+    "tree": "beam=8&steps=30",
+    "next": "tokens=6000",
 }
 
 
@@ -28,25 +29,16 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("width", [400, 1920])
-def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    check_fits(open_view(page, url, name, VIEWS[name]), width)
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_hovering_sends_nothing(page: Page, traffic: Traffic, url: str, name: str) -> None:
+def test_a_view_fits_every_window_and_is_reached_and_named_by_keyboard(
+    page: Page, url: str, name: str
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
     view = open_view(page, url, name, VIEWS[name])
-    sent = traffic.sent
-    for step in range(15):
-        move_to(page, view, 40 + 20 * step, 60 + 15 * step)
-    page.wait_for_timeout(300)
-    assert traffic.sent == sent
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
-    check_reachable(open_view(page, url, name, VIEWS[name]))
+    check_fits(view, 400)
+    check_reachable(view)
+    page.set_viewport_size({"width": 1920, "height": 900})
+    settle(page)
+    check_fits(view, 1920)
 
 
 @pytest.mark.slow

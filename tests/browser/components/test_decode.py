@@ -1,70 +1,26 @@
-"""The Decode page's views in a real browser: the tree of a search, the rows of all heads, the next token."""
+"""The Decode page's views in a real browser: the tree of a search, the probabilities of the next token."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from scripts.browser import ROOT
 from tests.browser.apps.synthetic import next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
-from tests.browser.components import views
 from tests.browser.components.line import Line
-from tests.browser.components.views import (
-    APPS,
-    Traffic,
-    check_fits,
-    check_reachable,
-    chosen_node,
-    node_number,
-    nodes,
-    state,
-)
-from tests.browser.conftest import OpenPage, Serve, guarded_page
+from tests.browser.components.views import chosen_node, node_number, nodes, open_view, state
+from tests.browser.conftest import OpenPage
 from tests.browser.headlight import settle, wait_until
 from transformer.decoding.sampling import sampling_distribution
 from viz.components.next_tokens import TEMPERATURES, TOP_KS, TOP_PS, Reshaping, next_tokens
 from viz.components.shared.client_view import ClientView
 from viz.theme import palette
-
-VIEWS = {
-    "tree": "beam=8&steps=30",
-    "next": "tokens=6000",
-}
-
-
-@pytest.fixture(scope="module")
-def url(serve: Serve) -> str:
-    return serve(APPS / "decode_app.py")
-
-
-def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
-    return views.open_view(page, url, name, options or VIEWS[name])
-
-
-# Every view
-
-
-@pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("width", [400, 1920])
-def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    check_fits(open_view(page, url, name), width)
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
-    check_reachable(open_view(page, url, name))
-
-
-# The tree and the rows
-
 
 BOXES = """
 (boxes) => boxes.map((box) => {
@@ -86,6 +42,9 @@ def test_the_tree_is_drawn_whole_and_tokens_stay_text(page: Page, url: str) -> N
             apart_across = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
             apart_down = one["y"] >= other["y"] + other["height"] or other["y"] >= one["y"] + one["height"]
             assert apart_across or apart_down
+    legend = view.locator(".hl-legend")
+    expect(legend).to_contain_text("ended the sentence")
+    expect(legend).not_to_contain_text("<eos>")
 
 
 @pytest.mark.slow
@@ -95,12 +54,6 @@ def test_the_labels_of_two_lines_stand_apart(page: Page, url: str) -> None:
     assert len(labels) > 5
     for left, right in pairwise(labels):
         assert left["x"] + left["width"] + 5 < right["x"]
-
-
-def test_the_legend_names_no_end_token(page: Page, url: str) -> None:
-    legend = open_view(page, url, "tree").locator(".hl-legend")
-    expect(legend).to_contain_text("ended the sentence")
-    expect(legend).not_to_contain_text("<eos>")
 
 
 def test_a_step_back_hides_what_came_later_and_shows_who_lived_then(page: Page, url: str) -> None:
@@ -137,21 +90,20 @@ def test_a_click_and_the_arrow_keys_choose_a_node_and_say_why(page: Page, url: s
     expect(view.locator(".hl-say")).to_contain_text("Its score")
 
 
-@pytest.mark.parametrize("how", ["button", "key", "double click"])
-def test_going_on_from_a_node_is_asked_for(page: Page, url: str, how: str) -> None:
+def test_a_search_is_continued_from_a_node_by_button_by_key_and_by_double_click(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9")
-    node = nodes(view, "pruned").first
-    node.click()
-    number = chosen_node(view)
-    expect(page.get_by_text(f"picked Place(node={number},")).to_be_visible()
-    if how == "button":
-        view.get_by_role("button", name="Continue from here").click()
-    elif how == "key":
-        view.locator(".hl-tree").focus()
-        page.keyboard.press("Enter")
-    else:
-        node.dblclick()
-    expect(page.get_by_text(f"picked GoOn(node={number})")).to_be_visible()
+    pruned = nodes(view, "pruned")
+    ways = (
+        lambda: view.get_by_role("button", name="Continue from here").click(),
+        lambda: view.locator(".hl-tree").press("Enter"),
+        lambda: pruned.nth(2).dblclick(),
+    )
+    for i, continue_from_here in enumerate(ways):
+        pruned.nth(i).click()
+        number = chosen_node(view)
+        expect(page.get_by_text(f"picked Place(node={number},")).to_be_visible()
+        continue_from_here()
+        expect(page.get_by_text(f"picked GoOn(node={number})")).to_be_visible()
 
 
 NOTE_CHOSEN = """
@@ -224,41 +176,29 @@ MOVE_SLIDERS = """
 """
 
 
-@pytest.fixture(scope="module")
-def bars(chromium: Browser, url: str) -> Iterator[Locator]:
-    """Bars that one set of choices after another is given to."""
-    with guarded_page(chromium) as (page, guard):
-        yield open_view(page, url, "next", "tokens=997")
-        guard.check()
+def test_the_bars_are_what_the_sampler_draws_from(page: Page, url: str) -> None:
+    """tests/js/test_scripts.py has the other settings, without the bars."""
+    view = open_view(page, url, "next", "tokens=997")
+    logits = torch.from_numpy(next_logits(997))
+    for temperature, top_k, top_p in ((0.05, 0, 1.0), (1.0, 5, 1.0), (3.0, 0, 0.9), (0.7, 40, 0.5)):
+        stops = TEMPERATURES.index(temperature), TOP_KS.index(top_k), TOP_PS.index(top_p)
+        view.evaluate(MOVE_SLIDERS, stops)
+        told = state(view)
+        assert told["settings"] == {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        expected = sampling_distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p).numpy()
+        np.testing.assert_allclose(told["probabilities"], expected, atol=2e-6)
+        nucleus = told["nucleus"]
+        assert (expected[nucleus:] == 0).all()
+        if temperature >= 0.7:  # sharper ones leave zeros in float32 where the browser has tiny numbers
+            assert (expected[:nucleus] > 0).all()
+        widths = view.locator(".track .now").evaluate_all(
+            "bars => bars.map((bar) => parseFloat(bar.style.width))"
+        )
+        np.testing.assert_allclose(np.array(widths[:12]) / 100, expected[:12], atol=2e-6)
 
 
-@pytest.mark.parametrize("temperature", [0.05, 0.7, 1.0, 3.0])
-@pytest.mark.parametrize("top_k,top_p", [(0, 1.0), (5, 1.0), (0, 0.9), (40, 0.5), (1, 0.05), (500, 0.99)])
-def test_the_bars_are_what_the_sampler_draws_from(
-    bars: Locator, temperature: float, top_k: int, top_p: float
-) -> None:
-    view = bars
-    stops = TEMPERATURES.index(temperature), TOP_KS.index(top_k), TOP_PS.index(top_p)
-    view.evaluate(MOVE_SLIDERS, stops)
-    told = state(view)
-    assert told["settings"] == {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    expected = sampling_distribution(
-        torch.from_numpy(next_logits(997)), temperature=temperature, top_k=top_k, top_p=top_p
-    ).numpy()
-    np.testing.assert_allclose(told["probabilities"], expected, atol=2e-6)
-    nucleus = told["nucleus"]
-    assert (expected[nucleus:] == 0).all()
-    if temperature >= 0.7:  # sharper ones leave zeros in float32 where the browser has tiny numbers
-        assert (expected[:nucleus] > 0).all()
-    widths = view.locator(".track .now").evaluate_all(
-        "bars => bars.map((bar) => parseFloat(bar.style.width))"
-    )
-    np.testing.assert_allclose(np.array(widths[:12]) / 100, expected[:12], atol=2e-6)
-
-
-def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, traffic: Traffic, url: str) -> None:
+def test_the_bars_move_at_once_and_python_hears_of_it(page: Page, url: str) -> None:
     view = open_view(page, url, "next")
-    before = traffic.sent
     widths = view.evaluate(
         """root => {
         const slider = root.querySelector("input");
@@ -269,8 +209,6 @@ def test_the_bars_move_at_once_and_python_hears_of_it_later(page: Page, traffic:
     )
     assert widths[0] != widths[1], "before the browser draws again"
     assert state(view)["settings"]["temperature"] == 2
-    page.wait_for_timeout(300)
-    assert traffic.sent == before
     view.get_by_role("slider").nth(1).fill("4")
     expect(page.get_by_text("picked Reshaping(temperature=2.0, top_k=5, top_p=1.0)")).to_be_visible()
 
@@ -297,7 +235,6 @@ async ([source, frame]) => {
 """The view in a host of the test's own, as any host mounts it."""
 
 
-@pytest.mark.slow
 def test_a_choice_is_told_before_the_user_turns_elsewhere(
     page: Page, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

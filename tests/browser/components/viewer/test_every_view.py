@@ -16,24 +16,15 @@ MOVES = """
 """
 
 
-@pytest.mark.parametrize("name", VIEW_NAMES)
 @pytest.mark.parametrize("width", [400, 1920])
-def test_a_view_fits_the_window(page: Page, url: str, name: str, width: int) -> None:
+def test_every_picture_fits_the_window_is_reached_by_keyboard_and_never_moves(
+    page: Page, url: str, width: int
+) -> None:
+    """The user of these pages wants no motion."""
     page.set_viewport_size({"width": width, "height": 900})
     view = open_view(page, url, "viewer", "queries=20&keys=30")
-    press(view, name)
-    check_fits(view, width)
-
-
-@pytest.mark.parametrize("name", VIEW_NAMES)
-def test_every_picture_is_reached_and_named_by_keyboard(page: Page, url: str, name: str) -> None:
-    view = open_view(page, url, "viewer")
-    press(view, name)
-    check_reachable(view)
-
-
-def test_nothing_moves_where_the_user_wants_no_motion(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer")
     for name in VIEW_NAMES:
         press(view, name)
+        check_fits(view, width)
+        check_reachable(view)
         assert view.evaluate(MOVES) == [], name

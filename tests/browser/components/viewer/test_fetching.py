@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.apps.synthetic import cross_weights
 from tests.browser.components.line import Line
 from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
-from tests.browser.components.views import Traffic, at_cell, click_map, matrix, open_view, state
+from tests.browser.components.views import Traffic, at_cell, click_map, matrix, move_to, open_view, state
 from tests.browser.conftest import OpenPage
 from viz.viewer.choice import Choice
 from viz.viewer.frames import WHOLE
@@ -50,6 +50,22 @@ def test_what_is_missing_is_asked_for_in_one_request_at_a_time(timeless_page: Pa
     alone.page.clock.run_for(2 * PATIENCE)
     assert len(alone.asked) == 3
     assert [choice["head"] for choice in alone.told] == [7]
+
+
+def test_hovering_asks_for_nothing_and_tells_nothing(timeless_page: Page, url: str) -> None:
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    n_asked = 0
+    while len(alone.asked) > n_asked:
+        n_asked = len(alone.asked)
+        alone.answer(alone.asked[-1])
+    view = alone.page.locator(".hl-attention")
+    for step in range(15):
+        move_to(alone.page, matrix(view), 40 + 20 * step, 60 + 15 * step)
+        alone.page.clock.run_for(100)
+    assert state(view)["matrices"][0]["hovered"], "it is the matrix that is hovered"
+    alone.page.clock.run_for(2 * PATIENCE)
+    assert len(alone.asked) == n_asked
+    assert alone.told == []
 
 
 def test_what_never_came_is_asked_for_again(timeless_page: Page, url: str) -> None:

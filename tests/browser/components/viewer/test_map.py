@@ -7,11 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.apps.map_app import DEPTH, N_HEADS, TARGET, tiny_run
-from tests.browser.apps.synthetic import attention
-from tests.browser.components.views import APPS, check_fits, ink, move_to, open_view, state
-from tests.browser.conftest import Serve
+from tests.browser.apps.synthetic import cross_weights
+from tests.browser.components.views import check_fits, ink, move_to, open_view, state
 from tests.browser.headlight import settle, wait_until
+from tests.support.runs import ran
 from transformer.analysis.attention_maps import Attention, attention_record
 from viz.components.shared.client_view import JSON
 
@@ -20,22 +19,18 @@ LAST: dict[Attention, int] = {"encoder": 1, "cross": 2, "decoder": 2}
 """The layers that are shown where layer 2 is chosen: the encoder has two."""
 
 
-@pytest.fixture
-def page(page: Page) -> Page:
-    """The same for all tests here, once what the last one chose has been told."""
-    if page.url.startswith("http"):
-        settle(page)
-    return page
+SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
+"""7 tokens for the two layers of the encoder, 10 for the three of the decoder."""
 
 
-@pytest.fixture(scope="module")
-def url(serve: Serve) -> str:
-    return serve(APPS / "map_app.py")
+def open_map(page: Page, url: str, options: str = "") -> Locator:
+    """Open the map of that run."""
+    return open_view(page, url, "run", f"kind=words&text={SENTENCE}&target={TARGET}&look=map&{options}")
 
 
 def weights(name: Attention) -> NDArray[np.float32]:
     """(H, Q, K) of the layer that is shown, as the trace has them."""
-    run, _ = tiny_run()
+    run = ran("words", SENTENCE, TARGET).run
     found: NDArray[np.float32] = attention_record(run.trace, name, LAST[name]).weights[0].numpy()
     return found
 
@@ -78,7 +73,7 @@ def head(view: Locator, number: int) -> Locator:
 
 
 def test_a_target_token_has_its_rows_of_cross_and_decoder_attention(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     for position in (0, 4, 9):
         at_token(view, TARGETS, position)
         shown, cross, own = beside(view, SOURCE), weights("cross"), weights("decoder")
@@ -92,7 +87,7 @@ def test_a_target_token_has_its_rows_of_cross_and_decoder_attention(page: Page, 
 def test_a_source_token_has_its_row_of_the_encoder_and_its_column_of_cross_attention(
     page: Page, url: str
 ) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     head(view, 2).dblclick()
     at_token(view, SOURCE, 3)
     np.testing.assert_array_equal(beside(view, SOURCE)[0], weights("encoder")[2, 3])
@@ -101,7 +96,7 @@ def test_a_source_token_has_its_row_of_the_encoder_and_its_column_of_cross_atten
 
 @pytest.mark.slow
 def test_the_tables_name_the_strongest_keys_of_every_head(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     click_token(view, TARGETS, 5)
     tables = view.locator(".hl-rows table")
     expect(tables).to_have_count(2)
@@ -118,7 +113,7 @@ def test_the_tables_name_the_strongest_keys_of_every_head(page: Page, url: str) 
 @pytest.mark.slow
 def test_the_layers_of_all_attentions_are_said(page: Page, url: str) -> None:
     """The chosen layer is the encoder's last one where the encoder has fewer."""
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     note = view.locator(".hl-map > .hl-note")
     for told in (
         "Encoder self-attention, layer 1",
@@ -130,7 +125,7 @@ def test_the_layers_of_all_attentions_are_said(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     n_source, n_target = weights("cross").shape[2], len(TARGET.split()) + 1
     assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_target]
     view.get_by_role("button", name="this attention").click()
@@ -139,7 +134,7 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
     assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_source]
     head(view, 0).dblclick()
     at_token(view, 1, 2)
-    run, _ = tiny_run()
+    run = ran("words", SENTENCE, TARGET).run
     layer = int(view.get_by_role("combobox").first.input_value())
     expected = attention_record(run.trace, "encoder", layer).weights[0, 0, :, 2].numpy()
     np.testing.assert_array_equal(beside(view, 0)[0], expected)
@@ -151,7 +146,7 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
 def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_page(
     page: Page, url: str, width: int
 ) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     page.set_viewport_size({"width": width, "height": 1000})
     settle(page)
     view.locator(".hl-rows").evaluate("box => box.scrollIntoView({block: 'end'})")
@@ -165,7 +160,7 @@ def test_nothing_moves_under_the_pointer_when_a_head_is_hidden_at_the_end_of_a_p
 
 @pytest.mark.slow
 def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: str) -> None:
-    view = open_view(page, url, "encoder")
+    view = open_view(page, url, "run", "kind=reader&text=the cat saw a dog&look=map")
     expect(view.get_by_role("button", name="this attention")).to_be_hidden()
     at_token(view, 0, 1)
     np.testing.assert_allclose(beside(view, 1).sum(axis=1), 1, atol=1e-6)
@@ -175,7 +170,7 @@ def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: st
 
 
 def test_a_click_locks_a_token_and_escape_frees_it(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     click_token(view, TARGETS, 4)
     page.mouse.move(0, 0)
     assert (map_state(view)["locked"], map_state(view)["hovered"]) == ([TARGETS, 4], None)
@@ -192,7 +187,7 @@ def test_a_click_locks_a_token_and_escape_frees_it(page: Page, url: str) -> None
 
 @pytest.mark.slow
 def test_a_second_click_frees_a_token(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     click_token(view, SOURCE, 2)
     assert map_state(view)["locked"] == [SOURCE, 2]
     click_token(view, SOURCE, 2)
@@ -201,7 +196,7 @@ def test_a_second_click_frees_a_token(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_a_locked_token_stays_locked_in_another_picture(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     click_token(view, TARGETS, 4)
     view.get_by_role("button", name="this attention").click()
     assert map_state(view)["locked"] == [0, 4]
@@ -210,7 +205,7 @@ def test_a_locked_token_stays_locked_in_another_picture(page: Page, url: str) ->
 
 
 def test_arrow_keys_reach_every_token_and_enter_locks(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     box = view.locator(".hl-map .hl-box")
     box.focus()
     assert box.get_attribute("aria-label")
@@ -228,7 +223,7 @@ def test_arrow_keys_reach_every_token_and_enter_locks(page: Page, url: str) -> N
 
 @pytest.mark.slow
 def test_a_focused_token_leaves_only_its_lines(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     canvases = view.locator(".hl-map canvas")
     before = ink(canvases.nth(1))
     at_token(view, TARGETS, 5)
@@ -240,7 +235,7 @@ def test_a_focused_token_leaves_only_its_lines(page: Page, url: str) -> None:
 
 
 def test_heads_are_toggled_and_isolated_and_the_choice_is_told(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     head(view, 1).click()
     assert map_state(view)["shown"] == [0, 2]
     expect(page.get_by_text("heads (0, 2), mass 90")).to_be_visible()
@@ -257,7 +252,7 @@ def test_heads_are_toggled_and_isolated_and_the_choice_is_told(page: Page, url: 
 
 
 def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     words = view.locator(".hl-mass-words")
     expect(words).to_have_text("Lines show at least 90 % of each row’s attention.")
     lines = view.locator(".hl-map canvas").first
@@ -272,7 +267,7 @@ def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
 @pytest.mark.slow
 def test_it_is_said_how_much_is_hidden(page: Page, url: str) -> None:
     """The weight of the rows shown on special tokens and punctuation, averaged over rows and heads."""
-    view = open_view(page, url, "tiny", "special=hide")
+    view = open_map(page, url, "special=hide")
     source, target = [5, 6], [0, 9]  # the full stop and what frames a sentence
     words = view.locator(".hl-mass-words")
     framed: list[tuple[Attention, list[int], list[int]]] = [
@@ -290,7 +285,7 @@ def test_it_is_said_how_much_is_hidden(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
-    view = open_view(page, url, "tiny", "special=spread")
+    view = open_map(page, url, "special=spread")
     expect(view.locator(".hl-mass-words")).to_contain_text("their share is spread over the rest")
     head(view, 0).dblclick()
     at_token(view, TARGETS, 3)
@@ -302,14 +297,14 @@ def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
-    view = open_view(page, url, "long", "tokens=100")
+    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map")
     note = view.locator(".hl-map > .hl-note")
     expect(note).not_to_contain_text("to come")
-    head(view, N_HEADS - 1).dblclick()
+    head(view, 7).dblclick()
     view.locator(".hl-map .hl-box").evaluate("box => box.scrollTo(0, 1e6)")
     wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
     at_token(view, TARGETS, 97)
-    expected = attention(DEPTH["cross"], N_HEADS, 100, 100, causal=False)[-1, -1, 97]
+    expected = cross_weights(100, 100)[5, 7, 97]
     np.testing.assert_array_equal(beside(view, SOURCE)[0], expected)
     box = view.locator(".hl-map .hl-box").bounding_box()
     assert box is not None
@@ -319,5 +314,5 @@ def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> Non
 @pytest.mark.slow
 def test_the_map_fits_a_phone(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
-    view = open_view(page, url, "tiny")
+    view = open_map(page, url)
     check_fits(view, 400)

@@ -24,6 +24,21 @@ view => [...view.querySelectorAll(".hl-cell button.hl-number")]
 """
 
 
+COPY_STRIPS = """
+async (view) => {
+  const copied = [];
+  for (const button of view.querySelectorAll(".hl-cell button.hl-copy")) {
+    await navigator.clipboard.writeText("");
+    button.click();
+    let text = "";
+    while (!text) text = await navigator.clipboard.readText();
+    copied.push([button.dataset.name, text, button.title]);
+  }
+  return copied;
+}
+"""
+
+
 @dataclass(frozen=True)
 class Case:
     """A cell of a small model's run."""
@@ -61,7 +76,7 @@ CASES = [
 
 def opened(page: Page, url: str, kind: str, options: str) -> Locator:
     """Open the viewer and wait until all numbers of its cell are there."""
-    view = open_view(page, url, kind, options)
+    view = open_view(page, url, "run", f"kind={kind}&{options}")
     expect(view.locator(".hl-cell .hl-pending:visible")).to_have_count(0)
     return view
 
@@ -78,19 +93,10 @@ def values(view: Locator) -> dict[str, np.float32]:
 
 def vectors(view: Locator) -> dict[str, tuple[NDArray[np.float32], str]]:
     """Every strip by its name, copied by its button, and its source."""
-    found = {}
-    for button in view.locator(".hl-cell button.hl-copy").all():
-        name = str(button.get_attribute("data-name")).removeprefix("all of ")
-        copied = json.loads(click_and_read(view, button))
-        found[name] = np.array(copied, np.float32), str(button.get_attribute("title"))
-    return found
-
-
-def click_and_read(view: Locator, button: Locator) -> str:
-    """Click a number and return what is then in the clipboard."""
-    button.click()
-    expect(view.locator(".hl-reading")).to_contain_text("copied: ")
-    return str(view.evaluate("() => navigator.clipboard.readText()"))
+    return {
+        name.removeprefix("all of "): (np.array(json.loads(copied), np.float32), source)
+        for name, copied, source in view.evaluate(COPY_STRIPS)
+    }
 
 
 def in_trace(case_run: Ran, source: str) -> NDArray[np.float32] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.components.views import move_to, open_view
+from tests.support.runs import held_of
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.held_run import HeldRun
 
@@ -36,9 +37,26 @@ CELL_OF = """
 Floats = NDArray[np.float32]
 
 
-def open_viewer(page: Page, url: str, text: str = "short") -> Locator:
+RUNS = {
+    "short": ("subwords", "Yesterday the cats saw you.", "Ieri l'amica vede un cane, il gatto."),
+    "long": (
+        "long",
+        "Yesterday the cats saw you and the dogs didn't see. " * 4,
+        "Ieri l'amica vede un cane. " * 3,
+    ),
+}
+"""Kind, text and target of runs that are unequal in everything."""
+
+
+def held_run(name: str = "short") -> HeldRun:
+    """The run as the viewer holds it, with one of other weights."""
+    return held_of(*RUNS[name])
+
+
+def open_viewer(page: Page, url: str, name: str = "short") -> Locator:
     """Open a viewer of its own, with the table of its matrix open, at one head."""
-    view = open_view(page, url, "viewer", f"text={text}")
+    kind, text, target = RUNS[name]
+    view = open_view(page, url, "run", f"kind={kind}&text={text}&target={target}")
     view.locator(".hl-more > summary").click()
     matrix(view).locator("summary").click()
     choose(view, "Layer", str(LAYER))

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from tests.browser.apps.tiny_run import tiny_held
 from tests.browser.components.viewer.matrix.reading import (
     ATTENTIONS,
     HEAD,
     LAYER,
     READ_TABLE,
+    held_run,
     open_viewer,
     picker,
     press,
@@ -27,7 +27,7 @@ from viz.viewer.held_run import HeldRun
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     family = held.families[attention]
     press(view, "Which attention", family.label)
     view.locator(".hl-grid summary").click()
@@ -75,7 +75,7 @@ def plain_scores(held: HeldRun, attention: Attention) -> dict[str, NDArray[np.fl
 
 
 def test_arrow_keys_go_through_the_heads_in_their_order(page: Page, url: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     picker(view, "Order of the small maps").select_option("entropy")
     order = np.argsort(plain_scores(held, "cross")["entropy"], kind="stable")
     expect(view.locator(".hl-grid .hl-note")).to_contain_text("Entropy")
@@ -90,7 +90,7 @@ def test_arrow_keys_go_through_the_heads_in_their_order(page: Page, url: str) ->
 
 
 def test_a_map_says_the_number_under_the_pointer(page: Page, url: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     x, y = state(view)["middles"][2][1]
     move_to(page, view.locator(".hl-grid .hl-stage"), x, y)
     tip = view.locator(".hl-grid .hl-tip:visible")

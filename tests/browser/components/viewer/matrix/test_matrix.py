@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.apps.tiny_run import tiny_held
 from tests.browser.components.viewer.matrix.reading import (
     choose,
+    held_run,
     hover,
     matrix,
     open_viewer,
@@ -23,7 +23,7 @@ from viz.figures.labels import visible
 
 @pytest.mark.slow
 def test_a_row_is_called_by_the_token_read_or_written_and_says_both(page: Page, url: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     decoder = held.sides["decoder"]
     for rows, tokens in (("read", decoder.tokens), ("written", decoder.written)):
         choose(view, "Which token a row is called by", rows)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.apps.tiny_run import TWIN, tiny_held
 from tests.browser.components.viewer.matrix.reading import (
     ATTENTIONS,
     HEAD,
@@ -18,6 +17,7 @@ from tests.browser.components.viewer.matrix.reading import (
     MEASURES,
     by_words,
     choose,
+    held_run,
     hover,
     matrix,
     numbers_of,
@@ -29,6 +29,7 @@ from tests.browser.components.viewer.matrix.reading import (
     written,
 )
 from tests.browser.components.views import state
+from tests.support.runs import TWIN
 from transformer.analysis.attention_maps import Attention
 from viz.figures.labels import visible
 
@@ -37,7 +38,7 @@ from viz.figures.labels import visible
     "attention", ["cross", *(pytest.param(name, marks=pytest.mark.slow) for name in ("encoder", "decoder"))]
 )
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     family = held.families[attention]
     press(view, "Which attention", family.label)
     for measure, label in MEASURES.items():
@@ -56,7 +57,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention: Attention) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     family = held.families[attention]
     press(view, "Which attention", family.label)
     for measure in ("weights", "moved"):
@@ -76,7 +77,7 @@ def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention
     ["weights", *(pytest.param(name, marks=pytest.mark.slow) for name in ("scores", "masked", "moved"))],
 )
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     others = {"head 0": shown(held, "cross", measure, 0), TWIN: shown(held.others[TWIN](), "cross", measure)}
     chosen = shown(held, "cross", measure)
     choose(view, "What each cell shows", measure)
@@ -95,7 +96,7 @@ def test_differences_are_taken_from_another_head_and_another_run(page: Page, url
 
 @pytest.mark.slow
 def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page: Page, url: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     sides = [held.sides[stack] for stack in ("decoder", "encoder")]
     rows, columns = (
         [i for i in range(len(side.tokens)) if i not in {*side.special, *side.punctuation}] for side in sides
@@ -116,7 +117,7 @@ def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page:
 
 @pytest.mark.slow
 def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     for measure, title in (("weights", "received"), ("moved", "sum")):
         choose(view, "What each cell shows", measure)
         values = shown(held, "cross", measure).astype(np.float64)
@@ -133,8 +134,7 @@ def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
 
 
 def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    held, view = tiny_held("short"), open_viewer(page, url)
+    held, view = held_run(), open_viewer(page, url)
     press(view, "Which attention", "Cross-attention")
     matrix(view).get_by_role("button", name="Copy as CSV").click()
     expect(matrix(view).get_by_role("button", name="Copied 24 rows")).to_be_visible()
@@ -146,7 +146,7 @@ def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
-    held, view = tiny_held("long"), open_viewer(page, url, "long")
+    held, view = held_run("long"), open_viewer(page, url, "long")
     press(view, "Which attention", "Cross-attention")
     choose(view, "What each cell shows", "moved")
     rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of what is moved")
