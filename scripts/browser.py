@@ -101,21 +101,30 @@ def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://127.0.0.1:{port}"
-            if not comes_up(server, url):
+            if not comes_up(server, f"{url}/_stcore/health"):
                 log.seek(0)
                 raise RuntimeError(f"{script.name} did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
             yield url, server.pid
         finally:
-            server.terminate()
-            server.wait(timeout=20)
+            stop(server)
 
 
-def comes_up(server: subprocess.Popen[bytes], url: str) -> bool:
-    """Wait until the server says that it is healthy; False if it ends or takes too long."""
+def stop(server: subprocess.Popen[bytes]) -> None:
+    """Ask a server to end; kill it if it has not by the time that it may take to start."""
+    server.terminate()
+    try:
+        server.wait(timeout=START_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def comes_up(server: subprocess.Popen[bytes], address: str) -> bool:
+    """Wait until a server answers under this address; False if it ends or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+            with urllib.request.urlopen(address, timeout=5) as answer:
                 return bool(answer.status == 200)
         except OSError:
             time.sleep(0.1)

@@ -89,7 +89,7 @@ def test_the_app_opens_with_its_settings_and_serves_the_scripts_as_files(program
     with subprocess.Popen(command, cwd=programs.parent, stdout=subprocess.DEVNULL) as server:
         try:
             url = f"http://127.0.0.1:{port}"
-            assert comes_up(server, url)
+            assert comes_up(server, f"{url}/_stcore/health")
             for name in names:
                 script = f"{url}/_stcore/bidi-components/headlight.{name}/{name}.js"
                 with urllib.request.urlopen(script) as answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -93,7 +94,7 @@ def test_a_click_and_the_arrow_keys_choose_a_node_and_say_why(page: Page, url: s
 def test_a_search_is_continued_from_a_node_by_button_by_key_and_by_double_click(page: Page, url: str) -> None:
     view = open_view(page, url, "tree", "beam=4&steps=9")
     pruned = nodes(view, "pruned")
-    ways = (
+    ways: tuple[Callable[[], None], ...] = (
         lambda: view.get_by_role("button", name="Continue from here").click(),
         lambda: view.locator(".hl-tree").press("Enter"),
         lambda: pruned.nth(2).dblclick(),

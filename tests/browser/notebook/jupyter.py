@@ -7,8 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import files
@@ -17,9 +15,8 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Page, expect
 
-from scripts.browser import ROOT, free_port
+from scripts.browser import ROOT, START_SECONDS, comes_up, free_port, stop
 
-START_SECONDS = 120.0
 QUIET = {"fetchNews": "false", "checkForUpdates": False}
 """No news and no updates from the network, and no question whether they are wanted."""
 KNOWS_WIDGETS = """
@@ -61,13 +58,12 @@ def jupyter_lab(home: Path) -> Iterator[str]:
         server = subprocess.Popen(command, cwd=home, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://127.0.0.1:{port}"
-            if not _comes_up(server, f"{url}/api/status"):
+            if not comes_up(server, f"{url}/api/status"):
                 log.seek(0)
                 raise RuntimeError(f"JupyterLab did not come up in {START_SECONDS:.0f} s:\n{log.read()}")
             yield url
         finally:
-            server.terminate()
-            server.wait(timeout=30)
+            stop(server)
 
 
 def write_notebook(path: Path, *cells: str) -> None:
@@ -102,14 +98,3 @@ def shared_data() -> Path:
     manifest = Path("labextensions", "anywidget", "package.json")
     found = next(file for file in files("anywidget") or () if file.parts[-3:] == manifest.parts)
     return Path(found.locate()).resolve().parents[2]
-
-
-def _comes_up(server: subprocess.Popen[bytes], address: str) -> bool:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            time.sleep(0.1)
-    return False
