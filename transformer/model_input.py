@@ -162,7 +162,7 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
         prompt = replace(prompt, ids=prompt.ids[:end], tokens=prompt.tokens[:end])
         return Beginning(None, prompt, target_limit(loaded, len(prompt.ids)))
     start = Input(
-        sentence=loaded.target.of_ids([]),
+        sentence=loaded.target.describe_ids([]),
         ids=loaded.start_ids,
         tokens=tuple(map(loaded.target.token, loaded.start_ids)),
         first=len(loaded.start_ids),

@@ -113,7 +113,7 @@ def run_sentence(
         return read(loaded, source, top_k=top_k)
     if not clean(target).strip():
         if not loaded.model.config.has_generator:
-            return force(loaded, source, loaded.target.of_ids([]))
+            return force(loaded, source, loaded.target.describe_ids([]))
         return generate(loaded, source, top_k=top_k, on_step=on_step)
     if loaded.model.config.kind == "decoder-only":
         given = encode_continuation(loaded, source, text, target)
@@ -148,7 +148,7 @@ def generate(
             on_step(step, begin.limit)
     ending = steps[-1].ending
     chosen = [step.token_id for step in steps]
-    target = loaded.target.of_ids(chosen[:-1])
+    target = loaded.target.describe_ids(chosen[:-1])
     whole = begin.decoder.followed_by(target)
     return Run(
         source=source,
@@ -191,7 +191,7 @@ def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5, whole:
         )
     return Run(
         source=source,
-        target=loaded.source.of_ids([]),
+        target=loaded.source.describe_ids([]),
         generated=has_masks,
         ending=None,
         steps=steps,
@@ -227,7 +227,7 @@ def force(
     """
     begin = begin or beginning(loaded, source)
     is_cut = len(begin.decoder.ids) + len(target.ids) == loaded.model.config.max_len + 1
-    fed = loaded.target.of_ids(target.ids[:-1]) if is_cut else target
+    fed = loaded.target.describe_ids(target.ids[:-1]) if is_cut else target
     whole = begin.decoder.followed_by(fed)
     trace = trace_inputs(loaded, begin.sources, [whole])
     steps = []
@@ -339,7 +339,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     targets = greedy_batch(loaded.model, padded(loaded, ids), request)
     # At its limit the last token is chosen and not read, as in a run of one sentence.
     decoder_inputs = [
-        begin.decoder.followed_by(loaded.target.of_ids(target.ids[: begin.limit - 1]))
+        begin.decoder.followed_by(loaded.target.describe_ids(target.ids[: begin.limit - 1]))
         for begin, target in zip(begins, targets, strict=True)
     ]
     return trace_inputs(loaded, inputs, decoder_inputs)

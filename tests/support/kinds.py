@@ -62,9 +62,9 @@ class RenumberedCoder:
         encoded = self._inner.encode(sentence)
         return replace(encoded, ids=list(map(self._ours, encoded.ids)))
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """Describe the sentence of given ids."""
-        return replace(self._inner.of_ids(list(map(self._theirs, ids))), ids=list(ids))
+        return replace(self._inner.describe_ids(list(map(self._theirs, ids))), ids=list(ids))
 
     def decode(self, ids: Iterable[int]) -> str:
         """Make the sentence of ids."""

@@ -68,7 +68,7 @@ def test_a_target_that_fills_all_positions_ends_with_a_token_that_is_not_read() 
     n_read = len(generated.trace.tgt_tokens[0])
     assert n_read == loaded.model.config.max_len
     chosen = [step.token_id for step in generated.steps]
-    forced = force(loaded, source, loaded.target.of_ids(chosen))
+    forced = force(loaded, source, loaded.target.describe_ids(chosen))
     assert all(torch.equal(forced.trace[path], generated.trace[path]) for path in generated.trace)
     assert [step.token_id for step in forced.steps] == chosen
     assert (forced.target, forced.translation) == (generated.target, generated.translation)
@@ -76,7 +76,7 @@ def test_a_target_that_fills_all_positions_ends_with_a_token_that_is_not_read() 
     tree = search(loaded, source, beam_size=2, alpha=1.0)
     for leaf in tree.leaves:
         path = tree.path(leaf)[1:]
-        run = force(loaded, source, loaded.target.of_ids([node.token_id for node in path]))
+        run = force(loaded, source, loaded.target.describe_ids([node.token_id for node in path]))
         totals = [math.log(step.probability) for step in run.steps]
         assert sum(totals) == pytest.approx(path[-1].total, abs=1e-3)
 

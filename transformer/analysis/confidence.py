@@ -101,7 +101,7 @@ def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
     if loaded.experience is None or not run.generated or not run.steps:
         return None
     ids = [step.token_id for step in run.steps]
-    written = loaded.target.of_ids([index for index in ids if index not in loaded.end_ids])
+    written = loaded.target.describe_ids([index for index in ids if index not in loaded.end_ids])
     copied = copied_words(loaded, run.encoder_input.ids) if run.encoder_input else None
     log_p = log_probabilities(loaded, run.target_logits[: len(ids)], ids, copied)
     return confidence(loaded.experience, written, log_p, copied)

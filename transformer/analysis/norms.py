@@ -59,7 +59,7 @@ def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None =
     """Read a norm from a trace of one sentence; `head` is needed for a norm inside heads only."""
     record, norm = trace.norm(path), model.get_submodule(path)
     if head is not None:
-        record = record.of_head(head)
+        record = record.for_head(head)
     normalized, after = STAGES[model.config.norm]
     stages = {"before": record.input, normalized: record.normalized, after: record.result}
     return NormNumbers(

@@ -123,7 +123,7 @@ class NormRecord:
     normalized: Tensor
     result: Tensor
 
-    def of_head(self, head: int) -> NormRecord:
+    def for_head(self, head: int) -> NormRecord:
         """One head of a norm inside heads: (B, H, T, ...) -> (B, T, ...)."""
         return NormRecord(
             self.path,

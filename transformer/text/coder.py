@@ -94,7 +94,7 @@ class Coder(Protocol):
             SentenceError: where another library's tokenizer fails on it; our own never do.
         """
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """The sentence with these ids, special ones included."""
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -141,9 +141,9 @@ class SentenceCoder(OwnTokens):
         """Encode typed text, without <eos>; unknown words are flagged."""
         words = self.tokenizer.words(sentence)
         ids = self.vocabulary.encode(map(self.tokenizer.key, words))
-        return replace(self.of_ids(ids), tokens=words, words=words)
+        return replace(self.describe_ids(ids), tokens=words, words=words)
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """The sentence with these ids."""
         words = list(map(self.vocabulary.word, ids))
         return EncodedSentence(

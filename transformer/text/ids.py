@@ -38,7 +38,7 @@ class IdCoder:
             word_of=list(range(len(words))),
         )
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """The sentence with these ids."""
         words = list(map(self.token, ids))
         return EncodedSentence(words, list(ids), [False] * len(words), words, list(range(len(words))))

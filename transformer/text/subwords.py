@@ -217,7 +217,7 @@ class SubwordCoder(OwnTokens):
             word_of=[number for number, pieces in enumerate(by_word) for _ in pieces],
         )
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """The sentence with these ids, however a model split its words."""
         tokens = list(map(self.token, ids))
         starts = [place for place, token in enumerate(tokens) if not place or token.startswith(MARK)]

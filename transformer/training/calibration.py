@@ -60,7 +60,7 @@ def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Refer
         ids = [*target.ids, *loaded.end_ids[:1]] if target.ending == "end" else target.ids
         copied = copied_words(loaded, sources[index])
         log_p = log_probabilities(loaded, _logits(loaded, sources[index], ids), ids, copied)
-        written = loaded.target.of_ids(target.ids)
+        written = loaded.target.describe_ids(target.ids)
         sentences.append((sentence_features(log_p), chrf[index] >= LIKE, index))
         known = {word for reference in one.references for word in _plain(reference).split()}
         told = word_features(experience, written, log_p, copied)

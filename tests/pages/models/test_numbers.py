@@ -190,7 +190,7 @@ def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, 
     app.selectbox(key="norm").set_value(path).run()
     app.selectbox(key="norm_head").set_value(head).run()
     assert not app.exception
-    record = run_of(kind).trace.norm(path).of_head(head)
+    record = run_of(kind).trace.norm(path).for_head(head)
     rms = record.input[0].square().mean(dim=-1).sqrt()
     deviation = record.input[0].std(dim=-1, correction=0)
     _, spread = (
@@ -209,7 +209,7 @@ def test_queries_and_keys_are_there_as_they_were_before_their_norm(views: Views)
     views.fetch(app, "viewer", [asked])
     trace = run_of("languages").trace
     for name in ("q", "k"):
-        norm = trace.norm(f"decoder.layers.2.cross_attn.{name}_norm").of_head(1)
+        norm = trace.norm(f"decoder.layers.2.cross_attn.{name}_norm").for_head(1)
         before = views.array("viewer", f"{asked}/{name}_unnormed")
         np.testing.assert_allclose(before, norm.input[0].numpy(), atol=1e-5)
         assert not np.allclose(before, views.array("viewer", f"{asked}/{name}"), atol=1e-2)

@@ -168,7 +168,7 @@ def test_a_vocabulary_is_made_of_its_lists_again() -> None:
 def test_ids_are_described_as_the_text_they_came_from(text: str) -> None:
     for coder in (ENGLISH, ITALIAN):
         encoded = coder.encode(text)
-        assert coder.of_ids(encoded.ids) == encoded
+        assert coder.describe_ids(encoded.ids) == encoded
 
 
 def pieces(text: str, *, spaced: bool) -> list[int]:
@@ -182,7 +182,7 @@ def pieces(text: str, *, spaced: bool) -> list[int]:
 
 def test_a_model_may_cut_words_in_its_own_way() -> None:
     ids = [*pieces("L'amica", spaced=True), *pieces("vede,", spaced=True)]
-    described = ITALIAN.of_ids(ids)
+    described = ITALIAN.describe_ids(ids)
     assert described.words == ["L'", "amica", "vede", ","]
     sizes = [described.word_of.count(word) for word in range(4)]
     assert [described.tokens[0], described.tokens[sizes[0] + sizes[1]]] == ["▁", "▁v"]
@@ -193,14 +193,14 @@ def test_a_word_that_no_piece_begins_in_belongs_to_the_one_before() -> None:
     vocabulary = SubwordVocabulary([*FIXED, MARK, "l'amica", "▁l", "'am", "ica"], [])
     coder = SubwordCoder(ITALIAN.tokenizer, vocabulary)
     both, l_, am, ica = range(len(FIXED) + 1, len(vocabulary))
-    assert coder.of_ids([both]).words == ["l'amica"]
-    described = coder.of_ids([BOS_ID, l_, am, ica])
+    assert coder.describe_ids([both]).words == ["l'amica"]
+    described = coder.describe_ids([BOS_ID, l_, am, ica])
     assert described.words == ["<bos>", "l'", "amica"]
     assert described.word_of == [0, 1, 1, 2]
 
 
 def test_bytes_that_are_no_text_belong_to_what_they_are_glued_to() -> None:
-    described = ITALIAN.of_ids(
+    described = ITALIAN.describe_ids(
         [*pieces("vede.", spaced=True), len(SPECIALS) + 0xE2, *pieces("il", spaced=True)]
     )
     assert described.words == ["vede.\ufffd", "il"]
@@ -208,7 +208,7 @@ def test_bytes_that_are_no_text_belong_to_what_they_are_glued_to() -> None:
 
 @given(st.lists(st.integers(0, len(ENGLISH.vocabulary) - 1), max_size=12))
 def test_any_ids_can_be_described(ids: list[int]) -> None:
-    described = ENGLISH.of_ids(ids)
+    described = ENGLISH.describe_ids(ids)
     assert described.ids == ids
     assert len(described.word_of) == len(described.tokens) == len(ids)
     assert sorted(set(described.word_of)) == list(range(len(described.words)))

@@ -78,7 +78,7 @@ def test_bins_hold_all_that_was_judged(experience: Experience) -> None:
 def test_a_translation_s_words_and_their_probabilities(experience: Experience) -> None:
     run = run_sentence(LOADED, SOURCES[0])
     target = scored_target(LOADED, run)
-    written = LOADED.target.of_ids([index for index in target.ids if index not in LOADED.end_ids])
+    written = LOADED.target.describe_ids([index for index in target.ids if index not in LOADED.end_ids])
     found = confidence(experience, written, list(target.scores.log_probabilities))
     assert found is not None
     assert [word.text for word in found.words] == written.words
@@ -113,9 +113,9 @@ def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experie
     rest = {*range(len(ids))} - {*spelled, after}
     assert all(found[place] == free[place] for place in rest)
 
-    told = word_features(experience, LOADED.target.of_ids(ids), found, copied)
+    told = word_features(experience, LOADED.target.describe_ids(ids), found, copied)
     assert [features[1] for features in told] == [0.0, 0.0, 0.0]
-    told = word_features(experience, LOADED.target.of_ids(ids), free)
+    told = word_features(experience, LOADED.target.describe_ids(ids), free)
     assert [features[1] for features in told] == [0.0, 1.0, 0.0]
 
 
@@ -135,7 +135,7 @@ def test_a_name_that_begins_for_want_of_an_idea_costs_nothing() -> None:
 def test_without_a_measurement_nothing_is_claimed(experience: Experience) -> None:
     written = LOADED.target.encode("il cane")
     assert confidence(replace(experience, calibrations=None), written, [-1.0] * 20) is None
-    assert confidence(experience, LOADED.target.of_ids([]), []) is None
+    assert confidence(experience, LOADED.target.describe_ids([]), []) is None
 
 
 def test_the_surer_the_likelier() -> None:

@@ -88,7 +88,9 @@ def test_a_closed_cell_has_its_reason() -> None:
     """Padding among the tokens, as ids can be typed where a model came without a tokenizer."""
     loaded = tiny_model(2)
     pad, cat, dog = 0, *loaded.source.encode("cat dog").ids
-    run = force(loaded, loaded.source.of_ids([cat, pad, dog, pad]), loaded.target.of_ids([5, pad, 6]))
+    run = force(
+        loaded, loaded.source.describe_ids([cat, pad, dog, pad]), loaded.target.describe_ids([5, pad, 6])
+    )
     families = hold(run, loaded).families
     codes, reasons = closed_cells(families["decoder"])
     assert reasons == [f"masked: {FUTURE}", "masked: padding"]

@@ -109,14 +109,14 @@ def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
         for layer in range(family.n_layers):
             weights = family.weights(layer)
             vectors = [vectors_of(family, layer, head) for head in range(family.n_heads)]
-            for own_weights, of_head in zip(weights, vectors, strict=True):
-                np.testing.assert_allclose(own_weights @ of_head["v"], of_head["z"], atol=1e-5)
+            for own_weights, for_head in zip(weights, vectors, strict=True):
+                np.testing.assert_allclose(own_weights @ for_head["v"], for_head["z"], atol=1e-5)
             record = attention_record(run.trace, name, layer)
             heads = record.z[0].transpose(0, 1).reshape(weights.shape[1], -1)  # (Q, H * d_head)
             w_o = loaded.model.get_parameter(f"{record.path}.w_o.weight")
-            moved = sum(w @ of_head["moved"] for w, of_head in zip(weights, vectors, strict=True))
+            moved = sum(w @ for_head["moved"] for w, for_head in zip(weights, vectors, strict=True))
             np.testing.assert_allclose(moved, (heads @ w_o.T).numpy(), atol=1e-4)
-            expected = [np.linalg.norm(of_head["moved"], axis=-1) for of_head in vectors]
+            expected = [np.linalg.norm(for_head["moved"], axis=-1) for for_head in vectors]
             lengths = family.lengths and family.lengths(layer)
             assert lengths is not None
             np.testing.assert_allclose(lengths, expected, rtol=1e-4, atol=1e-6)
@@ -264,8 +264,8 @@ def test_a_cut_run_is_the_run_of_the_tokens_there_were(kind: str) -> None:
     loaded = MODELS[kind]()
     source = encode_sentence(loaded, "source", TEXT, "sentence")
     ids = encode_sentence(loaded, "target", TARGET, "target").ids
-    whole = hold(force(loaded, source, loaded.target.of_ids(ids)), loaded)
-    then = hold(force(loaded, source, loaded.target.of_ids(ids[:2])), loaded)
+    whole = hold(force(loaded, source, loaded.target.describe_ids(ids)), loaded)
+    then = hold(force(loaded, source, loaded.target.describe_ids(ids[:2])), loaded)
     n_then = len(then.sides["decoder"].tokens)
     n_keys: dict[Attention, int] = {"decoder": n_then}
     if "cross" in then.families:

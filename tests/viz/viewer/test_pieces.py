@@ -58,15 +58,15 @@ def test_vectors_are_the_trace_s(kind: str) -> None:
             _, arrays = update(own, asked)
             record = attention_record(run.trace, name, layer)
             for vector in ("q", "k", "v", "z"):
-                of_head = head // shared if vector in "kv" else head
-                assert_same(arrays[f"{asked}/{vector}"], getattr(record, vector)[0, of_head])
+                for_head = head // shared if vector in "kv" else head
+                assert_same(arrays[f"{asked}/{vector}"], getattr(record, vector)[0, for_head])
             earlier = {"unrotated": "{}_unrotated", "unnormed": "{}_norm.input"}
             for (when, path), own_name in product(earlier.items(), "qk"):
-                of_head = head // shared if own_name == "k" else head
+                for_head = head // shared if own_name == "k" else head
                 recorded = run.trace.get(f"{record.path}.{path.format(own_name)}")
                 assert (recorded is None) == (f"{asked}/{own_name}_{when}" not in arrays)
                 if recorded is not None:
-                    assert_same(arrays[f"{asked}/{own_name}_{when}"], recorded[0, of_head])
+                    assert_same(arrays[f"{asked}/{own_name}_{when}"], recorded[0, for_head])
             lengths = np.linalg.norm(arrays[f"{asked}/moved"], axis=-1)
             _, of_all = update(own, f"lengths:{name}")
             np.testing.assert_allclose(of_all[f"lengths:{name}/values"][layer, head], lengths, rtol=1e-5)

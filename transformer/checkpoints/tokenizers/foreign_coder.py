@@ -61,7 +61,7 @@ class ForeignCoder(ABC):
             word_of=word_of,
         )
 
-    def of_ids(self, ids: Sequence[int]) -> EncodedSentence:
+    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
         """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
         words, word_of = words_of_pieces(map(self._spell, ids))
         return EncodedSentence(

@@ -102,7 +102,7 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bo
     loaded, source = load_model(choice), _source(choice, text)
     run: Run = run_cache().get(
         ("ids", choice, text, ids, ends),
-        lambda: force(loaded, source, loaded.target.of_ids(ids), top_k=TOP_K, ends=ends),
+        lambda: force(loaded, source, loaded.target.describe_ids(ids), top_k=TOP_K, ends=ends),
     )
     return run
 

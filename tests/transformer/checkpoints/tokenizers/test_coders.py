@@ -207,7 +207,7 @@ def test_without_a_tokenizer_ids_are_typed() -> None:
     assert encoded.ids == [5, 36, 0, 0, 0, 0]
     assert encoded.unknown == [False, False, False, True, True, True]
     assert encoded.words == ["5", "36", "0", "37", "x", "-1"]
-    assert target.of_ids([40, 1]).tokens == ["40", "1"]
+    assert target.describe_ids([40, 1]).tokens == ["40", "1"]
     assert target.decode([1, 7, 40, 2]) == "7 40"
     assert (len(source.vocabulary), len(target.vocabulary)) == (37, 41)
     assert source.frame([5]) == (5,)

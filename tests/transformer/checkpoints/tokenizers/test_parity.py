@@ -185,7 +185,7 @@ def test_tokens_have_ids_words_and_legible_names(side: Side) -> None:
     assert side.ours.token(ENOUGH) == f"#{ENOUGH}"
     for text in NASTY:
         encoded = side.ours.encode(text)
-        for described in (encoded, side.ours.of_ids(encoded.ids)):
+        for described in (encoded, side.ours.describe_ids(encoded.ids)):
             assert described.ids == encoded.ids
             assert described.tokens == encoded.tokens
             assert len(described.ids) == len(described.word_of) == len(described.unknown)

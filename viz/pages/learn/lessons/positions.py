@@ -97,7 +97,7 @@ def _swapped_run(subject: Subject) -> Run:
     one, other = (place - run.encoder_input.first for place in places)
     ids = list(run.source.ids)
     ids[one], ids[other] = ids[other], ids[one]
-    source = loaded.source.of_ids(ids)
+    source = loaded.source.describe_ids(ids)
     return (
         read(loaded, source)
         if run.decoder_input is None

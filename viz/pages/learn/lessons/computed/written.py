@@ -66,7 +66,9 @@ def _forced_wrong(subject: Subject) -> tuple[Run, int]:
     wrong = next(index for index in run.steps[written.step].top_ids if index != written.token_id)
     ids = list(run.target.ids)
     ids[written.step] = wrong
-    return force(subject.loaded, run.source, subject.loaded.target.of_ids(ids), ends=run.finished), wrong
+    return force(
+        subject.loaded, run.source, subject.loaded.target.describe_ids(ids), ends=run.finished
+    ), wrong
 
 
 def later_probabilities(subject: Subject) -> tuple[float, float]:
