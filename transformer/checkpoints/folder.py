@@ -121,7 +121,17 @@ def open_saved(
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    folder = own_folder(name_or_path)
+    return open_folder(own_folder(name_or_path), device, weights=weights)
+
+
+def open_folder(
+    folder: Path, device: torch.device | None = None, *, weights: Path | None = None
+) -> LoadedModel:
+    """Open a folder that `own_folder` found; the rest as of `open_saved`.
+
+    Raises:
+        CheckpointError: for a folder that is incomplete or contradicts itself.
+    """
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
     model = Transformer(config, torch.Generator())
@@ -153,8 +163,9 @@ def summarize(name_or_path: str) -> ModelSummary:
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
     """
-    config = _open_config(own_folder(name_or_path))
-    source, target = open_coders(name_or_path)
+    folder = own_folder(name_or_path)
+    config = _open_config(folder)
+    source, target = _open_coders(folder, config)
     return ModelSummary(
         languages=(source.language, target.language),
         units=(source.unit, target.unit),

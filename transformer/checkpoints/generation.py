@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.reading.raw import Texts, json_object
 from transformer.errors import shown
-from transformer.loaded import GenerationSettings
+
+if TYPE_CHECKING:
+    from transformer.loaded import GenerationSettings
 
 _LARGEST = 1_000
 """Of beams, and of tokens in a row: more is no setting."""
@@ -55,6 +57,8 @@ def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
     Raises:
         CheckpointError: for a file that is no JSON object.
     """
+    from transformer.loaded import GenerationSettings  # imports torch: refused files are refused before
+
     values, left_out = generation_values(texts), []
 
     def number(name: str, default: float | None, least: float, most: float, kind: type) -> Any:

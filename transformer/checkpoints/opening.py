@@ -16,8 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import open_saved
-from transformer.checkpoints.generation import generation_settings
+from transformer.checkpoints.folder import open_folder
 from transformer.checkpoints.importing.family import StandIn
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
 from transformer.checkpoints.importing.recognition import (
@@ -27,7 +26,7 @@ from transformer.checkpoints.importing.recognition import (
     with_mapping,
 )
 from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
-from transformer.checkpoints.places import at_home, is_own, place_of
+from transformer.checkpoints.places import is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.process import read_checkpoint
@@ -43,7 +42,7 @@ _SEED = 0
 
 
 def open_checkpoint(
-    path: str | Path,
+    name_or_path: str | Path,
     *,
     answers: Mapping[str, Any] | None = None,
     mapping: str | None = None,
@@ -56,7 +55,7 @@ def open_checkpoint(
     their own, which goes when what is returned does.
 
     Args:
-        path: of the file or folder.
+        name_or_path: of the file or folder; a shipped model's name will do.
         answers: to questions of an earlier report, by name. Those left out get their likely value.
         mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
         limits: what is refused.
@@ -65,10 +64,16 @@ def open_checkpoint(
     Raises:
         CheckpointError: when it can't be read, or is no model that ours computes.
     """
-    path, folder = at_home(path), Path(tempfile.mkdtemp(prefix="headlight-"))
+    return _open(place_of(name_or_path), answers or {}, mapping, limits, device)
+
+
+def _open(
+    path: Path, answers: Mapping[str, Any], mapping: str | None, limits: Limits, device: torch.device | None
+) -> Imported:
+    folder = Path(tempfile.mkdtemp(prefix="headlight-"))
     try:
         raw = with_mapping(read_checkpoint(path, limits, folder, wanted=wanted_weights(answers)), mapping)
-        imported = import_raw(raw, answers or {}, device=device)
+        imported = import_raw(raw, answers, device=device)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -100,8 +105,8 @@ def open_model(
     """
     path = place_of(name_or_path)
     if is_own(path):
-        return open_saved(str(name_or_path), device)
-    imported = open_checkpoint(path, answers=answers, mapping=mapping, device=device)
+        return open_folder(path, device)
+    imported = _open(path, answers or {}, mapping, LOCAL_LIMITS, device)
     if on_report is None:
         warn_of_assumptions(name_or_path, imported.report, stacklevel=3)
     else:
@@ -148,7 +153,7 @@ def import_raw(
         card=str(raw.texts.get("README.md", "")),
         start_ids=start_ids,
         end_ids=end_ids,
-        settings=generation_settings(raw.texts, report.config.tgt_vocab_size),
+        settings=report.generation,
     )
     return Imported(loaded, replace(report, keys=keys), raw)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from transformer.errors import CheckpointError, shown
@@ -32,18 +33,18 @@ def default_model() -> str:
 
 
 def place_of(name_or_path: str | Path) -> Path:
-    """The folder of a shipped model by its name, or the path of anything else that is there.
+    """The folder of a shipped model by its name, or any other path that exists, ~ expanded.
 
     Raises:
         CheckpointError: when there is nothing.
     """
     if str(name_or_path) in shipped_models():
         return MODELS / name_or_path
-    path = at_home(name_or_path)
-    if not path.exists():
+    path = _at_home(name_or_path)
+    if not os.path.exists(path):  # noqa: PTH110 (Path.exists raises for names that are too long)
         names = ", ".join(shipped_models()) or "none"
         raise CheckpointError(
-            f"There is no model {str(name_or_path)!r}: name a shipped one ({names}), or the path of a "
+            f"There is no model {shown(str(name_or_path))}: name a shipped one ({names}), or the path of a "
             "file of weights or of a model's folder."
         )
     return path
@@ -54,11 +55,11 @@ def is_own(path: Path) -> bool:
     return path.parent == MODELS or (path / VOCABULARY).is_file()
 
 
-def at_home(path: Path | str) -> Path:
-    """The path with ~ as the home that it stands for.
+def _at_home(path: Path | str) -> Path:
+    """The path with ~ expanded.
 
     Raises:
-        CheckpointError: where there is no such home, and for no path at all.
+        CheckpointError: when there is no such home, or the path is empty.
     """
     if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
         raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")

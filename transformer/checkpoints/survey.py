@@ -8,19 +8,19 @@ from typing import Any
 
 from transformer.checkpoints.importing.recognition import described, plan_import, wanted_weights, with_mapping
 from transformer.checkpoints.importing.report import Imported
-from transformer.checkpoints.places import at_home, is_own, place_of
+from transformer.checkpoints.places import is_own, place_of
 from transformer.checkpoints.reading.process import read_checkpoint
 
 
 def survey_checkpoint(
-    path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
+    name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
 ) -> Imported:
     """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
 
     Raises:
         CheckpointError: as `opening.open_checkpoint` does.
     """
-    raw = with_mapping(read_checkpoint(at_home(path), wanted=wanted_weights(answers)), mapping)
+    raw = with_mapping(read_checkpoint(place_of(name_or_path), wanted=wanted_weights(answers)), mapping)
     return Imported(None, plan_import(raw, answers or {}).report, raw)
 
 

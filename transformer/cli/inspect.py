@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.checkpoints.places import MODELS, at_home, shipped_models
+from transformer.checkpoints.places import MODELS, place_of, shipped_models
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
 from transformer.cli.options import Inspect, parse_answers
@@ -68,7 +68,7 @@ def _write_map(path: str | Path, file: Path) -> int:
     from transformer.checkpoints.reading.process import read_checkpoint
     from transformer.files import write_text
 
-    text = template(read_checkpoint(at_home(path)))
+    text = template(read_checkpoint(place_of(path)))
     if file.exists():
         raise CommandError(f"{file} already exists: name a new file for the mapping.")
     write_text(file, text)

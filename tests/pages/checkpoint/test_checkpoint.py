@@ -261,7 +261,7 @@ def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     [
         ("", "Type the path"),
         ("   ", "Type the path"),
-        ("/nowhere/at/all", "check the path '/nowhere/at/all'"),
+        ("/nowhere/at/all", "There is no model '/nowhere/at/all'"),
         ("a\x00b", ""),
         ("~nobody/x", ""),
         ("<b>x</b> $y$ ![](http://example.com/x.png)", "<b>x</b> $y$ ![](http:/example.com/x.png)"),

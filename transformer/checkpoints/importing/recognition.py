@@ -23,6 +23,7 @@ from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
     from transformer.checkpoints.importing.mapping import WeightPlan
+    from transformer.loaded import GenerationSettings
     from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
@@ -65,18 +66,20 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
 
     model = skeleton(config)
     weights = plan_weights(draft.raw, family, model)
+    generation = generation_settings(raw.texts, config.tgt_vocab_size)
     report = ImportReport(
         family=family.name,
         family_label=family.label,
         config=config,
         settings=tuple(draft.settings.values()),
         questions=tuple(draft.questions.values()),
+        generation=generation,
         keys=weights.keys,
         notes=(
             *_notes_on_config(raw),
             *draft.notes,
             *_notes_on_stand_ins(weights),
-            *_notes_on_settings(raw, config),
+            *(_notes_on_generation(generation) if config.n_decoder_layers and config.has_generator else ()),
         ),
     )
     return ImportPlan(report, weights, model)
@@ -288,10 +291,7 @@ def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
     return ("A config.json lies beside this file and was not read: open the folder, and it tells much more.",)
 
 
-def _notes_on_settings(raw: RawCheckpoint, config: TransformerConfig) -> tuple[str, ...]:
-    if not (config.n_decoder_layers and config.has_generator):
-        return ()
-    settings = generation_settings(raw.texts, config.tgt_vocab_size)
+def _notes_on_generation(settings: GenerationSettings) -> tuple[str, ...]:
     notes = []
     if not settings.are_greedy:
         notes.append(

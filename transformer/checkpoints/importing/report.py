@@ -9,7 +9,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
-    from transformer.loaded import LoadedModel
+    from transformer.loaded import GenerationSettings, LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
 """A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a
@@ -124,6 +124,7 @@ class ImportReport:
         settings: where each of its values came from.
         questions: all that were asked, with the values taken.
         keys: how names and shapes fitted.
+        generation: how the model's makers decode with it.
         notes: whole sentences on what a user should know.
     """
 
@@ -132,6 +133,7 @@ class ImportReport:
     config: TransformerConfig
     settings: tuple[Setting, ...]
     questions: tuple[Question, ...]
+    generation: GenerationSettings
     keys: KeyReport = field(default_factory=KeyReport)
     notes: tuple[str, ...] = ()
 

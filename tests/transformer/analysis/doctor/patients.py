@@ -25,7 +25,9 @@ def imported(
 ) -> Imported:
     """The model as if it came from a folder, whose names all fitted unless `keys` says otherwise."""
     raw = RawCheckpoint(Path("folder"), "safetensors", tensors or {}, {}, {}, {}, {}, 0, ())
-    report = ImportReport("ours", "Headlight's own", loaded.model.config, (), (), keys or KeyReport())
+    report = ImportReport(
+        "ours", "Headlight's own", loaded.model.config, (), (), loaded.settings, keys or KeyReport()
+    )
     return Imported(loaded if report.keys.fits else None, report, raw)
 
 
