@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import press, texts
 from tests.pages.lab.page import GUESSING, everything, in_address, metrics, opened
+from tests.support.crosses import covering
 from tests.support.kinds import KINDS
 from transformer.checkpoints.opening import open_model
 from viz.pages.lab.mistakes import MISTAKES
@@ -15,6 +18,7 @@ from viz.pages.lab.mistakes.mistake import Level, Mistake
 
 pytestmark = pytest.mark.usefixtures("kinds")
 TOY = open_model("toy-en-it").model.config
+VIEWS = ("What it puts out", "Attention", "Where the two part")
 
 
 def patient(seed: int, level: Level = 1) -> Mistake:
@@ -28,10 +32,10 @@ def guess(app: AppTest, name: str) -> None:
     press(app, "That is it")
 
 
-@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("level", [1, *(pytest.param(level, marks=pytest.mark.slow) for level in (2, 3))])
 def test_nothing_names_the_patient_before_the_guess(level: Level) -> None:
     """Two patients' pages differ in what was computed, never in a word that is one mistake's own."""
-    for view in ("What it puts out", "Attention", "Where the two part"):
+    for view in VIEWS:
         named = []
         for seed in (0, 1):
             app = opened("toy-en-it", **GUESSING, bug=str(seed), bug_level=str(level), patient=view)
@@ -89,12 +93,10 @@ def test_the_verdict_leads_to_the_mistake() -> None:
     assert in_address(app, "mistake") == patient(0).name
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_model_has_patients(kind: str) -> None:
-    for view in ("What it puts out", "Attention", "Where the two part"):
-        app = opened(kind, **GUESSING, patient=view)
-        config = KINDS[kind]().model.config
-        mistake = drawn(0, 1, config)
-        assert mistake is not None
-        guess(app, mistake.name)
-        assert f"✓ Right: {mistake.title}." in texts(app)
+@pytest.mark.parametrize("kind, view", covering(product(KINDS, VIEWS)))
+def test_every_kind_of_model_has_patients(kind: str, view: str) -> None:
+    app = opened(kind, **GUESSING, patient=view)
+    mistake = drawn(0, 1, KINDS[kind]().model.config)
+    assert mistake is not None
+    guess(app, mistake.name)
+    assert f"✓ Right: {mistake.title}." in texts(app)

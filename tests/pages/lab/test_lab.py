@@ -11,6 +11,7 @@ import pytest
 from tests.pages.app import open_app, press, texts
 from tests.pages.lab.page import in_address, metrics, opened
 from tests.pages.offered import TEXT
+from tests.support.crosses import covering
 from tests.support.kinds import KINDS
 from transformer.checkpoints.opening import open_model
 from transformer.loaded import LoadedModel
@@ -46,7 +47,7 @@ def number_of(loaded: LoadedModel, name: str) -> list[str]:
     return [written(value, symptom.unit) for value in (symptom.sound, symptom.broken)]
 
 
-@pytest.mark.parametrize("kind, name", FITTING)
+@pytest.mark.parametrize("kind, name", covering(FITTING))
 def test_a_mistake_is_shown_with_its_number(kind: str, name: str) -> None:
     app = opened(kind, mistake=name)
     mistake = MISTAKES[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import HOSTILE, buttons, open_app, press, texts
 from tests.pages.views import Views
+from tests.support.crosses import covering
 from tests.support.kinds import KINDS
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
@@ -63,8 +65,7 @@ def test_every_step_of_a_lesson_opens_with_its_answers(name: str) -> None:
 
 
 @pytest.mark.usefixtures("kinds")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", lessons())
+@pytest.mark.parametrize("name, kind", covering(product(lessons(), KINDS)))
 def test_every_step_opens_on_every_kind_of_model(name: str, kind: str) -> None:
     app = open_lesson(name, model=kind, answers="true", text="Yesterday I saw the dog.")
     if app.subheader:

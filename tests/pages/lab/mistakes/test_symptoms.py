@@ -21,7 +21,13 @@ EXACT = {
 """Mistakes of whose symptom the sound model has nothing at all."""
 
 
-@pytest.mark.parametrize("kind, name", fitting(TRAINED))
+@pytest.mark.parametrize(
+    "kind, name",
+    [
+        pytest.param(kind, name, marks=pytest.mark.slow if kind == "en-it" else ())
+        for kind, name in fitting(TRAINED)
+    ],
+)
 def test_the_limit_lies_between_the_sound_model_and_the_broken_one(kind: str, name: str) -> None:
     mistake = MISTAKES[name]
     for text in SENTENCES:

@@ -39,7 +39,14 @@ class Case(NamedTuple):
         return raw.softmax(-1)
 
 
-@pytest.fixture(scope="session", params=[(model, text) for model in SHIPPED for text in SENTENCES], ids=str)
+CASES = [
+    pytest.param((model, text), marks=pytest.mark.slow if model == "en-it" and text != SENTENCES[0] else ())
+    for model in SHIPPED
+    for text in SENTENCES
+]
+
+
+@pytest.fixture(scope="session", params=CASES, ids=str)
 def case(request: pytest.FixtureRequest) -> Case:
     of = subject(*request.param)
     assert of.run.encoder_input is not None

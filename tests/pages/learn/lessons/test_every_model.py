@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 import pytest
 
 from tests.pages.app import HOSTILE
 from tests.pages.learn.lessons.subjects import SENTENCES, SMALL, everything_of, subject, subject_of
+from tests.support.crosses import covering
 from transformer.checkpoints.random_model import with_norms
 from transformer.loaded import LoadedModel
 from viz.pages.learn.lessons import lessons
@@ -51,17 +53,15 @@ def check(name: str, of: Subject) -> list[str]:
     return [text for text in everything_of(lesson, of) if text]
 
 
-@pytest.mark.parametrize("name", LESSONS)
-@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("name, kind", covering(product(LESSONS, SMALL)))
 def test_all_of_a_lesson_is_made_on_every_kind_of_model(name: str, kind: str) -> None:
     for text in ("Yesterday I saw the dog.", "cat"):
         assert all("nan" not in told.lower().split() for told in check(name, small_subject(kind, text)))
 
 
-@pytest.mark.parametrize("name", LESSONS)
 @pytest.mark.parametrize("text", [SENTENCES[0], "i", "the cat", "the zebra wexed a qwzx."])
-def test_all_of_a_lesson_is_made_of_short_sentences_and_unknown_words(name: str, text: str) -> None:
-    assert check(name, subject("toy-en-it", text))
+def test_all_of_a_lesson_is_made_of_short_sentences_and_unknown_words(text: str) -> None:
+    assert all(check(name, subject("toy-en-it", text)) for name in LESSONS)
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -98,8 +98,7 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
     }
 
 
-@pytest.mark.parametrize("name", LESSONS)
-@pytest.mark.parametrize("typed", TYPED)
+@pytest.mark.parametrize("name, typed", covering(product(LESSONS, TYPED)))
 def test_what_is_typed_comes_out_as_a_span_of_code_only(name: str, typed: str) -> None:
     of = subject("toy-en-it", TYPED[typed])  # whose tokens are the words as they are typed
     assert len(of.run.trace.src_tokens[0]) <= MOST_TOKENS

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.parser import HTMLParser
+from itertools import product
 
 import pytest
 
 from tests.pages.app import HOSTILE
 from tests.pages.learn.lessons.subjects import SENTENCES, open_question, shipped, subject, subject_of
+from tests.support.crosses import covering
 from transformer.errors import SentenceError
 from viz.figures.labels import visible
 from viz.pages.learn.lessons import lessons
@@ -39,8 +41,7 @@ def text_of(html: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<math.*?</math>", "", body, flags=re.DOTALL)))
 
 
-@pytest.mark.parametrize("name", LESSONS)
-@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("name, sentence", covering(product(LESSONS, SENTENCES)))
 def test_every_question_is_asked_and_its_answer_stands_on_the_last_page(name: str, sentence: str) -> None:
     of = subject("en-it", sentence)
     questions = [q for step in LESSONS[name].steps if (q := open_question(step, of)) is not None]
