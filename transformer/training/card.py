@@ -217,7 +217,7 @@ def _made(loaded: LoadedModel, record: RunRecord) -> str:
 
 def _rounds(record: RunRecord) -> str:
     if not record.n_labels:
-        return "rounds of new pairs"
+        return "rounds of newly drawn pairs"
     return f"{record.progress.tokens / record.n_labels:.1f} rounds through the data"
 
 
@@ -234,10 +234,8 @@ def _snapshots(plan: TrainingPlan) -> str:
 def _pairs(record: RunRecord) -> str:
     seed, data = record.plan.updates.seed, record.data
     if not data["pairs"]:
-        return f"generated sentence pairs (seed {seed}), new ones in every round"
-    return (
-        f"{data['pairs']:,} generated sentence pairs (seed {seed}), {data['different']:,} of them different"
-    )
+        return f"sentence pairs drawn with seed {seed}, others in every round"
+    return f"{data['pairs']:,} sentence pairs drawn with seed {seed}, {data['different']:,} of them different"
 
 
 def _examples(loaded: LoadedModel, translated: Sequence[Translation]) -> str:

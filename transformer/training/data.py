@@ -20,7 +20,7 @@ from transformer.training.plan import UpdatePlan
 UNKNOWN = 0.05
 """The share of a task's pairs in which a word and its translation become <unk>, where it has such words."""
 POOL = 600
-"""New pairs of a round, where each round has its own."""
+"""Pairs of a round, where each round draws its own."""
 
 
 class CorpusData:
@@ -57,8 +57,8 @@ class TaskData:
     """The pairs of a built-in task.
 
     Args:
-        task: the rules that make them.
-        pairs: that every round goes through; none for new ones in each round.
+        task: that they are drawn from.
+        pairs: that every round goes through; none to draw others for each round.
         vocabularies: of the source and of the target.
         updates: the seed and the size of batches.
 

@@ -39,9 +39,9 @@ class DataPlan:
     """What is learnt from: a built-in task, or files of sentence pairs.
 
     Attributes:
-        task: a built-in task, whose sentence pairs are made by rules. The next two options are for it; the
+        task: a built-in task, which brings its own sentence pairs. The next two options are for it; the
             others, from --pairs on, are for files.
-        n_pairs: how many pairs of the task to learn from; 0 makes new pairs in every round.
+        n_pairs: how many pairs of the task to draw and learn from; 0 draws others in every round.
         pairs: a TSV file of source, tab, target, or two aligned files with one sentence per line; plain or
             gzipped. Given several times, all of them are learnt.
         languages: codes of the two, as spaCy has them.

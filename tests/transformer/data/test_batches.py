@@ -13,13 +13,15 @@ from transformer.data.batches import (
     with_unknown_word,
 )
 from transformer.data.tasks import SentencePair, ToyEnIt
-from transformer.data.tasks.pairs import phrase, sentence_pair
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabulary
 
 SOURCE = Vocabulary(["the", "cat", "sleeps"])
 TARGET = Vocabulary(["il", "gatto", "dorme"])
-CAT_SLEEPS = sentence_pair(
-    phrase("the", "il") + phrase("cat", "gatto", content=True) + phrase("sleeps", "dorme", content=True)
+CAT_SLEEPS = SentencePair(
+    source=("the", "cat", "sleeps"),
+    target=("il", "gatto", "dorme"),
+    alignment=frozenset({(0, 0), (1, 1), (2, 2)}),
+    replaceable=frozenset({(1, 1), (2, 2)}),
 )
 
 
@@ -52,7 +54,7 @@ def test_an_unknown_word_is_unknown_on_both_sides() -> None:
 
 
 def test_a_pair_without_content_words_stays_as_it_is() -> None:
-    pair = sentence_pair(phrase("yes", "sì"))
+    pair = SentencePair(("yes",), ("sì",), frozenset({(0, 0)}), frozenset())
     example = Example((4, EOS_ID), (BOS_ID, 4, EOS_ID))
     assert with_unknown_word(pair, example, Random(0)) == example
 
@@ -60,7 +62,7 @@ def test_a_pair_without_content_words_stays_as_it_is() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_unknown_words_of_the_task_are_aligned(seed: int) -> None:
     rng = Random(seed)
-    pairs = [ToyEnIt().sample(rng) for _ in range(200)]
+    pairs = ToyEnIt().held_out(200, seed)
     source = build_vocabulary(pair.source for pair in pairs)
     target = build_vocabulary(pair.target for pair in pairs)
     for pair in pairs:

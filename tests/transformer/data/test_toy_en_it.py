@@ -1,323 +1,186 @@
-import subprocess
-import sys
-from collections import Counter
-from random import Random
+"""The tables of the built-in English-Italian task: what their rows say of themselves is true."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import islice
+from typing import get_args
 
 import pytest
 
-from transformer.data.tasks import TASKS, SentencePair, ToyEnIt
-from transformer.data.tasks.pairs import NOTHING, Phrase, SourceWord, TargetWord, idiom, phrase, sentence_pair
-from transformer.data.tasks.toy_en_it import italian, noun_phrases, states, verbal
-from transformer.data.tasks.toy_en_it.clauses import Clause, Tense, declarative, verb_group
-from transformer.data.tasks.toy_en_it.lexicon import NOUNS, OBJECT_CLITICS, VERBS
-from transformer.data.tasks.toy_en_it.noun_phrases import NounPhrase
+from transformer.checkpoints.folder import open_saved
+from transformer.data.tasks import TASKS, ToyEnIt
+from transformer.data.tasks.toy_en_it import Agreement, Feature, MinimalPair, TaggedPair, minimal_pairs
 from transformer.text.words import WordTokenizer
+from transformer.training.evaluation.tasks import word_coder
 
-N_SAMPLES = 6_000
-ENGLISH = WordTokenizer("en", lowercase=True)
-ITALIAN = WordTokenizer("it", lowercase=True)
+N_TRAINED, N_HELD_OUT, N_MINIMAL = 19_000, 1_000, 200
+FEATURES: tuple[Feature, ...] = get_args(Feature)
+TAGS = set("NOUN VERB AUX ADJ ADV PRON DET ADP NUM PROPN CCONJ SCONJ PART PUNCT INTJ".split())
+ARTICLES = {"il": "ms", "lo": "ms", "i": "mp", "gli": "mp", "la": "fs", "le": "fp", "un": "ms", "uno": "ms"}
+ARTICLES |= {"una": "fs", "un'": "fs"}
+TO_BE = {"sei": "2s", "è": "3s", "siamo": "1p", "ero": "1s", "eri": "2s", "era": "3s", "eravamo": "1p"}
+TO_BE |= {"erano": "3p", "sarò": "1s", "sarai": "2s", "sarà": "3s", "saremo": "1p", "saranno": "3p"}
 
 
 @pytest.fixture(scope="module")
-def samples() -> list[SentencePair]:
-    rng = Random(11)
-    return [ToyEnIt().sample(rng) for _ in range(N_SAMPLES)]
+def trained() -> list[TaggedPair]:
+    return list(islice(ToyEnIt().pairs(1, held_out=False), N_TRAINED))
 
 
-def test_an_english_sentence_has_one_translation(samples: list[SentencePair]) -> None:
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for pair in samples:
-        assert known.setdefault(pair.source, pair.target) == pair.target, pair.source
-    assert len(known) > 0.9 * N_SAMPLES
+@pytest.fixture(scope="module")
+def held_out() -> list[TaggedPair]:
+    return list(islice(ToyEnIt().pairs(1, held_out=True), N_HELD_OUT))
 
 
-def test_every_word_is_aligned(samples: list[SentencePair]) -> None:
-    for pair in samples:
-        assert {i for i, _ in pair.alignment} == set(range(len(pair.source))), pair
-        assert {j for _, j in pair.alignment} == set(range(len(pair.target))), pair
+@pytest.fixture(scope="module")
+def minimal() -> list[MinimalPair]:
+    return [pair for feature in FEATURES for pair in minimal_pairs(feature)]
 
 
-def test_replaceable_words_are_aligned_with_nothing_else(samples: list[SentencePair]) -> None:
-    for pair in samples:
-        for i, j in pair.replaceable:
-            assert [(i, j)] == [link for link in pair.alignment if link[0] == i or link[1] == j]
-
-
-def test_the_tokenizers_give_the_words_back(samples: list[SentencePair]) -> None:
-    for pair in samples[:2000]:
-        assert tuple(ENGLISH.words(ENGLISH.join(pair.source))) == pair.source
-        assert tuple(ITALIAN.words(ITALIAN.join(pair.target))) == pair.target
-
-
-def test_there_are_words_enough(samples: list[SentencePair]) -> None:
-    assert len({word for pair in samples for word in pair.source}) >= 700
-    assert len({word for pair in samples for word in pair.target}) >= 1000
-
-
-def test_sentences_fit_the_models_positions(samples: list[SentencePair]) -> None:
-    assert max(max(len(pair.source), len(pair.target)) for pair in samples) <= 60
-
-
-def test_some_sentences_lack_their_mark(samples: list[SentencePair]) -> None:
-    ends = Counter(pair.source[-1] if pair.source[-1] in ".?!" else "" for pair in samples)
-    assert all(ends[mark] > 0.005 * N_SAMPLES for mark in (".", "?", "!", ""))
-    for pair in samples:
-        assert (pair.source[-1] in ".?!") == (pair.target[-1] in ".?!")
-
-
-GENDERS: tuple[italian.Gender, italian.Gender] = ("m", "f")
-NOT_ARTICLES = {"he", "she", "her", "him", "it", "give"}
-ARTICLES = {"il", "lo", "l'", "la", "i", "gli", "le", "un", "uno", "una", "un'"}
-FUSED = {
-    italian.fuse(preposition, article): article
-    for preposition in ("a", "da", "di", "in", "su")
-    for article in ("il", "lo", "l'", "la", "i", "gli", "le")
-}
-
-
-def test_every_article_suits_the_word_after_it(samples: list[SentencePair]) -> None:
-    checked = Counter[str]()
-    for pair in samples:
-        for j, following in enumerate(pair.target[1:]):
-            word = FUSED.get(pair.target[j], pair.target[j])
-            from_english = {pair.source[i] for i, to in pair.alignment if to == j}
-            if word not in ARTICLES or from_english & NOT_ARTICLES or following == "so":
-                continue  # pronouns look the same (non lo so), and so does dai, you give
-            possible = {
-                form
-                for gender in GENDERS
-                for form in (
-                    italian.definite_article(gender, False, following),
-                    italian.definite_article(gender, True, following),
-                    italian.indefinite_article(gender, following),
-                )
-            }
-            assert word in possible, (word, following)
-            checked[word] += 1
-    assert set(checked) == ARTICLES
-
-
-@pytest.mark.parametrize("plural", [False, True])
-def test_every_noun_agrees_with_its_article(plural: bool) -> None:
-    articles = {("m", False): {"il", "lo", "l'"}, ("m", True): {"i", "gli"}} | {
-        ("f", False): {"la", "l'"}, ("f", True): {"le"},
-    }  # fmt: skip
-    for noun in NOUNS:
-        if plural and not noun.plural:
-            continue
-        definite = noun_phrases.determine(Random(0), "the", noun, plural=plural, adjectives=False).phrase
-        article, word = (word.text for word in definite.target)
-        assert article in articles[noun.gender_of(plural=plural), plural]
-        assert word == (noun.plurale if plural else noun.italian)
-
-
-def test_adjectives_agree_wherever_they_stand() -> None:
-    rng = Random(3)
-    forms = {noun.italian: (noun, False) for noun in NOUNS} | {noun.plurale: (noun, True) for noun in NOUNS}
-    seen = Counter[str]()
-    for _ in range(4000):
-        noun = rng.choice(NOUNS)
-        plural = bool(noun.plural) and rng.random() < 0.5
-        words = [word.text for word in noun_phrases.nominal(rng, noun, plural=plural).target]
-        position = next(k for k, word in enumerate(words) if word in forms)
-        gender = noun.gender_of(plural=plural)
-        for k, word in enumerate(words):
-            if k == position or word == "molto":
-                continue
-            if word.endswith(("o", "a")) and not plural and word not in ("rosa", "viola", "blu"):
-                assert word.endswith("o" if gender == "m" else "a"), words
-            if plural:
-                assert not word.endswith("o"), words
-            seen["before" if k < position else "after"] += 1
-    assert min(seen["before"], seen["after"]) > 200
-
-
-def test_a_noun_that_changes_its_gender() -> None:
-    egg = next(noun for noun in NOUNS if noun.english == "egg")
-    rng = Random(0)
-
-    def the(plural: bool) -> list[str]:
-        words = noun_phrases.determine(rng, "the", egg, plural=plural, adjectives=False).phrase.target
-        return [word.text for word in words]
-
-    assert the(False) == ["l'", "uovo"]
-    assert the(True) == ["le", "uova"]
-
-
-@pytest.mark.parametrize(
-    "owner, noun, plural, words",
-    [
-        ("my", "father", False, "mio padre"),
-        ("their", "father", False, "il loro padre"),
-        ("my", "brother", True, "i miei fratelli"),
-        ("her", "friend", False, "il suo amico"),
-        ("our", "house", True, "le nostre case"),
-    ],
-)
-def test_possessives_take_an_article_but_not_before_one_relative(
-    owner: str, noun: str, plural: bool, words: str
-) -> None:
-    entry = next(entry for entry in NOUNS if entry.english == noun)
-    bare = noun_phrases.determine(Random(0), "bare", entry, plural=plural, adjectives=False)
-    np = noun_phrases.possessed(owner, bare, without_article="kin" in entry.tags and not plural)
-    assert " ".join(word.text for word in np.phrase.target) == words
-
-
-def subject(word: str) -> NounPhrase:
-    return noun_phrases.pronoun(word)
-
-
-@pytest.mark.parametrize(
-    "english, tense, who, finite, rest",
-    [
-        ("see", "past", "she", "ha", "visto"),
-        ("go", "past", "she", "è", "andata"),
-        ("go", "perfect", "we", "siamo", "andati"),
-        ("eat", "progressive", "i", "sto", "mangiando"),
-        ("buy", "want", "they", "vogliono", "comprare"),
-        ("read", "can", "you", "puoi", "leggere"),
-        ("clean", "present", "they", "puliscono", ""),
-        ("drink", "future", "he", "berrà", ""),
-    ],
-)
-def test_tenses(english: str, tense: Tense, who: str, finite: str, rest: str) -> None:
-    verb = next(verb for verb in VERBS if verb.english == english)
-    group = verb_group(verb, tense, subject(who), support=False)
-    assert group.finite.text == finite
-    assert " ".join(word.text for word in group.rest) == rest
-
-
-def text(tokenizer: WordTokenizer, words: tuple[SourceWord, ...] | tuple[TargetWord, ...]) -> str:
-    return tokenizer.join([word.text for word in words])
-
-
-def test_my_favourite_animal_is_in_it() -> None:
-    rng = Random(0)
-    made = (declarative(states.favourite(rng)) + phrase(".", ".") for _ in range(60_000))
-    wanted = ("my favourite animal is the raccoon.", "il mio animale preferito è il procione.")
-    found = next(m for m in made if (text(ENGLISH, m.source), text(ITALIAN, m.target)) == wanted)
-    assert links(found) == {
-        ("my", "il"),
-        ("my", "mio"),
-        ("animal", "animale"),
-        ("favourite", "preferito"),
-        ("is", "è"),
-        ("the", "il"),
-        ("raccoon", "procione"),
-        (".", "."),
-    }
-
-
-def test_yesterday_i_saw_a_raccoon_is_in_it() -> None:
-    rng = Random(0)
-    see = next(verb for verb in VERBS if verb.english == "see")
-    wanted = ("yesterday i saw a raccoon.", "ieri ho visto un procione.")
-    raccoons = (noun_phrases.noun_phrase(rng, see.object).phrase for _ in range(20_000))
-    raccoon = next(np for np in raccoons if text(ENGLISH, np.source) == "a raccoon")
-    i = subject("i")
-    clause = Clause(i, verb_group(see, "past", i, support=False), raccoon, tense="past")
-    made = (
-        verbal.timed(rng, declarative(clause), "past", always=True) + phrase(".", ".") for _ in range(200)
-    )
-    found = next(m for m in made if (text(ENGLISH, m.source), text(ITALIAN, m.target)) == wanted)
-    assert links(found) == {
-        ("yesterday", "ieri"), ("i", "ho"), ("saw", "ho"), ("saw", "visto"), ("a", "un"),
-        ("raccoon", "procione"), (".", "."),
-    }  # fmt: skip
-
-
-def links(sentence: Phrase) -> set[tuple[str, str]]:
-    pair = sentence_pair(sentence)
-    return {(pair.source[i], pair.target[j]) for i, j in pair.alignment}
-
-
-@pytest.mark.parametrize(
-    "who, clitic, tense, words",
-    [
-        ("i", "them", "present", "li aspetto"),
-        ("i", "it", "present", "l'aspetto"),
-        ("she", "me", "past", "mi ha aspettato"),
-        ("she", "her", "past", "l'ha aspettata"),
-        ("we", "them", "perfect", "li abbiamo aspettati"),
-        ("you", "us", "can", "ci puoi aspettare"),
-    ],
-)
-def test_object_pronouns_go_before_the_verb(who: str, clitic: str, tense: Tense, words: str) -> None:
-    wait = next(verb for verb in VERBS if verb.english == "wait for")
-    subject_phrase = subject(who)
-    group = verb_group(wait, tense, subject_phrase, support=False)
-    clause = Clause(subject_phrase, group, clitic=phrase(clitic, OBJECT_CLITICS[clitic]))
-    assert text(ITALIAN, declarative(clause).target) == words
-
-
-def test_negation_and_never_surround_the_verb() -> None:
-    go = next(verb for verb in VERBS if verb.english == "go")
-    she = subject("she")
-    never = Clause(she, verb_group(go, "past", she, support=False), adverb="never")
-    assert text(ENGLISH, declarative(never).source) == "she never went"
-    assert text(ITALIAN, declarative(never).target) == "non è mai andata"
-    not_yet = Clause(she, verb_group(go, "past", she, support=True), negative=True)
-    assert text(ENGLISH, declarative(not_yet).source) == "she did not go"
-    assert text(ITALIAN, declarative(not_yet).target) == "non è andata"
-
-
-def test_two_subjects_are_feminine_only_together() -> None:
-    rng = Random(0)
-    by_name = {noun.english: noun for noun in NOUNS}
-
-    def the(noun: str) -> NounPhrase:
-        return noun_phrases.determine(rng, "the", by_name[noun], plural=False, adjectives=False)
-
-    assert noun_phrases.coordinated(the("girl"), the("queen")).gender == "f"
-    mixed = noun_phrases.coordinated(the("girl"), the("boy"))
-    assert (mixed.gender, mixed.person) == ("m", 5)
-
-
-def test_phrases_of_fixed_words() -> None:
-    morning = idiom("in the morning", "la mattina")
-    assert [[word.text for word in target.origins] for target in morning.target] == [
-        ["in", "the"],
-        ["morning"],
-    ]
-    assert (NOTHING + morning) == morning
-
-
-def test_held_out_sentences_are_never_trained_on() -> None:
-    task = ToyEnIt()
-    held_out = task.held_out(50, seed=1)
-    assert len({pair.source for pair in held_out}) == 50
-    training = [pair for _, pair in zip(range(3000), task.pairs(1, held_out=False), strict=False)]
-    kept = {unmarked(pair.target) for pair in held_out}
-    for pair in training:
-        assert not ToyEnIt().is_held_out(pair)
-        assert unmarked(pair.target) not in kept
+@pytest.fixture(scope="module")
+def pairs(
+    trained: list[TaggedPair], held_out: list[TaggedPair], minimal: list[MinimalPair]
+) -> list[TaggedPair]:
+    """All of both tables."""
+    return trained + held_out + [one for pair in minimal for one in (pair.first, pair.second)]
 
 
 def unmarked(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[:-1] if words[-1] in ".?!" else words
 
 
-def test_the_mark_does_not_decide_what_is_held_out() -> None:
-    rng = Random(2)
-    for _ in range(500):
-        pair = ToyEnIt().sample(rng)
-        if pair.target[-1] in ".?!":
-            bare = SentencePair(pair.source[:-1], pair.target[:-1], frozenset(), frozenset())
-            assert ToyEnIt().is_held_out(bare) == ToyEnIt().is_held_out(pair)
+def test_20_000_different_sentences_have_one_translation_each(
+    trained: list[TaggedPair], held_out: list[TaggedPair]
+) -> None:
+    assert len({pair.source for pair in trained + held_out}) == N_TRAINED + N_HELD_OUT
+    everything = islice(ToyEnIt().pairs(1, held_out=False), N_TRAINED, 2 * N_TRAINED)
+    assert {pair.source for pair in everything} == {pair.source for pair in trained}
 
 
-def test_a_seed_makes_the_same_sentences_in_every_process() -> None:
-    code = (
-        "from random import Random; from transformer.data.tasks import ToyEnIt; rng = Random(7); "
-        "print([ToyEnIt().sample(rng).source for _ in range(200)])"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+def test_no_italian_sentence_is_both_trained_on_and_held_out(
+    trained: list[TaggedPair], held_out: list[TaggedPair]
+) -> None:
+    """With no other mark at its end either."""
+    assert not {unmarked(pair.target) for pair in trained} & {unmarked(pair.target) for pair in held_out}
+
+
+def test_a_seed_gives_the_same_pairs_and_another_one_others() -> None:
+    first, again, other = (list(islice(ToyEnIt().pairs(seed, held_out=False), 20)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert ToyEnIt().held_out(5, seed=3) == list(islice(ToyEnIt().pairs(3, held_out=True), 5))
+
+
+def test_the_shipped_model_knows_every_word_and_none_is_rare(
+    pairs: list[TaggedPair], trained: list[TaggedPair]
+) -> None:
+    loaded = open_saved("toy-en-it")
+    for coder, side in ((loaded.source, "source"), (loaded.target, "target")):
+        words = set(word_coder(coder).vocabulary.to_list()[4:])
+        assert {word for pair in pairs for word in getattr(pair, side)} == words
+        counts = Counter(word for pair in trained for word in set(getattr(pair, side)))
+        assert min(counts[word] for word in words) >= 2
+
+
+def test_every_word_is_linked_and_replaceable_ones_with_nothing_else(pairs: list[TaggedPair]) -> None:
+    for pair in pairs:
+        sources, targets = Counter(i for i, _ in pair.alignment), Counter(j for _, j in pair.alignment)
+        assert set(sources) == set(range(len(pair.source))), pair
+        assert set(targets) == set(range(len(pair.target))), pair
+        for i, j in pair.replaceable:
+            assert (i, j) in pair.alignment
+            assert sources[i] == targets[j] == 1, pair
+            assert {pair.source_tags[i], pair.target_tags[j]} <= {"NOUN", "VERB", "ADJ", "PROPN"}
+
+
+def test_tags_are_parts_of_speech(pairs: list[TaggedPair]) -> None:
+    for pair in pairs:
+        tagged = zip(pair.source + pair.target, pair.source_tags + pair.target_tags, strict=True)
+        for word, tag in tagged:
+            assert tag in TAGS
+            assert (word in ".?!,") == (tag == "PUNCT"), pair
+            assert word not in ("the", "an", "un") or tag == "DET", pair
+
+
+def test_forms_that_show_gender_number_or_person_have_those_of_the_agreement(
+    pairs: list[TaggedPair],
+) -> None:
+    seen = set()
+    for pair in pairs:
+        features = {agreed.target: agreed.features for agreed in pair.agreement}
+        for j, (word, tag) in enumerate(zip(pair.target, pair.target_tags, strict=True)):
+            wanted = ARTICLES.get(word) if tag == "DET" else TO_BE.get(word) if tag == "AUX" else None
+            if wanted is not None and j in features:
+                assert features[j] == wanted, pair
+                seen.add(word)
+            assert tag != "DET" or word not in ARTICLES or j in features, pair
+    assert seen == set(ARTICLES) | set(TO_BE)
+
+
+def test_what_agrees_with_a_word_agrees_in_everything(pairs: list[TaggedPair]) -> None:
+    """Words joined by "and" apart: the girl is feminine singular, and the girl and the boy are tall."""
+    for pair in pairs:
+        together = Counter(agreed.target for agreed in pair.agreement)
+        genders, numbers = defaultdict(set), defaultdict(set)
+        for agreed in pair.agreement:
+            if together[agreed.target] == 1:
+                numbers[agreed.source].add(agreed.features[1])
+                if agreed.features[0] in "mf":
+                    genders[agreed.source].add(agreed.features[0])
+            assert pair.source_tags[agreed.source] in ("NOUN", "PROPN", "PRON", "ADJ"), pair
+            assert pair.target_tags[agreed.target] in ("DET", "ADJ", "ADP", "PRON", "VERB", "AUX"), pair
+        assert all(len(values) == 1 for values in [*genders.values(), *numbers.values()]), pair
+
+
+@pytest.mark.parametrize("language, side", [("en", "source"), ("it", "target")])
+def test_the_tokenizers_give_the_words_back(pairs: list[TaggedPair], language: str, side: str) -> None:
+    tokenizer = WordTokenizer(language, lowercase=True)
+    for pair in pairs[::10]:
+        words = list(getattr(pair, side))
+        assert tokenizer.words(tokenizer.join(words)) == words
+
+
+def test_there_are_200_different_minimal_pairs_of_each_feature(minimal: list[MinimalPair]) -> None:
+    assert Counter(pair.feature for pair in minimal) == dict.fromkeys(FEATURES, N_MINIMAL)
+    assert len({frozenset((pair.first.source, pair.second.source)) for pair in minimal}) == 2 * N_MINIMAL
+
+
+def test_minimal_pairs_differ_in_one_source_word_and_what_agrees_with_it(minimal: list[MinimalPair]) -> None:
+    for pair in minimal:
+        first, second, word = pair.first, pair.second, pair.exchanged
+        assert (first.alignment, first.replaceable) == (second.alignment, second.replaceable)
+        assert (first.source_tags, first.target_tags) == (second.source_tags, second.target_tags)
+        translation = {j for i, j in first.alignment if i == word}
+        agreeing = {agreed.target for agreed in first.agreement if agreed.source == word}
+        assert set(pair.changed) <= translation | agreeing, pair
+        assert agreeing & set(pair.changed), pair
+
+
+def test_agreement_of_a_minimal_pair_differs_in_its_feature_alone(minimal: list[MinimalPair]) -> None:
+    wanted = {"gender": {("m", "f")}, "number": {("s", "p")}}
+    for pair in minimal:
+        differences = set()
+        for one, other in zip(pair.first.agreement, pair.second.agreement, strict=True):
+            assert (one.source, one.target) == (other.source, other.target)
+            assert one == other or one.source == pair.exchanged, pair
+            differences |= set(zip(one.features, other.features, strict=True))
+        assert {(one, other) for one, other in differences if one != other} == wanted[pair.feature], pair
+
+
+@pytest.mark.parametrize(
+    "alignment, tags, agreement",
+    [
+        ({(0, 0), (1, 0)}, ("VERB",), ()),
+        ({(0, 0)}, ("VERB", "NOUN"), ()),
+        ({(0, 0)}, ("VERB",), (Agreement(0, 1, "3s"),)),
+        ({(0, 0)}, ("VERB",), (Agreement(-1, 0, "3s"),)),
+    ],
+)
+def test_a_row_that_names_no_word_is_refused(
+    alignment: set[tuple[int, int]], tags: tuple[str, ...], agreement: tuple[Agreement, ...]
+) -> None:
+    with pytest.raises(ValueError, match="'stop' are not those of its words"):
+        TaggedPair(("stop",), ("ferma",), frozenset(alignment), frozenset(), tags, ("VERB",), agreement)
 
 
 def test_tasks_by_name() -> None:

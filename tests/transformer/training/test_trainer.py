@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from transformer.data.batches import Batch, Example, encode_pair, make_batch
-from transformer.data.tasks import ToyEnIt
-from transformer.data.tasks.pairs import phrase, sentence_pair
+from transformer.data.tasks import SentencePair, ToyEnIt
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Recorder
@@ -172,7 +171,7 @@ def test_heads_are_ranked_by_their_alignment(model: LoadedModel) -> None:
 
 def test_a_head_that_looks_where_it_should_is_counted_as_right(model: LoadedModel) -> None:
     """With one source word each, <eos> apart, a head is right exactly where it prefers the word to <eos>."""
-    pair = sentence_pair(phrase("is", "è"))
+    pair = SentencePair(("is",), ("è",), frozenset({(0, 0)}), frozenset())
     example = encode_pair(pair, word_coder(model.source).vocabulary, word_coder(model.target).vocabulary)
     recorder = Recorder()
     model.model(torch.tensor([example.src]), torch.tensor([example.tgt[:-1]]), tap=recorder)
@@ -205,7 +204,7 @@ def test_the_card_tells_how_it_was_made_and_what_it_scores(model: LoadedModel) -
     assert "- Time: 100 s for the updates, on 2 threads" in card
     assert "12 updates of a batch of up to 256 positions, 5,000 target words" in card
     assert "1.2 rounds through the data" in card
-    assert "300 generated sentence pairs (seed 5), 287 of them different" in card
+    assert "300 sentence pairs drawn with seed 5, 287 of them different" in card
     assert f"→ no (expected: {word_coder(model.target).tokenizer.join(pairs[3].target)})" in card
     assert f"head {heads[0].head} of decoder layer {heads[0].layer}" in card
     assert "at most 20 words" in card

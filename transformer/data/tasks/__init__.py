@@ -1,4 +1,4 @@
-"""Built-in tasks: sentence pairs to train on, made by rules."""
+"""Built-in tasks: rows of symbols and simple sentences to train on, with the right answers."""
 
 from __future__ import annotations
 
